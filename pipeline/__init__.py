@@ -1,0 +1,1 @@
+"""Spark jobs around a batch: whatever is proportional to its size."""

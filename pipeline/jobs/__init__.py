@@ -1,0 +1,1 @@
+"""Entry points: each job reads its arguments, reads and writes; the transforms do neither."""
