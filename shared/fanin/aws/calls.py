@@ -1,0 +1,90 @@
+"""Send one AWS request: the answer, or one of our errors."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+from fanin.errors import FaninError, StaleWrite, StoreUnavailable
+
+# Requests that met a transaction on the same item: nothing was written, and botocore does not repeat them.
+CONFLICTS = frozenset(
+    {"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"}
+)
+CONFLICT_ATTEMPTS = 8
+FIRST_PAUSE_SECONDS = 0.02
+
+MEANING: dict[str, type[FaninError]] = {
+    "ConditionalCheckFailedException": StaleWrite,
+    "TransactionCanceledException": StaleWrite,
+    "ProvisionedThroughputExceededException": StoreUnavailable,
+    "RequestLimitExceeded": StoreUnavailable,
+    "ThrottlingException": StoreUnavailable,
+    "ThrottlingError": StoreUnavailable,
+    "InternalServerError": StoreUnavailable,
+    "ServiceUnavailable": StoreUnavailable,
+}
+
+
+def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to *request*.
+
+    Raises StaleWrite (with the stored items) where a condition failed, StoreUnavailable where the
+    state is unknown. Conflicts of transactions are repeated, bounded and jittered. Other errors of
+    AWS are bugs of ours (a malformed request, a missing grant) and pass through.
+    """
+    for attempt in range(CONFLICT_ATTEMPTS):
+        try:
+            answer: dict[str, Any] = operation(**request)
+            return answer
+        except ClientError as error:
+            if not _is_conflict(error):
+                raise _translated(error) from error
+        except (ConnectionError, HTTPClientError) as error:
+            raise StoreUnavailable("the store is out of reach; ask again") from error
+        time.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
+    raise StoreUnavailable("the store kept reporting conflicting transactions; ask again")
+
+
+def _is_conflict(error: ClientError) -> bool:
+    return bool(CONFLICTS & {error.response["Error"]["Code"], *_reason_codes(error)})
+
+
+def _reason_codes(error: ClientError) -> list[str]:
+    return [reason.get("Code", "None") for reason in _reasons(error)]
+
+
+def _reasons(error: ClientError) -> list[dict[str, Any]]:
+    reasons: list[dict[str, Any]] = error.response.get("CancellationReasons", [])  # type: ignore[assignment]
+    return reasons
+
+
+def _translated(error: ClientError) -> Exception:
+    code = error.response["Error"]["Code"]
+    if code == "TransactionCanceledException":
+        return _cancelled(error)
+    meaning = MEANING.get(code)
+    if meaning is None:
+        return _by_status(error)
+    if meaning is StaleWrite:
+        return StaleWrite("a condition failed", stored=(error.response.get("Item"),))  # type: ignore[arg-type]
+    return meaning("the store is busy; ask again")
+
+
+def _cancelled(error: ClientError) -> Exception:
+    """A cancelled transaction: failed conditions speak of rules, anything else of the weather."""
+    codes = set(_reason_codes(error)) - {"None"}
+    if codes == {"ConditionalCheckFailed"}:
+        return StaleWrite("a condition failed", stored=tuple(r.get("Item") for r in _reasons(error)))
+    if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
+        return StoreUnavailable("the store is busy; ask again")
+    return error
+
+
+def _by_status(error: ClientError) -> Exception:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return StoreUnavailable("the store failed; ask again") if status >= 500 else error

@@ -1,0 +1,57 @@
+"""The process environment, read once and in this place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fanin.errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Names of the tracker's tables."""
+
+    batches: str
+    pages: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a deployed function is told by its environment.
+
+    ``FANIN_BATCHES_TABLE``, ``FANIN_PAGES_TABLE``: table names.
+    ``FANIN_TENANT``: the account's own tenant, used by consumers, which have no caller to ask.
+    ``FANIN_PAGE_BITS``: items a page of a NEW batch; a batch keeps the size it was opened with.
+    ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, where nobody signs requests.
+    """
+
+    tables: Tables
+    tenant: str
+    page_bits: int = 1024
+    allow_anonymous: bool = False
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        env = os.environ if env is None else env
+        return cls(
+            tables=Tables(_needed(env, "FANIN_BATCHES_TABLE"), _needed(env, "FANIN_PAGES_TABLE")),
+            tenant=_needed(env, "FANIN_TENANT"),
+            page_bits=_page_bits(env.get("FANIN_PAGE_BITS", "1024")),
+            allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
+        )
+
+
+def _needed(env: Mapping[str, str], name: str) -> str:
+    value = env.get(name, "")
+    if not value:
+        raise InvalidRequest(f"the environment variable {name} is not set; the stack sets it")
+    return value
+
+
+def _page_bits(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 2 <= int(text) <= 1024:
+        raise InvalidRequest(f"FANIN_PAGE_BITS is {text!r}; it takes a whole number from 2 to 1024")
+    return int(text)
