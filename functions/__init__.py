@@ -1,0 +1,1 @@
+"""The Lambda handlers, one a file: parse, call one use case, answer."""

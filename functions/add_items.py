@@ -1,0 +1,27 @@
+"""POST /v1/batches/{batchId}/items"""
+
+from typing import Any
+
+from fanin.api.answers import AddedItems
+from fanin.api.documents import answers
+from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
+from fanin.api.requests import AddItemsBody
+
+from functions import wiring
+
+app = edge(wiring.settings)
+
+
+@app.post(
+    "/v1/batches/<batchId>/items",
+    status_code=201,
+    responses=answers(201, AddedItems, 400, 403, 404, 409, 413, 415, 422, 503),
+)
+def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
+    """Reserve items in an open batch."""
+    added = wiring.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
+    return AddedItems.of(added)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,22 @@
+"""GET /v1/batches/{batchId}"""
+
+from typing import Any
+
+from fanin.api.answers import BatchAnswer
+from fanin.api.documents import answers
+from fanin.api.edge import BatchId, caller, edge
+
+from functions import wiring
+
+app = edge(wiring.settings)
+
+
+@app.get("/v1/batches/<batchId>", responses=answers(200, BatchAnswer, 400, 403, 404, 503))
+def get_batch(batch_id: BatchId) -> BatchAnswer:
+    """Look at a batch: its state, and how far it is."""
+    batch = wiring.tracker().get(caller(app).tenant, batch_id)
+    return BatchAnswer.of(batch, wiring.tracker().progress(batch))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,23 @@
+"""POST /v1/batches"""
+
+from typing import Any
+
+from fanin.api.answers import OpenedBatch
+from fanin.api.documents import answers
+from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.requests import OpenBatchBody
+
+from functions import wiring
+
+app = edge(wiring.settings)
+
+
+@app.post("/v1/batches", status_code=201, responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503))
+def open_batch(body: OpenBatchBody, idempotency_key: IdempotencyKey = None) -> OpenedBatch:
+    """Open a batch."""
+    batch = wiring.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
+    return OpenedBatch.of(batch)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

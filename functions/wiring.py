@@ -1,0 +1,21 @@
+"""What the handlers are made of, built once a process and when first needed."""
+
+from functools import lru_cache
+
+from fanin.aws import clients
+from fanin.aws.settings import Settings
+from fanin.tracker import Tracker
+from fanin.tracker.dynamodb import DynamoStore
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The environment, read once."""
+    return Settings.from_env()
+
+
+@lru_cache(maxsize=1)
+def tracker() -> Tracker:
+    """The tracker over the deployed tables."""
+    store = DynamoStore(clients.dynamodb(), settings().tables)
+    return Tracker(store, page_bits=settings().page_bits)

@@ -1,0 +1,65 @@
+"""What a request must be before anybody looks at its fields."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from fanin.errors import InvalidRequest
+
+BODY_MAX = 256 * 1024
+"""Bytes of a body."""
+REPLACEMENT = "\ufffd"
+
+
+class UnsupportedMediaType(InvalidRequest):
+    """The body is not declared to be JSON."""
+
+
+class BodyTooLarge(InvalidRequest):
+    """The body is larger than any request needs to be."""
+
+
+def admit(event: Mapping[str, Any]) -> None:
+    """Refuse *event* (payload 2.0) for its form: query, declared type, size, encoding."""
+    _refuse_query(event.get("queryStringParameters") or {})
+    if event["requestContext"]["http"]["method"] == "POST":
+        _require_json(event.get("headers") or {})
+        _check_text(_body_of(event))
+
+
+def _refuse_query(parameters: Mapping[str, str]) -> None:
+    """No route takes a query; the ``X-Amz-`` names are a signature in the address."""
+    for name in parameters:
+        if not name.lower().startswith("x-amz-"):
+            raise InvalidRequest("this route takes no query parameters")
+
+
+def _require_json(headers: Mapping[str, str]) -> None:
+    declared = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+    media_type, _, parameters = declared.lower().partition(";")
+    charset = parameters.strip().replace('"', "")
+    if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):
+        raise UnsupportedMediaType("a body is sent as application/json, in UTF-8")
+
+
+def _body_of(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body") or ""
+    try:
+        raw: bytes = body.encode()
+        return base64.b64decode(raw, validate=True) if event.get("isBase64Encoded") else raw
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise InvalidRequest("the body cannot be decoded") from error
+
+
+def _check_text(body: bytes) -> None:
+    if len(body) > BODY_MAX:
+        raise BodyTooLarge(f"a body has at most {BODY_MAX} bytes")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the body is not UTF-8") from error
+    if REPLACEMENT in text:
+        raise InvalidRequest("the body was not UTF-8 on its way here: it holds U+FFFD")

@@ -1,0 +1,20 @@
+"""What a route says of its answers in the published description."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel
+
+from fanin.api.problems import MEDIA_TYPE, Problem
+
+
+def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
+    """The answers of a route: *model* with *status*, and a problem document with each of *problems*."""
+    good = {"description": HTTPStatus(status).phrase, "content": {"application/json": {"model": model}}}
+    return {status: good} | {code: _problem(code) for code in problems}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}

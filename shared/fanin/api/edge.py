@@ -1,0 +1,81 @@
+"""One HTTP edge for all routes: admit, validate, answer, and turn every error into a problem document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.middlewares.openapi_validation import OpenAPIRequestValidationMiddleware
+from aws_lambda_powertools.event_handler.openapi.params import Header, Path
+from pydantic import BaseModel
+
+from fanin.api import strict_json
+from fanin.api.admission import admit
+from fanin.api.callers import Caller, identify
+from fanin.api.problems import kind_of, respond
+from fanin.api.requests import UUID_FORM
+from fanin.aws.settings import Settings
+from fanin.errors import InvalidRequest
+
+BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[\x20-\x7e]{1,128}$",
+        description="Makes a repetition of this very request safe: 1 to 128 printable ASCII characters.",
+    ),
+]
+
+logger = Logger()
+
+
+def edge(settings: Callable[[], Settings]) -> APIGatewayHttpResolver:
+    """A resolver that admits, identifies and validates before a route is called."""
+    app = APIGatewayHttpResolver(serializer=_dump, json_body_deserializer=strict_json.parse)
+
+    def guard(app: Any, next_middleware: Callable[[Any], Response[Any]]) -> Response[Any]:
+        event = app.current_event.raw_event
+        logger.append_keys(request_id=event["requestContext"]["requestId"])
+        told = settings()
+        anonymous = told.tenant if told.allow_anonymous else None
+        app.append_context(caller=identify(event["requestContext"], anonymous))
+        admit(event)
+        return next_middleware(app)
+
+    app.use([guard, OpenAPIRequestValidationMiddleware()])
+    app.exception_handler(Exception)(_refuse)
+    app.not_found(lambda error: _refuse(_unmatched(app, error)))
+    return app
+
+
+def caller(app: APIGatewayHttpResolver) -> Caller:
+    """Who sent the request that *app* is answering."""
+    found: Caller = app.context["caller"]
+    return found
+
+
+def _dump(answer: dict[str, Any] | BaseModel) -> str:
+    """The JSON of a route's answer, which is a model."""
+    assert isinstance(answer, BaseModel)
+    return answer.model_dump_json(by_alias=True)
+
+
+def _unmatched(app: APIGatewayHttpResolver, error: NotFoundError) -> Exception:
+    """Where the gateway matched a route and we did not, it is the id that has no shape of ours."""
+    if app.current_event.path_parameters:
+        return InvalidRequest("the batch id in the path is malformed", field="batchId")
+    return error
+
+
+def _refuse(error: Exception) -> Response[str]:
+    """Answer *error*; what is our fault is logged with its trace, and no body is logged ever."""
+    kind = kind_of(error)
+    if kind.status == 500:
+        logger.exception("unexpected error")
+    else:
+        logger.info("refused", extra={"status": kind.status, "problem": kind.name})
+    return respond(error)

@@ -1,0 +1,118 @@
+"""Errors as callers see them: RFC 9457 problem documents, and the one table from our errors to statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+
+from fanin.api.admission import BodyTooLarge, UnsupportedMediaType
+from fanin.api.callers import Forbidden
+from fanin.api.requests import NOT_YET
+from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
+
+MEDIA_TYPE = "application/problem+json"
+FIELDS_SHOWN = 20
+NAME_SHOWN = 64
+RETRY_AFTER_SECONDS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: its status, its name in ``type``, its title."""
+
+    status: int
+    name: str
+    title: str
+
+
+INTERNAL = Kind(500, "internal", "Something went wrong on our side")
+
+KINDS: Mapping[type[Exception], Kind] = {
+    InvalidRequest: Kind(400, "invalid-request", "The request is malformed"),
+    RequestValidationError: Kind(400, "invalid-request", "The request is malformed"),
+    Forbidden: Kind(403, "forbidden", "The caller is not known"),
+    NotFound: Kind(404, "not-found", "There is no such thing"),
+    NotFoundError: Kind(404, "no-route", "There is no such route"),
+    Conflict: Kind(409, "conflict", "The batch does not allow it"),
+    BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
+    UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
+    KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),
+    StaleWrite: Kind(503, "unavailable", "Too busy; ask again"),
+    StoreUnavailable: Kind(503, "unavailable", "Too busy; ask again"),
+    Exception: INTERNAL,
+}
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field; the name is a path such as `acks.0.itemId`."""
+
+    field: str
+    detail: str
+
+
+class Problem(BaseModel):
+    """RFC 9457."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["type", "title", "status", "detail"]})
+
+    type: Annotated[str, Field(description="`urn:fanin:problem:<name>`, stable.")]
+    title: str
+    status: int
+    detail: Annotated[str, Field(description="Says what is wrong in this very request.")]
+    errors: Annotated[list[FieldProblem] | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+def kind_of(error: Exception) -> Kind:
+    """The entry of the nearest class of *error*."""
+    return next(KINDS[cls] for cls in type(error).__mro__ if cls in KINDS)
+
+
+def problem(error: Exception) -> Problem:
+    """*error* as a document that tells nothing of our inside."""
+    kind = kind_of(error)
+    errors = _fields(error)
+    return Problem(
+        type=f"urn:fanin:problem:{kind.name}",
+        title=kind.title,
+        status=kind.status,
+        detail=_detail(error, kind, errors),
+        errors=errors or None,
+    )
+
+
+def respond(error: Exception) -> Response[str]:
+    """*error* as the HTTP answer to it."""
+    document = problem(error)
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if document.status == 503 else {}
+    return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
+
+
+def _detail(error: Exception, kind: Kind, errors: Sequence[FieldProblem]) -> str:
+    if isinstance(error, RequestValidationError):
+        return "; ".join(f"{one.field}: {one.detail}" for one in errors[:3])
+    if kind is INTERNAL or isinstance(error, NotFoundError):
+        return f"{kind.title}."
+    return str(error)
+
+
+def _fields(error: Exception) -> list[FieldProblem]:
+    if isinstance(error, InvalidRequest) and error.field:
+        return [FieldProblem(field=error.field, detail=str(error))]
+    if isinstance(error, RequestValidationError):
+        return [_field(one) for one in error.errors()[:FIELDS_SHOWN]]
+    return []
+
+
+def _field(error: Mapping[str, Any]) -> FieldProblem:
+    _, *path = error["loc"]
+    name = ".".join(str(step) for step in path)[:NAME_SHOWN] or "body"
+    if error["type"] == "extra_forbidden":
+        known = path[-1] in NOT_YET
+        return FieldProblem(field=name, detail="not supported yet" if known else "there is no such field")
+    return FieldProblem(field=name, detail=error["msg"])

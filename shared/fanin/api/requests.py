@@ -1,0 +1,154 @@
+"""The bodies that callers send, as strict models: exact types, exact names, bounds before anything is done."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from fanin.errors import InvalidRequest
+from fanin.tracker.ids import COUNT_MAX, ItemId
+from fanin.tracker.model import Ack, OpenBatch, Retention
+
+ACKS_MAX = 1000
+RANGES_MAX = 100_000
+"""Items that the ranges of one request may cover: they are acked while the caller waits."""
+KEPT_MIN_SECONDS = 60
+KEPT_MAX_SECONDS = 366 * 24 * 3600
+INDEX_MAX = 10**19 - 1
+
+NOT_YET = frozenset({"expectedItems", "deadlineSeconds", "parentItemId", "maxFailures", "reason"})
+"""Fields of the contract that this version refuses by name."""
+
+UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
+
+
+def _not_yet(value: Any) -> Any:
+    """Refuse the values of the contract that this version does not know."""
+    if value in ("estimated", "failure"):
+        raise PydanticCustomError("not_supported_yet", "not supported yet")
+    return value
+
+
+def _parsed(text: str) -> str:
+    """*text*, where the tracker reads it as an item id."""
+    try:
+        return str(ItemId.parse(text))
+    except InvalidRequest as error:
+        raise PydanticCustomError("item_id", "{reason}", {"reason": str(error)}) from error
+
+
+UserKey = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=256, pattern=r"^[^\p{Cc}]*$"),
+    Field(description="Your name for the batch, returned everywhere; no control characters."),
+]
+Uuid = Annotated[str, StringConstraints(pattern=UUID_FORM)]
+ItemIdText = Annotated[
+    str,
+    StringConstraints(pattern=ITEM_FORM),
+    AfterValidator(_parsed),
+    Field(description="`batchId:groupId:index`, the index from 0 to `upto - 1` without leading zeros."),
+]
+Seconds = Annotated[int, Field(ge=KEPT_MIN_SECONDS, le=KEPT_MAX_SECONDS)]
+Index = Annotated[int, Field(ge=0, le=INDEX_MAX)]
+
+
+class Body(BaseModel):
+    """What all bodies share: nothing is converted, nothing unknown is let through."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
+    )
+
+
+class RetentionBody(Body):
+    """How long a batch is kept after entering each stage of its life."""
+
+    open: Seconds | None = None
+    closed: Seconds | None = None
+    complete: Seconds | None = None
+
+    def retention(self) -> Retention:
+        """As the tracker takes it, with its defaults for what was not said."""
+        said = self.model_dump(exclude_none=True)
+        return Retention(**{stage: timedelta(seconds=seconds) for stage, seconds in said.items()})
+
+
+class OpenBatchBody(Body):
+    """What a caller wants of a new batch; ``{}`` will do."""
+
+    user_key: UserKey | None = None
+    mode: Annotated[Literal["exact"], BeforeValidator(_not_yet)] = "exact"
+    retention_seconds: RetentionBody = RetentionBody()
+
+    def wish(self) -> OpenBatch:
+        """As the tracker takes it."""
+        return OpenBatch(self.user_key, self.mode, self.retention_seconds.retention())
+
+
+class AddItemsBody(Body):
+    """How many items to reserve."""
+
+    count: Annotated[int, Field(ge=1, le=COUNT_MAX)]
+
+
+class CloseBatchBody(Body):
+    """Nothing: ``{}``."""
+
+
+class AckBody(Body):
+    """A word on one item (*itemId*), or on the items *from* to *to*, both inclusive, of a group."""
+
+    item_id: ItemIdText | None = None
+    batch_id: Uuid | None = None
+    group_id: Uuid | None = None
+    first: Annotated[Index | None, Field(alias="from")] = None
+    last: Annotated[Index | None, Field(alias="to")] = None
+    outcome: Annotated[Literal["success"], BeforeValidator(_not_yet)] = "success"
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        range_fields = [self.batch_id, self.group_id, self.first, self.last]
+        missing = range_fields.count(None)
+        if missing != (0 if self.item_id is None else 4):
+            raise PydanticCustomError("ack_form", "give itemId, or batchId, groupId, from and to")
+        if self.first is not None and self.last is not None and self.first > self.last:
+            raise PydanticCustomError("ack_range", "from is not greater than to")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Items that it speaks of."""
+        return 1 if self.first is None or self.last is None else self.last - self.first + 1
+
+    def ack(self, caller: str) -> Ack:
+        """As the tracker takes it."""
+        if self.batch_id is None or self.group_id is None or self.first is None or self.last is None:
+            return Ack.of(str(self.item_id), caller)
+        return Ack(self.batch_id, self.group_id, self.first, self.last, caller)
+
+
+class AckItemsBody(Body):
+    """Items that are done: a list of item ids (*items*), or of words on items and ranges (*acks*)."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["items"]}, {"required": ["acks"]}]})
+
+    items: Annotated[list[ItemIdText] | None, Field(min_length=1, max_length=ACKS_MAX)] = None
+    acks: Annotated[list[AckBody] | None, Field(min_length=1, max_length=ACKS_MAX)] = None
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if (self.items is None) == (self.acks is None):
+            raise PydanticCustomError("ack_lists", "give items, or acks")
+        if sum(word.size for word in self.acks or ()) > RANGES_MAX:
+            raise PydanticCustomError("ack_ranges", "the ranges of one request cover too many items")
+        return self
+
+    def words(self) -> list[AckBody]:
+        """All of it in the longer form, in the caller's order."""
+        return list(self.acks or ()) or [AckBody(itemId=item) for item in self.items or ()]

@@ -1,0 +1,42 @@
+"""JSON as RFC 8259 has it, without what Python lets through: one document, one meaning."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from fanin.errors import InvalidRequest
+
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The object that *text* holds; InvalidRequest where it is anything but one strict JSON object."""
+    try:
+        document = json.loads(
+            text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite
+        )
+        json.dumps(document, ensure_ascii=False).encode()  # a lone surrogate has no UTF-8 form
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest("the body is not one well-formed JSON document") from error
+    if not isinstance(document, dict):
+        raise InvalidRequest("the body is a JSON document, but not an object")
+    return document
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = dict(pairs)
+    if len(names) != len(pairs):
+        raise InvalidRequest("the body names a field twice in one object")
+    return names
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidRequest(f"the body holds {name}, which is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidRequest("the body holds a number too large to be one")
+    return number
