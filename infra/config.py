@@ -1,0 +1,140 @@
+"""Everything that differs between deployments: a value read once from the CDK context.
+
+A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's ``stages.<stage>``
+(the stages live in cdk.json), then its default holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_type_hints
+
+Target = Literal["aws", "local"]
+
+
+class ConfigError(ValueError):
+    """A setting has a value that it cannot take; the message names the setting, the value and what it takes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """The settings of one deployment.
+
+    ``stage``: which deployment this is; 1 to 20 of a-z, 0-9 and ``-``, a letter first. The stack is ``Fanin-<stage>``.
+    ``target``: ``aws``, or ``local`` for the emulator: the layer is built for this host and nobody signs requests.
+    ``demo``: adds the demo's queue, worker, index table and event queue.
+    ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
+    ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
+    ``protect_data``: deletion protection on the tables, and they outlive the stack.
+    ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
+    ``consumer_concurrency``: Lambdas that one queue may run at once, 2 to 1000.
+    ``throttle_rate``, ``throttle_burst``: requests a second, and at once, that the API admits.
+    ``log_retention_days``: how long logs are kept, one of the spans that CloudWatch offers.
+    ``jwt_issuer``, ``jwt_audience``: both set, the API asks for a JWT of this issuer; both empty, for IAM signatures.
+    ``alarm_email``: who is written to when an alarm rings; empty, nobody is.
+    """
+
+    stage: str = "dev"
+    target: Target = "aws"
+    demo: bool = False
+    python_version: str = "3.14"
+    page_bits: int = 1024
+    protect_data: bool = False
+    max_request_units: int = 0
+    consumer_concurrency: int = 10
+    throttle_rate: int = 500
+    throttle_burst: int = 1000
+    log_retention_days: int = 14
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    alarm_email: str = ""
+
+    def __post_init__(self) -> None:
+        for name, (holds, takes) in _RULES.items():
+            value = getattr(self, name)
+            if not holds(value):
+                raise _refused(name, value, takes)
+        if bool(self.jwt_issuer) != bool(self.jwt_audience):
+            raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Config:
+        """Read the settings from *context*, the CDK context as a whole."""
+        stage = str(context.get("stage") or "dev")
+        of_stage = _of_stage(context, stage)
+        kinds = get_type_hints(cls)
+        unknown = sorted(of_stage.keys() - kinds.keys())
+        if unknown:
+            raise ConfigError(f"stages.{stage} has unknown settings: {', '.join(unknown)}")
+        given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
+        return cls(**{name: _parsed(name, kinds[name], value) for name, value in given.items()})
+
+
+def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
+    stages = context.get("stages") or {}
+    of_stage = stages.get(stage) or {} if isinstance(stages, Mapping) else None
+    if not isinstance(of_stage, Mapping):
+        raise ConfigError(f"stages.{stage} is not an object of settings")
+    return of_stage
+
+
+def _parsed(name: str, kind: Any, value: object) -> object:
+    """The command line gives every value as text, cdk.json gives JSON values: both become *kind*."""
+    if kind is bool:
+        return _flag(name, value)
+    if kind is int:
+        return _whole_number(name, value)
+    if not isinstance(value, str):
+        raise _refused(name, value, "text")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    raise _refused(name, value, "true or false")
+
+
+def _whole_number(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    # A number that crossed the jsii border may come back as a float.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+        return int(value)
+    raise _refused(name, value, "a whole number")
+
+
+def _refused(name: str, value: object, takes: str) -> ConfigError:
+    return ConfigError(f"{name} is {value!r}; it takes {takes}")
+
+
+def _matches(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+    return (lambda value: low <= value <= high), f"a whole number from {low} to {high}"
+
+
+# The spans that CloudWatch Logs offers, up to ten years.
+LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
+
+_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, a letter first"),
+    "target": (lambda value: value in get_args(Target), " or ".join(get_args(Target))),
+    "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
+    "page_bits": _between(2, 1024),
+    "max_request_units": _between(0, 1_000_000),
+    "consumer_concurrency": _between(2, 1000),
+    "throttle_rate": _between(1, 10_000),
+    "throttle_burst": _between(1, 5_000),
+    "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
+    "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
+    "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
+}

@@ -1,0 +1,1 @@
+"""Each construct owns its resources; the stack composes them."""

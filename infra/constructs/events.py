@@ -1,0 +1,140 @@
+"""The completion event: a batch's stream record becomes one event on the bus.
+
+    Batches stream -> Pipe [filter -> enrichment describe_event -> bus], what fails for good goes to a dead-letter queue
+
+What holds, from the documentation of EventBridge Pipes (user guide: enrichment, input transformation, targets,
+batching; API reference: PipeTargetEventBridgeEventBusParameters):
+
+* The enrichment is invoked with a LIST of stream records, those of a batch that pass the filter, and its answer goes
+  to the target as it is. A list is taken as a batch: each element is one event. ``[]`` calls no target; ``[{}]`` would
+  send an empty event.
+* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of detail objects**,
+  one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no template, so no text of a user
+  is ever pasted into JSON: in a template a path stands unquoted or is quoted by hand, and an absent field is an
+  open question.
+* ``Source`` and ``DetailType`` belong to the target's parameters, not to the payload. They are static: only one ending
+  passes the filter, so the detail-type is ``BatchCompleted``. When other endings come, ``DetailType`` may be a JSON
+  path (every string of the target's parameters may, but ``EndpointId``) that is read from the payload, which with an
+  enrichment is the enrichment's answer: ``$.detailType`` and a field of that name in each detail.
+* PutEvents takes ten events, so a batch is at most ten records: none is sent that the target would have to split.
+* If the enrichment raises, the batch is retried, halved, and its last bad record goes to the dead-letter queue (as the
+  stream's coordinates, not as the record). If the bus refuses some events of a batch, those are retried.
+* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId`` is stable,
+  so a consumer that must act once compares it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aws_cdk import Aws
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_pipes as pipes
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.functions import log_group
+from infra.constructs.queues import dead_letter_queue
+from infra.nag import accept
+
+EVENT_SOURCE = "fanin"
+DETAIL_TYPE = "BatchCompleted"
+# The one transition that ends a batch. Nested JSON, not dotted keys: a pattern takes a key literally.
+ENDING: dict[str, Any] = {
+    "eventName": ["MODIFY"],
+    "dynamodb": {
+        "NewImage": {"sk": {"S": ["batch"]}, "state": {"S": ["COMPLETE"]}},
+        "OldImage": {"state": {"S": ["OPEN", "CLOSED"]}},
+    },
+}
+
+
+class CompletionEvents(Construct):
+    """The bus and the Pipe that puts completed batches on it."""
+
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, batches: dynamodb.Table, describe: lambda_.Function
+    ) -> None:
+        super().__init__(scope, id_)
+        self.bus = events.EventBus(self, "Bus")
+        self.dead_letters = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letters, "This is the Pipe's dead-letter queue", "AwsSolutions-SQS3")
+        self.batches = batches
+        self.describe = describe
+        self.log = log_group(self, "PipeLog", config)
+        self.pipe = self._pipe(self._role())
+
+    def _pipe(self, role: iam.Role) -> pipes.CfnPipe:
+        pipe = pipes.CfnPipe(
+            self,
+            "Pipe",
+            role_arn=role.role_arn,
+            source=_stream_arn(self.batches),
+            source_parameters=self._source(),
+            enrichment=self.describe.function_arn,
+            target=self.bus.event_bus_arn,
+            target_parameters=_TARGET,
+            log_configuration=_logged_to(self.log),
+        )
+        # A Pipe that starts before its role may read the stream fails for good.
+        pipe.node.add_dependency(role)
+        return pipe
+
+    def _source(self) -> pipes.CfnPipe.PipeSourceParametersProperty:
+        ending = pipes.CfnPipe.FilterProperty(pattern=json.dumps(ENDING))
+        return pipes.CfnPipe.PipeSourceParametersProperty(
+            filter_criteria=pipes.CfnPipe.FilterCriteriaProperty(filters=[ending]),
+            dynamo_db_stream_parameters=pipes.CfnPipe.PipeSourceDynamoDBStreamParametersProperty(
+                starting_position="TRIM_HORIZON",
+                batch_size=10,
+                # The stream itself keeps a record for 24 hours; some twenty tries are over long before.
+                maximum_retry_attempts=20,
+                on_partial_batch_item_failure="AUTOMATIC_BISECT",
+                dead_letter_config=pipes.CfnPipe.DeadLetterConfigProperty(arn=self.dead_letters.queue_arn),
+            ),
+        )
+
+    def _role(self) -> iam.Role:
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        role = iam.Role(self, "PipeRole", assumed_by=iam.ServicePrincipal("pipes.amazonaws.com", conditions=ours))
+        grants = (
+            (_READ_STREAM, _stream_arn(self.batches)),
+            (("lambda:InvokeFunction",), self.describe.function_arn),
+            (("events:PutEvents",), self.bus.event_bus_arn),
+            (("sqs:SendMessage",), self.dead_letters.queue_arn),
+            (("logs:CreateLogStream", "logs:PutLogEvents"), self.log.log_group_arn),
+        )
+        for actions, resource in grants:
+            role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[resource]))
+        return role
+
+
+_READ_STREAM = (
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+)
+_TARGET = pipes.CfnPipe.PipeTargetParametersProperty(
+    event_bridge_event_bus_parameters=pipes.CfnPipe.PipeTargetEventBridgeEventBusParametersProperty(
+        source=EVENT_SOURCE, detail_type=DETAIL_TYPE
+    )
+)
+
+
+def _stream_arn(table: dynamodb.Table) -> str:
+    arn = table.table_stream_arn
+    if arn is None:
+        raise ValueError(f"{table.node.path} has no stream to read completions from")
+    return arn
+
+
+def _logged_to(group: logs.LogGroup) -> pipes.CfnPipe.PipeLogConfigurationProperty:
+    """Errors only, and never the payload: it holds what users wrote."""
+    destination = pipes.CfnPipe.CloudwatchLogsLogDestinationProperty(log_group_arn=group.log_group_arn)
+    return pipes.CfnPipe.PipeLogConfigurationProperty(level="ERROR", cloudwatch_logs_log_destination=destination)

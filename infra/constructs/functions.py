@@ -1,0 +1,108 @@
+"""The Lambda functions: one zip of code, one layer, one role each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from aws_cdk import Aws, Duration, RemovalPolicy
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.code import assemble
+from infra.config import Config
+from infra.constructs.tables import Tables
+from infra.handlers import Handler
+from infra.layer import Build, layer_code
+from infra.nag import accept
+
+
+class Functions(Construct):
+    """Makes a function of a Handler: it reads the tracker's settings from its environment and may do no more than told."""
+
+    def __init__(self, scope: Construct, id_: str, config: Config, tables: Tables) -> None:
+        super().__init__(scope, id_)
+        self.config = config
+        self.tables = tables
+        self.made: list[lambda_.Function] = []
+        self.runtime = lambda_.Runtime(f"python{config.python_version}", lambda_.RuntimeFamily.PYTHON)
+        self.layer = lambda_.LayerVersion(
+            self,
+            "Packages",
+            code=layer_code(Build.for_config(config)),
+            # Said of the local run too, whose emulator looks at neither: the two templates stay the same.
+            compatible_architectures=[lambda_.Architecture.ARM_64],
+            compatible_runtimes=[self.runtime],
+        )
+        self.code = self._code()
+
+    def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
+        """Deploy *handler* with the tracker's environment, *environment* on top, and the grants it names."""
+        own = Construct(self, "".join(word.capitalize() for word in handler.name.split("_")))
+        group = log_group(own, "Logs", self.config)
+        function = lambda_.Function(
+            own,
+            "Function",
+            runtime=self.runtime,
+            architecture=lambda_.Architecture.ARM_64,
+            handler=f"functions.{handler.name}.handler",
+            code=self.code,
+            layers=[self.layer],
+            role=_role(own, group),
+            timeout=Duration.seconds(handler.timeout_seconds),
+            memory_size=handler.memory_mb,
+            environment={**self._environment(), **(environment or {})},
+            tracing=lambda_.Tracing.ACTIVE,
+            logging_format=lambda_.LoggingFormat.JSON,
+            log_group=group,
+        )
+        allow(function, self.tables.batches, handler.batches)
+        allow(function, self.tables.pages, handler.pages)
+        self.made.append(function)
+        return function
+
+    def _code(self) -> lambda_.Code:
+        with TemporaryDirectory() as staging:
+            assemble(Path(staging))
+            code = lambda_.Code.from_asset(staging)
+            # Binding copies the folder into the output, so it may go.
+            code.bind(self)
+        return code
+
+    def _environment(self) -> dict[str, str]:
+        anonymous = {"FANIN_ALLOW_ANONYMOUS": "true"} if self.config.target == "local" else {}
+        return {
+            "FANIN_BATCHES_TABLE": self.tables.batches.table_name,
+            "FANIN_PAGES_TABLE": self.tables.pages.table_name,
+            "FANIN_TENANT": Aws.ACCOUNT_ID,
+            "FANIN_PAGE_BITS": str(self.config.page_bits),
+            "POWERTOOLS_SERVICE_NAME": "fanin",
+            "POWERTOOLS_METRICS_NAMESPACE": "fanin",
+            **anonymous,
+        }
+
+
+def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[str]) -> None:
+    """Grant exactly *actions* on *table*; of none, nothing."""
+    if actions:
+        function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=[table.table_arn]))
+
+
+def log_group(scope: Construct, id_: str, config: Config) -> logs.LogGroup:
+    """A log group that goes with the stack; what must be kept longer is in the tables."""
+    group = logs.LogGroup(scope, id_, removal_policy=RemovalPolicy.DESTROY)
+    resource = cast(logs.CfnLogGroup, group.node.default_child)
+    resource.retention_in_days = config.log_retention_days
+    return group
+
+
+def _role(scope: Construct, group: logs.LogGroup) -> iam.Role:
+    role = iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    group.grant_write(role)
+    accept(role, "X-Ray's write actions take no resource", "AwsSolutions-IAM5[Resource::*]")
+    return role

@@ -1,0 +1,9 @@
+"""Where the inputs of the deployment lie."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FUNCTIONS = ROOT / "functions"
+PACKAGE = ROOT / "shared" / "fanin"
+REQUIREMENTS = ROOT / "requirements.txt"
+CDK_JSON = ROOT / "cdk.json"

@@ -1,0 +1,66 @@
+"""The deployment: constructs put together, and the names that callers need as outputs."""
+
+from __future__ import annotations
+
+from aws_cdk import CfnOutput, Duration, Stack, Tags
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.api import Api
+from infra.constructs.demo import Demo
+from infra.constructs.events import CompletionEvents
+from infra.constructs.functions import Functions
+from infra.constructs.monitoring import Monitoring
+from infra.constructs.queues import SourceQueue
+from infra.constructs.tables import Tables
+from infra.handlers import CONSUME_ACKS, DESCRIBE_EVENT, ROUTES
+
+
+class FaninStack(Stack):
+    """The tracker of one stage, with the demo's parts when the stage asks for them."""
+
+    def __init__(self, scope: Construct, id_: str, config: Config) -> None:
+        super().__init__(scope, id_, description="fanin: says, exactly once, when all N messages are done")
+        Tags.of(self).add("service", "fanin")
+        Tags.of(self).add("stage", config.stage)
+        self.config = config
+        self.tables = Tables(self, "Tables", config)
+        self.functions = Functions(self, "Functions", config, self.tables)
+        self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
+        self.acks = self._acks()
+        describe = self.functions.add(DESCRIBE_EVENT)
+        self.events = CompletionEvents(self, "Events", config, self.tables.batches, describe)
+        self.dead_letters = {"Acks": self.acks.dead_letters, "Events": self.events.dead_letters}
+        self._output_names()
+        if config.demo:
+            self._add_demo()
+        Monitoring(self, "Monitoring", config, self.functions.made, self.dead_letters)
+
+    def _acks(self) -> SourceQueue:
+        # Six time-outs, as Lambda asks: while it is throttled a message waits without its receives being used up.
+        acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
+        acks.feed(self.functions.add(CONSUME_ACKS), self.config)
+        return acks
+
+    def _add_demo(self) -> None:
+        demo = Demo(self, "Demo", self.config, self.functions, self.events.bus)
+        self.dead_letters |= demo.dead_letters
+        self._output(
+            DemoQueueUrl=demo.work.queue.queue_url,
+            DemoIndexTable=demo.index.table_name,
+            DemoEventsQueueUrl=demo.events.queue.queue_url,
+        )
+
+    def _output_names(self) -> None:
+        self._output(
+            ApiUrl=self.api.stage.url,
+            ApiId=self.api.http.api_id,
+            BatchesTable=self.tables.batches.table_name,
+            PagesTable=self.tables.pages.table_name,
+            BusName=self.events.bus.event_bus_name,
+            AcksQueueUrl=self.acks.queue.queue_url,
+        )
+
+    def _output(self, **values: str) -> None:
+        for name, value in values.items():
+            CfnOutput(self, name, value=value)
