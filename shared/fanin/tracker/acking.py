@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Result, Verdict
@@ -74,22 +75,24 @@ class AckPlan:
         return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, self.counts, strict=True))
 
 
-def judge(batch: Batch | None, ack: Ack) -> tuple[int, Verdict | None]:
+def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | None]:
     """Where the group of *ack* starts in its batch; or the verdict, where no bit may be touched."""
     group = GroupId.decode(ack.group_id)
     if batch is None or group is None or not group.is_of(batch.salt, batch.batch_id):
         return 0, Verdict.NOT_FOUND
     if ack.last >= group.upto:
         return 0, Verdict.OUT_OF_RANGE
+    if batch.expires_at <= now:
+        return 0, Verdict.EXPIRED
     return group.start, None
 
 
-def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None]) -> AckPlan:
+def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:
     """Judge every ack before anything is written, and cut the good ones into pages."""
     made = AckPlan(acks, [Counter() for _ in acks], {})
     for position, ack in enumerate(acks):
         batch = batch_of(ack.batch_id)
-        start, refusal = judge(batch, ack)
+        start, refusal = judge(batch, ack, now)
         if refusal or batch is None:
             made.counts[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue

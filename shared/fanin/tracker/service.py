@@ -117,7 +117,7 @@ class Tracker:
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
-        request = plan(acks, lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))
+        request = plan(acks, lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), self.now())
         completions: list[Completion] = []
         for page in request.pages.values():
             done = self._climber().set_bits(page.batch, 0, page.number, page.mask, page.speaker)

@@ -1,0 +1,113 @@
+"""Ids: made and parsed side by side, and never believed without their tag."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanin.errors import InvalidRequest
+from fanin.tracker import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
+from fanin.tracker.ids import named_batch_id
+
+SALT = b"0123456789abcdef"
+BATCH = "00000000-0000-4000-8000-000000000001"
+OTHER = "00000000-0000-4000-8000-000000000002"
+GROUP = str(GroupId.make(SALT, BATCH, 0, 10))
+
+starts = st.integers(0, TOTAL_MAX - 1)
+counts = st.integers(1, COUNT_MAX)
+
+
+@given(starts, counts)
+def test_a_group_id_carries_its_stretch_and_comes_back_whole(start, upto):
+    group = GroupId.make(SALT, BATCH, start, upto)
+
+    assert GroupId.decode(str(group)) == group
+    assert (group.start, group.upto) == (start, upto)
+
+
+@given(starts, counts)
+def test_a_group_id_is_a_canonical_uuid_of_version_8(start, upto):
+    text = str(GroupId.make(SALT, BATCH, start, upto))
+
+    assert str(UUID(text)) == text
+    assert UUID(text).version == 8
+
+
+@given(starts, counts, st.integers(0, 121))
+def test_a_group_id_with_any_bit_changed_is_not_of_its_batch(start, upto, bit):
+    value = UUID(str(GroupId.make(SALT, BATCH, start, upto))).int
+    free = [at for at in range(128) if at not in {62, 63, 76, 77, 78, 79}]
+    forged = GroupId.decode(str(UUID(int=value ^ 1 << free[bit])))
+
+    assert not forged.is_of(SALT, BATCH)
+
+
+@given(starts, counts)
+def test_a_group_id_is_of_its_own_batch_and_salt_alone(start, upto):
+    group = GroupId.make(SALT, BATCH, start, upto)
+
+    assert group.is_of(SALT, BATCH)
+    assert not group.is_of(SALT, OTHER)
+    assert not group.is_of(b"another salt....", BATCH)
+
+
+@pytest.mark.parametrize("version", [1, 4, 7])
+def test_a_uuid_of_another_version_is_no_group(version):
+    assert GroupId.decode(str(UUID(int=123456789, version=4)).replace("-4", f"-{version}", 1)) is None
+
+
+def test_a_uuid_of_version_8_and_another_variant_is_no_group():
+    assert GroupId.decode("00000000-0000-8000-c000-000000000000") is None
+
+
+@given(st.integers(0, 10**19 - 1))
+def test_an_item_id_comes_back_as_it_was_written(index):
+    item = ItemId(BATCH, GROUP, index)
+
+    assert ItemId.parse(str(item)) == item
+
+
+@pytest.mark.parametrize(
+    "index", ["-1", "-0", "+5", "05", "1e1", "0x1", " 5", "5 ", "²", "٣", "", "1" * 20, "5\n", "0:evil"]
+)
+def test_an_index_in_any_other_form_is_refused(index):
+    with pytest.raises(InvalidRequest):
+        ItemId.parse(f"{BATCH}:{GROUP}:{index}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ":::",
+        BATCH,
+        f"{BATCH}:{GROUP}",
+        f"{BATCH}:{GROUP.upper()}:0",
+        f"urn:uuid:{BATCH}",
+        f"{{{BATCH}}}:{GROUP}:1",
+    ],
+)
+def test_other_texts_are_no_item_ids(text):
+    with pytest.raises(InvalidRequest):
+        ItemId.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "../x", BATCH.replace("-", ""), f"urn:uuid:{BATCH}", BATCH + "\n", "a#b"]
+)
+def test_other_texts_are_no_batch_ids(text):
+    with pytest.raises(InvalidRequest):
+        checked_batch_id(text)
+
+
+def test_a_batch_named_by_a_key_is_the_same_for_the_same_tenant_and_key_alone():
+    name = named_batch_id("a", "key")
+
+    assert checked_batch_id(name) == named_batch_id("a", "key")
+    assert (
+        len({name, named_batch_id("b", "key"), named_batch_id("a", "yek"), named_batch_id("ak", "ey")}) == 4
+    )

@@ -1,0 +1,89 @@
+"""Bits, digits and the tree over them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanin.tracker.page import Page, bits_of, digits, mask_of
+from fanin.tracker.tree import capacity, height, stretches, tails
+
+masks = st.integers(0, 2**1024 - 1)
+
+
+@given(masks)
+def test_digits_are_an_exact_picture_of_a_mask(mask):
+    found = list(digits(mask))
+
+    assert bits_of(iter(found)) == mask
+    assert all(0 < value < 64 for _, value in found)
+    assert [digit for digit, _ in found] == sorted({digit for digit, _ in found})
+
+
+@given(masks, masks)
+def test_an_add_is_admitted_exactly_where_it_is_an_or(bits, mask):
+    page = Page(bits, bits.bit_count())
+
+    assert page.admits(mask) == (bits + mask == bits | mask)
+
+
+@given(masks, masks)
+def test_what_is_unset_of_a_mask_is_admitted_and_completes_it(bits, mask):
+    page = Page(bits, bits.bit_count())
+    left = page.unset(mask)
+    after = page.with_bits(left)
+
+    assert page.admits(left)
+    assert after == Page(bits | mask, (bits | mask).bit_count())
+    assert after.unset(mask) == 0
+
+
+def test_a_compacted_page_has_nothing_unset_and_admits_nothing():
+    page = Page(0b1111, 4).compact()
+
+    assert (page.bits, page.n) == (0, 4)
+    assert page.unset(0b1) == 0
+    assert not page.admits(0b10000)
+    assert not page.may_compact(4)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "full"), [(4, None, True), (3, None, False), (3, 3, True), (2, 3, False), (0, 1, False)]
+)
+def test_a_page_is_full_at_its_size_or_at_the_size_of_a_page(n, size, full):
+    assert Page(mask_of(0, n - 1) if n else 0, n, size).is_full(4) is full
+
+
+@given(st.integers(1, 10**10), st.integers(2, 1024))
+def test_tails_end_in_one_root_and_count_the_pages_below(total, page_bits):
+    found = list(tails(total, page_bits))
+
+    assert [tail.root for tail in found] == [False] * (len(found) - 1) + [True]
+    assert found[-1].number == 0
+    assert height(total, page_bits) == found[-1].level
+    for entries, tail in zip([total] + [tail.number + 1 for tail in found], found, strict=False):
+        assert tail.number * page_bits + tail.size == entries
+        assert 1 <= tail.size <= page_bits
+
+
+@given(st.integers(0, 10**6), st.integers(0, 5000), st.integers(2, 1024))
+def test_stretches_cover_a_range_page_by_page(first, more, page_bits):
+    covered = [
+        page * page_bits + bit
+        for page, low, high in stretches(first, first + more, page_bits)
+        for bit in range(low, high + 1)
+    ]
+
+    assert covered == list(range(first, first + more + 1))
+
+
+@given(st.integers(0, 5000), st.integers(2, 9), st.integers(0, 3))
+def test_the_capacities_of_a_level_add_up_to_the_batch(total, page_bits, level):
+    pages = range(total // page_bits ** (level + 1) + 2)
+
+    assert sum(capacity(level, number, total, page_bits) for number in pages) == total
+
+
+def test_a_billion_items_are_a_million_leaves_under_one_root():
+    assert [tail.number + 1 for tail in tails(10**9, 1024)] == [976_563, 954, 1]

@@ -1,0 +1,354 @@
+"""The use cases, one after another; what happens at once is the simulator's and the races' business."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
+from fanin.tracker import (
+    COUNT_MAX,
+    Ack,
+    GroupId,
+    OpenBatch,
+    Progress,
+    Retention,
+    State,
+    Tracker,
+    Verdict,
+    climb,
+)
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.service import RANGE_MAX
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+
+
+class Clock:
+    def __init__(self):
+        self.at = START
+
+    def __call__(self):
+        return self.at
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def tracker(clock):
+    return Tracker(MemoryStore(), page_bits=4, now=clock, pause=lambda _: None)
+
+
+def opened(tracker, count=0, tenant="t"):
+    batch = tracker.open(tenant, OpenBatch())
+    group = tracker.add(tenant, batch.batch_id, count).groups[0] if count else None
+    return batch.batch_id, [f"{batch.batch_id}:{group.id}:{i}" for i in range(count)] if group else []
+
+
+def ack(tracker, items, caller="me", tenant="t"):
+    return tracker.ack(tenant, [Ack.of(item, caller) for item in items])
+
+
+def verdicts(report):
+    return [result.verdict for result in report.results]
+
+
+def test_a_new_batch_is_open_and_empty(tracker):
+    batch = tracker.open("t", OpenBatch(user_key="catalog-7"))
+
+    assert (batch.state, batch.total, batch.user_key, batch.result) == (State.OPEN, 0, "catalog-7", None)
+    assert tracker.get("t", batch.batch_id) == batch
+
+
+def test_open_under_the_same_key_is_the_same_batch(tracker):
+    first = tracker.open("t", OpenBatch(user_key="a"), key="k")
+
+    assert tracker.open("t", OpenBatch(user_key="a"), key="k") == first
+    assert tracker.open("other", OpenBatch(user_key="a"), key="k").batch_id != first.batch_id
+
+
+def test_open_under_a_key_of_another_wish_is_refused(tracker):
+    tracker.open("t", OpenBatch(user_key="a"), key="k")
+
+    with pytest.raises(KeyReused):
+        tracker.open("t", OpenBatch(user_key="b"), key="k")
+
+
+def test_a_mode_that_is_not_there_is_refused(tracker):
+    with pytest.raises(InvalidRequest):
+        tracker.open("t", OpenBatch(mode="estimated"))
+
+
+def test_another_tenants_batch_is_not_there(tracker):
+    batch_id, items = opened(tracker, 3)
+
+    with pytest.raises(NotFound):
+        tracker.get("other", batch_id)
+    with pytest.raises(NotFound):
+        tracker.add("other", batch_id, 1)
+    with pytest.raises(NotFound):
+        tracker.close("other", batch_id, "me")
+    assert verdicts(ack(tracker, items, tenant="other")) == [Verdict.NOT_FOUND] * 3
+
+
+def test_an_unknown_batch_is_not_found_and_nothing_is_created(tracker):
+    for call in (tracker.get, lambda t, b: tracker.add(t, b, 1), lambda t, b: tracker.close(t, b, "me")):
+        with pytest.raises(NotFound):
+            call("t", UNKNOWN)
+    assert tracker.store == MemoryStore(lock=tracker.store.lock)
+
+
+def test_adds_follow_each_other_in_one_index_space(tracker):
+    batch_id, _ = opened(tracker)
+    groups = [tracker.add("t", batch_id, count).groups[0] for count in (3, 10**9, 1)]
+
+    assert [GroupId.decode(group.id).start for group in groups] == [0, 3, 3 + 10**9]
+    assert tracker.get("t", batch_id).total == 4 + 10**9
+
+
+def test_add_under_the_same_key_is_the_same_group_even_after_close(tracker):
+    batch_id, _ = opened(tracker)
+    first = tracker.add("t", batch_id, 5, key="k")
+    again = tracker.add("t", batch_id, 5, key="k")
+    tracker.close("t", batch_id, "me")
+
+    assert first == again == tracker.add("t", batch_id, 5, key="k")
+    assert tracker.get("t", batch_id).total == 5
+
+
+def test_add_under_a_key_of_another_count_is_refused(tracker):
+    batch_id, _ = opened(tracker)
+    tracker.add("t", batch_id, 5, key="k")
+
+    with pytest.raises(KeyReused):
+        tracker.add("t", batch_id, 6, key="k")
+
+
+def test_add_after_close_is_a_conflict_and_changes_nothing(tracker):
+    batch_id, _ = opened(tracker, 2)
+    tracker.close("t", batch_id, "me")
+
+    with pytest.raises(Conflict):
+        tracker.add("t", batch_id, 1)
+    assert tracker.get("t", batch_id).total == 2
+
+
+@pytest.mark.parametrize("count", [0, -1, COUNT_MAX + 1])
+def test_a_count_out_of_bounds_is_refused(tracker, count):
+    batch_id, _ = opened(tracker)
+
+    with pytest.raises(InvalidRequest):
+        tracker.add("t", batch_id, count)
+    assert tracker.get("t", batch_id).total == 0
+
+
+SIZES = [(p, total) for p in (2, 4, 7) for total in (0, 1, 63, 64, 65, p - 1, p, p + 1, p * p + 1)]
+SIZES += [(1024, total) for total in (0, 1, 63, 64, 65, 1023, 1024, 1025)]
+
+
+@pytest.mark.parametrize(("page_bits", "total"), SIZES)
+@pytest.mark.parametrize("order", ["close first", "close last"])
+def test_a_batch_of_any_size_completes_exactly_once(page_bits, total, order):
+    tracker = Tracker(MemoryStore(), page_bits=page_bits)
+    batch_id, items = opened(tracker, total)
+    random.Random(total).shuffle(items)
+    told = tracker.close("t", batch_id, "closer").completed_by_caller if order == "close first" else 0
+    told += sum(len(ack(tracker, [item], caller=item).completions) for item in items)
+    told += tracker.close("t", batch_id, "closer").completed_by_caller if order == "close last" else 0
+
+    assert told == 1
+    assert tracker.get("t", batch_id).result == "succeeded"
+
+
+def test_a_batch_of_a_million_and_one_completes_from_ranges():
+    tracker = Tracker(MemoryStore())
+    batch_id, _ = opened(tracker)
+    group = tracker.add("t", batch_id, 1024 * 1024 + 1).groups[0]
+    tracker.close("t", batch_id, "closer")
+    halves = [(524_288, 1_048_576), (0, 524_287)]
+    reports = [tracker.ack("t", [Ack(batch_id, group.id, low, high, "me")]) for low, high in halves]
+
+    assert [len(report.completions) for report in reports] == [0, 1]
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+
+
+def test_the_last_of_a_billion_items_is_acked_by_one_write(tracker):
+    batch_id, _ = opened(tracker)
+    group = tracker.add("t", batch_id, 10**9).groups[0]
+    report = ack(tracker, [f"{batch_id}:{group.id}:{10**9 - 1}"])
+
+    assert verdicts(report) == [Verdict.ACCEPTED]
+    assert len(tracker.store.stored_pages) == 1
+
+
+def test_the_completer_is_told_again_and_nobody_else_is(tracker):
+    batch_id, items = opened(tracker, 2)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, items[:1], caller="first")
+    told = ack(tracker, items[1:], caller="last")
+    again = ack(tracker, items[1:], caller="last")
+
+    assert [done.caller for done in told.completions] == ["last"]
+    assert again.completions == told.completions
+    assert verdicts(again) == [Verdict.DUPLICATE]
+    assert ack(tracker, items, caller="first").completions == ()
+    assert not tracker.close("t", batch_id, "closer").completed_by_caller
+
+
+def test_close_of_a_finished_batch_completes_it_and_says_so_to_its_retry(tracker):
+    batch_id, items = opened(tracker, 9)
+    assert ack(tracker, items).completions == ()
+    first, again, other = (tracker.close("t", batch_id, name) for name in ("closer", "closer", "other"))
+
+    assert first.completed_by_caller
+    assert first.batch.state is State.COMPLETE
+    assert again == first
+    assert not other.completed_by_caller
+
+
+def test_an_item_named_twice_in_one_request_has_one_effect(tracker):
+    batch_id, items = opened(tracker, 4)
+
+    assert verdicts(ack(tracker, [items[1], items[1]])) == [Verdict.ACCEPTED, Verdict.DUPLICATE]
+    assert tracker.progress(tracker.get("t", batch_id)).acked == 1
+
+
+def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
+    one, items = opened(tracker, 9)
+    two, others = opened(tracker, 2)
+    ack(tracker, items[:1])
+    group, other = items[0].split(":")[1], others[0].split(":")[1]
+    asked = [
+        others[1],
+        items[0],
+        f"{one}:{group}:9",
+        f"{one}:{other}:0",
+        f"{UNKNOWN}:{group}:0",
+        f"{two}:{UNKNOWN}:0",
+        items[8],
+    ]
+
+    assert [verdict.value for verdict in verdicts(ack(tracker, asked))] == [
+        "accepted", "duplicate", "out_of_range", "not_found", "not_found", "not_found", "accepted",
+    ]  # fmt: skip
+    assert tracker.progress(tracker.get("t", one)).acked == 2
+    assert tracker.progress(tracker.get("t", two)).acked == 1
+
+
+def test_a_range_counts_its_verdicts(tracker):
+    batch_id, items = opened(tracker, 11)
+    ack(tracker, items[3:6])
+    group = items[0].split(":")[1]
+    (result,) = tracker.ack("t", [Ack(batch_id, group, 1, 9, "me")]).results
+
+    assert result.counts == {Verdict.ACCEPTED: 6, Verdict.DUPLICATE: 3}
+
+
+def test_ranges_of_more_than_a_million_items_are_refused_before_anything_is_written(tracker):
+    batch_id, _ = opened(tracker)
+    group = tracker.add("t", batch_id, 2 * RANGE_MAX).groups[0]
+
+    with pytest.raises(InvalidRequest):
+        tracker.ack("t", [Ack(batch_id, group.id, 0, RANGE_MAX, "me")])
+    assert not tracker.store.stored_pages
+
+
+def test_a_backward_range_is_refused():
+    with pytest.raises(InvalidRequest):
+        Ack(UNKNOWN, UNKNOWN, 3, 2, "me")
+
+
+@pytest.mark.parametrize("guarded_digits", [0, 20])
+def test_both_ways_of_writing_a_page_agree(monkeypatch, guarded_digits):
+    monkeypatch.setattr(climb, "GUARDED_DIGITS", guarded_digits)
+    tracker = Tracker(MemoryStore(), page_bits=13, pause=lambda _: None)
+    batch_id, items = opened(tracker, 30)
+    ack(tracker, items[5:9])
+    tracker.close("t", batch_id, "closer")
+
+    assert verdicts(ack(tracker, items)) == [
+        Verdict.DUPLICATE if 5 <= i < 9 else Verdict.ACCEPTED for i in range(30)
+    ]
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+
+
+def test_full_pages_are_compacted(tracker):
+    batch_id, items = opened(tracker, 17)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, items)
+
+    assert all(page.compacted and not page.bits for page in tracker.store.stored_pages.values())
+
+
+def test_progress_is_exact_while_few_pages_are_unfinished(tracker):
+    batch_id, items = opened(tracker, 70)
+    ack(tracker, items[:33])
+
+    assert tracker.progress(tracker.get("t", batch_id)) == Progress(33, 0, 33, exact=True)
+
+
+def test_progress_of_a_scattered_batch_is_bounded_from_both_sides(tracker):
+    batch_id, items = opened(tracker, 1000)
+    ack(tracker, items[::4])
+    found = tracker.progress(tracker.get("t", batch_id))
+
+    assert not found.exact
+    assert found.acked <= 250 <= found.upper_bound <= 1000
+
+
+def test_progress_reads_a_number_of_pages_that_does_not_grow_with_the_batch():
+    class Counting(MemoryStore):
+        read = 0
+
+        def pages(self, keys):
+            self.read += len(keys)
+            return super().pages(keys)
+
+    tracker = Tracker(Counting())
+    batch_id, _ = opened(tracker)
+    tracker.add("t", batch_id, 10**9)
+    tracker.progress(tracker.get("t", batch_id))
+
+    assert tracker.store.read <= 1 + 100 + 100
+
+
+def test_an_expired_batch_is_gone_for_everybody(tracker, clock):
+    batch = tracker.open("t", OpenBatch(retention=Retention(open=timedelta(hours=1))))
+    group = tracker.add("t", batch.batch_id, 2).groups[0]
+    clock.at += timedelta(hours=1)
+
+    with pytest.raises(NotFound):
+        tracker.get("t", batch.batch_id)
+    with pytest.raises(NotFound):
+        tracker.close("t", batch.batch_id, "me")
+    assert verdicts(ack(tracker, [f"{batch.batch_id}:{group.id}:0"])) == [Verdict.EXPIRED]
+    assert not tracker.store.stored_pages
+
+
+def test_each_stage_of_life_has_its_own_retention(tracker, clock):
+    kept = Retention(timedelta(days=1), timedelta(days=2), timedelta(days=3))
+    batch = tracker.open("t", OpenBatch(retention=kept))
+    group = tracker.add("t", batch.batch_id, 1).groups[0]
+    clock.at += timedelta(hours=1)
+    closed = tracker.close("t", batch.batch_id, "me").batch
+    clock.at += timedelta(hours=1)
+    ack(tracker, [f"{batch.batch_id}:{group.id}:0"])
+    done = tracker.get("t", batch.batch_id)
+
+    assert batch.expires_at == START + timedelta(days=1)
+    assert closed.expires_at == START + timedelta(days=2, hours=1)
+    assert done.expires_at == START + timedelta(days=3, hours=2)
+    assert batch.pages_expire_at >= START + timedelta(days=6)
+
+
+def test_the_salt_is_in_no_text_of_a_batch(tracker):
+    batch = replace(tracker.open("t", OpenBatch()), salt=b"secret")
+
+    assert "secret" not in repr(batch)
