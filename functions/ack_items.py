@@ -6,7 +6,6 @@ from fanin.api.answers import AckedItems
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import AckItemsBody
-
 from functions import wiring
 
 app = edge(wiring.settings)

@@ -6,7 +6,6 @@ from fanin.api.answers import AddedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests import AddItemsBody
-
 from functions import wiring
 
 app = edge(wiring.settings)

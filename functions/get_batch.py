@@ -5,7 +5,6 @@ from typing import Any
 from fanin.api.answers import BatchAnswer
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, caller, edge
-
 from functions import wiring
 
 app = edge(wiring.settings)

@@ -6,7 +6,6 @@ from fanin.api.answers import OpenedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
-
 from functions import wiring
 
 app = edge(wiring.settings)

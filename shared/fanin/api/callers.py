@@ -1,4 +1,4 @@
-"""Who is asking: the tenant and the principal of a request, from what the authorizer said and nothing else."""
+"""Who is asking: tenant and principal of a request, from what the authorizer said and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Forbidden(InvalidRequest):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """*tenant* owns the batches; *principal* is who asks on its behalf; *request_id* is this one request's."""
+    """*tenant* owns the batches, *principal* asks on its behalf; *request_id* is this one request's."""
 
     tenant: str
     principal: str

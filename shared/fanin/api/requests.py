@@ -1,11 +1,19 @@
-"""The bodies that callers send, as strict models: exact types, exact names, bounds before anything is done."""
+"""The bodies that callers send, as strict models: exact types and names, and bounds before any work."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -151,4 +159,4 @@ class AckItemsBody(Body):
 
     def words(self) -> list[AckBody]:
         """All of it in the longer form, in the caller's order."""
-        return list(self.acks or ()) or [AckBody(itemId=item) for item in self.items or ()]
+        return list(self.acks or ()) or [AckBody.model_construct(item_id=item) for item in self.items or ()]

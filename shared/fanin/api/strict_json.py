@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 from fanin.errors import InvalidRequest
 
 
-
 def parse(text: str) -> dict[str, Any]:
     """The object that *text* holds; InvalidRequest where it is anything but one strict JSON object."""
     try:
