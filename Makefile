@@ -1,0 +1,62 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+export PYTHONPATH := shared:.
+export UV_HTTP_TIMEOUT := 300
+SEEDS ?= 100000
+ARGS ?=
+
+.PHONY: demo test setup lint types synth deploy simulate mutants races requests openapi lock clean
+
+demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
+	@$(BIN)/python -m pipeline.demo $(ARGS)
+
+test: setup lint types ## everything that CI runs
+	@$(BIN)/python -m pytest $(ARGS)
+
+setup: $(INSTALLED)
+
+$(INSTALLED): requirements-dev.txt pyproject.toml
+	@sh .ci/prerequisites $(PYTHON)
+	@echo "installing into .venv (about 2 GB with Spark, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet uv==0.13.8
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+lint: setup
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+
+types: setup
+	@$(BIN)/mypy -p fanin
+
+synth: setup ## the CloudFormation template, offline, into build/cdk.out
+	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app
+
+deploy: setup ## cdk deploy into the account of your credentials
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m infra.cli deploy $(ARGS)
+
+simulate: setup ## the protocol under faults: SEEDS schedules of the production code
+	@$(BIN)/python -m tests.simulation.run --seeds $(SEEDS) $(ARGS)
+
+mutants: setup ## broken rules, and the seed that tells
+	@$(BIN)/python -m tests.simulation.mutants $(ARGS)
+
+races: setup ## close against the last ack, and two last acks, over HTTP on the local run
+	@$(BIN)/python -m benchmarks.races $(ARGS)
+
+requests: setup ## DynamoDB requests an ack, counted on the wire
+	@$(BIN)/python -m benchmarks.requests $(ARGS)
+
+openapi: setup ## write docs/openapi.json anew from the routes
+	@$(BIN)/python -m fanin.api.openapi > docs/openapi.json
+
+lock: ## pin every dependency anew
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements-dev.txt
+
+clean:
+	@rm -rf .venv build cdk.out node_modules
