@@ -1,0 +1,103 @@
+"""One AWS request: the answer, or the error that says what to do."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError, EndpointConnectionError
+
+from fanin.aws import calls
+from fanin.errors import StaleWrite, StoreUnavailable
+
+
+def refusal(code, status=400, **more):
+    answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}, **more}
+    return ClientError(answer, "UpdateItem")
+
+
+def cancelled(*codes):
+    reasons = [
+        {"Code": code, **({"Item": {"n": {"N": "1"}}} if code == "ConditionalCheckFailed" else {})}
+        for code in codes
+    ]
+    return refusal("TransactionCanceledException", CancellationReasons=reasons)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    monkeypatch.setattr(calls.time, "sleep", lambda _: None)
+
+
+def answering(*outcomes):
+    left = list(outcomes)
+
+    def operation(**request):
+        outcome = left.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome | request
+
+    operation.left = left
+    return operation
+
+
+def test_the_answer_comes_back():
+    assert calls.send(answering({"ok": 1}), {"TableName": "t"}) == {"ok": 1, "TableName": "t"}
+
+
+def test_a_failed_condition_brings_the_stored_item():
+    with pytest.raises(StaleWrite) as caught:
+        calls.send(answering(refusal("ConditionalCheckFailedException", Item={"n": {"N": "3"}})), {})
+
+    assert caught.value.stored == ({"n": {"N": "3"}},)
+
+
+def test_a_cancelled_transaction_brings_an_item_a_write():
+    with pytest.raises(StaleWrite) as caught:
+        calls.send(answering(cancelled("None", "ConditionalCheckFailed")), {})
+
+    assert caught.value.stored == (None, {"n": {"N": "1"}})
+
+
+@pytest.mark.parametrize(
+    "conflict",
+    [
+        refusal("TransactionConflictException"),
+        cancelled("TransactionConflict"),
+        cancelled("ConditionalCheckFailed", "TransactionConflict"),
+    ],
+)
+def test_a_conflict_is_sent_again(conflict):
+    assert calls.send(answering(conflict, conflict, {"ok": 1}), {}) == {"ok": 1}
+
+
+def test_conflicts_are_sent_again_a_bounded_number_of_times():
+    operation = answering(*[refusal("TransactionConflictException")] * 100)
+
+    with pytest.raises(StoreUnavailable):
+        calls.send(operation, {})
+    assert len(operation.left) == 100 - calls.CONFLICT_ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    "weather",
+    [
+        refusal("ProvisionedThroughputExceededException"),
+        refusal("ThrottlingException"),
+        refusal("SomethingNew", status=500),
+        cancelled("ThrottlingError"),
+        cancelled("None", "ProvisionedThroughputExceeded"),
+        EndpointConnectionError(endpoint_url="x"),
+        ConnectionClosedError(endpoint_url="x"),
+    ],
+)
+def test_bad_weather_leaves_the_state_unknown(weather):
+    with pytest.raises(StoreUnavailable):
+        calls.send(answering(weather), {})
+
+
+@pytest.mark.parametrize(
+    "bug", [refusal("ValidationException"), refusal("AccessDeniedException"), cancelled("ValidationError")]
+)
+def test_a_bug_of_ours_passes_through(bug):
+    with pytest.raises(ClientError):
+        calls.send(answering(bug), {})

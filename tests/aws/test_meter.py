@@ -1,0 +1,53 @@
+"""The meter counts what is sent, and what it is charged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.aws.meter import Meter
+from fanin.aws.settings import Tables
+from fanin.tracker import BatchKey
+from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.model import PageKey
+from tests.contract.tables import TABLES, create_tables
+
+LEAF = PageKey(BatchKey("t", "b"), 0, 0)
+LATER = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def metered():
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        meter = Meter().attach(client)
+        yield DynamoStore(client, Tables(*TABLES)), meter
+
+
+def test_every_request_is_counted_by_its_kind(metered):
+    store, meter = metered
+    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, 2, LATER)
+    store.get(LEAF.batch)
+
+    assert (meter.totals["requests"], meter.totals["UpdateItem"], meter.totals["GetItem"]) == (3, 2, 1)
+
+
+def test_refused_writes_are_counted_apart(metered):
+    store, meter = metered
+    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, 1, LATER)
+
+    assert meter.totals["refused"] == 1
+
+
+def test_units_are_what_the_table_reports(metered):
+    store, meter = metered
+    store.add_bits(LEAF, 1, LATER)
+
+    assert meter.totals["write_units"] > 0
+    assert meter.totals["read_units"] == 0
