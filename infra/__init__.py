@@ -1,4 +1,4 @@
-"""The CDK app. Importing it chooses the Node that jsii runs on, which must happen before aws_cdk is imported."""
+"""The CDK app. Importing it chooses the Node of jsii, which must happen before aws_cdk is imported."""
 
 import os
 

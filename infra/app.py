@@ -1,6 +1,6 @@
 """The entry of the CDK app: ``python -m infra.app``, with or without the CDK command line.
 
-``CDK_OUTDIR`` names where the cloud assembly goes (the CDK's own choice otherwise); ``CDK_CONTEXT_JSON`` holds context
+``CDK_OUTDIR`` names where the cloud assembly goes (else the CDK chooses); ``CDK_CONTEXT_JSON`` holds context
 that goes before cdk.json's. The command line sets both.
 """
 
@@ -19,7 +19,7 @@ from infra.stack import FaninStack
 
 
 def cdk_json_context() -> dict[str, Any]:
-    """The context of cdk.json: feature flags and stages, which the command line would else have to hand over."""
+    """The context of cdk.json, feature flags and stages; the command line hands over the same."""
     context: dict[str, Any] = json.loads(CDK_JSON.read_text())["context"]
     return context
 

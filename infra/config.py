@@ -1,7 +1,7 @@
 """Everything that differs between deployments: a value read once from the CDK context.
 
-A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's ``stages.<stage>``
-(the stages live in cdk.json), then its default holds.
+A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's
+``stages.<stage>`` (the stages live in cdk.json), then its default holds.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ Target = Literal["aws", "local"]
 
 
 class ConfigError(ValueError):
-    """A setting has a value that it cannot take; the message names the setting, the value and what it takes."""
+    """A setting has a value that it cannot take; the message names both and says what it takes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """The settings of one deployment.
 
-    ``stage``: which deployment this is; 1 to 20 of a-z, 0-9 and ``-``, a letter first. The stack is ``Fanin-<stage>``.
-    ``target``: ``aws``, or ``local`` for the emulator: the layer is built for this host and nobody signs requests.
+    ``stage``: which deployment this is; 1 to 20 of a-z, 0-9 and ``-``, a letter first. Names the stack.
+    ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and nobody signs requests.
     ``demo``: adds the demo's queue, worker, index table and event queue.
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
@@ -32,7 +32,7 @@ class Config:
     ``consumer_concurrency``: Lambdas that one queue may run at once, 2 to 1000.
     ``throttle_rate``, ``throttle_burst``: requests a second, and at once, that the API admits.
     ``log_retention_days``: how long logs are kept, one of the spans that CloudWatch offers.
-    ``jwt_issuer``, ``jwt_audience``: both set, the API asks for a JWT of this issuer; both empty, for IAM signatures.
+    ``jwt_issuer``, ``jwt_audience``: both set, the API asks for such a JWT; both empty, for IAM signatures.
     ``alarm_email``: who is written to when an alarm rings; empty, nobody is.
     """
 
@@ -69,7 +69,8 @@ class Config:
         if unknown:
             raise ConfigError(f"stages.{stage} has unknown settings: {', '.join(unknown)}")
         given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
-        return cls(**{name: _parsed(name, kinds[name], value) for name, value in given.items()})
+        parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
+        return cls(**parsed)
 
 
 def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
@@ -123,7 +124,11 @@ def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
 
 
 # The spans that CloudWatch Logs offers, up to ten years.
-LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
+# fmt: off
+LOG_RETENTION_DAYS = (
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+)
+# fmt: on
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, a letter first"),

@@ -1,7 +1,7 @@
 """The layer of third-party packages, built by uv without Docker.
 
-It is built for a platform: arm64 and the Lambda runtime on AWS; this interpreter and this machine for the local run,
-whose emulator runs handlers under its own Python whatever the template says.
+It is built for a platform: arm64 and the Lambda runtime on AWS; this interpreter and this machine for the
+local run, whose emulator runs handlers under its own Python whatever the template says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from aws_cdk import aws_lambda as lambda_
 from infra.config import Config
 from infra.paths import FUNCTIONS, REQUIREMENTS
 
-# Lambda's runtimes from 3.12 on are Amazon Linux 2023 (glibc 2.34); 2.28 is the newest level that wheels are built for.
 AWS_PLATFORM = "aarch64-manylinux_2_28"
 # Raise it when the way the layer is built changes: the packages alone would not tell.
 RECIPE = "1"
@@ -53,7 +52,7 @@ class Build:
         return cls(config.python_version, AWS_PLATFORM, interpreter(config.python_version))
 
     def asset_hash(self, requirements: Path = REQUIREMENTS) -> str:
-        """The same packages, built for the same platform in the same way, have the same hash; sha256 in hex."""
+        """The same packages, built in the same way for the same platform, have the same hash; sha256, hex."""
         machine = self.platform or platform.platform()
         facts = (RECIPE, machine, self.python_version, "bytecode" if self.compiler else "sources")
         return hashlib.sha256("\0".join(facts).encode() + b"\0" + requirements.read_bytes()).hexdigest()
@@ -75,7 +74,7 @@ class LayerBundling:
     def __init__(self, build: Build) -> None:
         self.build = build
 
-    def try_bundle(self, output_dir: str, *_args: Any, **_kwargs: Any) -> bool:
+    def try_bundle(self, output_dir: str, *_options: Any, **_named: Any) -> bool:
         """Fill *output_dir*/python. A failure is an error: there is no container to fall back on."""
         install(self.build, Path(output_dir) / "python")
         return True
@@ -97,13 +96,17 @@ def install(build: Build, folder: Path) -> None:
     shutil.rmtree(folder / "bin", ignore_errors=True)
     (folder / ".lock").unlink(missing_ok=True)
     if build.compiler is None:
-        log.warning("no Python %s here: the layer has no bytecode, cold starts are slower", build.python_version)
+        log.warning(
+            "no Python %s here: the layer goes without bytecode, cold starts are slower", build.python_version
+        )
         return
     # unchecked-hash: the file holds no time stamp, and Lambda never compares it with its source.
-    _run([
-        *(build.compiler, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
-        *("-s", str(folder), "-p", "/opt/python", str(folder)),
-    ])
+    _run(
+        [
+            *(build.compiler, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
+            *("-s", str(folder), "-p", "/opt/python", str(folder)),
+        ]
+    )
 
 
 def interpreter(version: str) -> str | None:
@@ -114,12 +117,13 @@ def interpreter(version: str) -> str | None:
     if found is None:
         return None
     # A version manager puts names on PATH for interpreters that it does not have.
-    asked = subprocess.run([found, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
-    return found if asked.stdout.strip() == version else None
+    asked = subprocess.run([found, "-V"], capture_output=True, text=True, check=False)  # noqa: S603 - from PATH
+    return found if asked.stdout.startswith(f"Python {version}.") else None
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "0"}, capture_output=True, text=True)
+    env = {**os.environ, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode != 0:
         raise RuntimeError(f"the Lambda layer could not be built: {' '.join(command)}\n{done.stderr}")
 

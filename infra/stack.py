@@ -37,7 +37,7 @@ class FaninStack(Stack):
         Monitoring(self, "Monitoring", config, self.functions.made, self.dead_letters)
 
     def _acks(self) -> SourceQueue:
-        # Six time-outs, as Lambda asks: while it is throttled a message waits without its receives being used up.
+        # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
         acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
         acks.feed(self.functions.add(CONSUME_ACKS), self.config)
         return acks

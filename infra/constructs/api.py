@@ -15,7 +15,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.config import Config
-from infra.constructs.functions import log_group
+from infra.constructs.functions import log_group, name_of
 
 ACCESS_LOG = {
     "requestId": "$context.requestId",
@@ -32,7 +32,9 @@ ACCESS_LOG = {
 class Api(Construct):
     """An HTTP API (v2) on its ``$default`` stage: IAM signatures, or a JWT when an issuer is configured."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]
+    ) -> None:
         super().__init__(scope, id_)
         self.http = apigatewayv2.HttpApi(
             self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
@@ -53,8 +55,7 @@ class Api(Construct):
 
     def _add(self, route: str, function: lambda_.Function) -> None:
         method, path = route.split(" ")
-        # Named after the function's own scope: AddItems, CloseBatch, ...
-        name = function.node.scope.node.id if function.node.scope else function.node.id
+        name = name_of(function)
         self.http.add_routes(
             path=path,
             methods=[apigatewayv2.HttpMethod(method)],

@@ -21,14 +21,18 @@ WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:PutItem", "dynamodb:UpdateIt
 
 
 class Demo(Construct):
-    """A work queue and its worker, the index that the worker writes, and a queue of every event on the bus."""
+    """A work queue and its worker, the index that the worker writes, and a queue of the bus's events."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.EventBus) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.EventBus
+    ) -> None:
         super().__init__(scope, id_)
         self.index = table(self, "Index", config)
-        # The demo fails messages on purpose and waits for them: they come back sooner than six time-outs, the usual
-        # wait, and may be tried oftener.
-        self.work = SourceQueue(self, "Work", visibility=Duration.seconds(20), max_receives=10)
+        # The demo fails messages on purpose and waits for them: they come back after two time-outs, not the
+        # usual six, and may be tried oftener.
+        self.work = SourceQueue(
+            self, "Work", visibility=Duration.seconds(2 * DEMO_WORKER.timeout_seconds), max_receives=10
+        )
         worker = functions.add(DEMO_WORKER, {"FANIN_INDEX_TABLE": self.index.table_name})
         allow(worker, self.index, WRITE_INDEX)
         self.work.feed(worker, config)

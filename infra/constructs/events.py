@@ -1,26 +1,26 @@
 """The completion event: a batch's stream record becomes one event on the bus.
 
-    Batches stream -> Pipe [filter -> enrichment describe_event -> bus], what fails for good goes to a dead-letter queue
+    Batches stream -> Pipe [filter -> enrichment describe_event] -> bus; hopeless records -> dead-letter queue
 
-What holds, from the documentation of EventBridge Pipes (user guide: enrichment, input transformation, targets,
-batching; API reference: PipeTargetEventBridgeEventBusParameters):
+What holds, by the documentation of EventBridge Pipes (user guide: enrichment, input transformation, targets,
+batching; API reference: PipeTargetEventBridgeEventBusParameters). None of it has been seen on an account yet.
 
-* The enrichment is invoked with a LIST of stream records, those of a batch that pass the filter, and its answer goes
-  to the target as it is. A list is taken as a batch: each element is one event. ``[]`` calls no target; ``[{}]`` would
-  send an empty event.
-* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of detail objects**,
-  one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no template, so no text of a user
-  is ever pasted into JSON: in a template a path stands unquoted or is quoted by hand, and an absent field is an
-  open question.
-* ``Source`` and ``DetailType`` belong to the target's parameters, not to the payload. They are static: only one ending
-  passes the filter, so the detail-type is ``BatchCompleted``. When other endings come, ``DetailType`` may be a JSON
-  path (every string of the target's parameters may, but ``EndpointId``) that is read from the payload, which with an
-  enrichment is the enrichment's answer: ``$.detailType`` and a field of that name in each detail.
-* PutEvents takes ten events, so a batch is at most ten records: none is sent that the target would have to split.
-* If the enrichment raises, the batch is retried, halved, and its last bad record goes to the dead-letter queue (as the
-  stream's coordinates, not as the record). If the bus refuses some events of a batch, those are retried.
-* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId`` is stable,
-  so a consumer that must act once compares it.
+* The enrichment is always invoked with a LIST, of one record too: the stream records that passed the filter.
+  Its answer goes to the target as it is, and of a list each element is one event. ``[]`` calls no target, while
+  ``[{}]`` sends an empty event. A bus takes ten: of a longer list nothing is sent. So a batch is at most ten
+  records, and describe_event never answers more than it was given.
+* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of detail
+  objects**, one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no template, so
+  no text of a user is ever pasted into JSON.
+* ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. Both are static: only
+  one ending passes the filter, so the detail-type is ``BatchCompleted``. When other endings come, ``DetailType``
+  may be a JSON path (as may every string of a target's parameters but ``EndpointId``). It is read from the
+  payload, which after an enrichment is its answer: ``$.detailType``, and a field of that name in each detail.
+* If the enrichment raises, its whole batch is tried again, in halves. If the bus refuses some events, those go
+  through the whole Pipe again, the enrichment too. After all tries the record's place in the stream (not the
+  record, which the stream keeps for 24 hours) goes to the dead-letter queue.
+* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId`` is
+  stable: a consumer that must act once compares it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class CompletionEvents(Construct):
             dynamo_db_stream_parameters=pipes.CfnPipe.PipeSourceDynamoDBStreamParametersProperty(
                 starting_position="TRIM_HORIZON",
                 batch_size=10,
-                # The stream itself keeps a record for 24 hours; some twenty tries are over long before.
+                # Then the record is set aside: behind a bad one its whole shard waits.
                 maximum_retry_attempts=20,
                 on_partial_batch_item_failure="AUTOMATIC_BISECT",
                 dead_letter_config=pipes.CfnPipe.DeadLetterConfigProperty(arn=self.dead_letters.queue_arn),
@@ -101,7 +101,8 @@ class CompletionEvents(Construct):
 
     def _role(self) -> iam.Role:
         ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
-        role = iam.Role(self, "PipeRole", assumed_by=iam.ServicePrincipal("pipes.amazonaws.com", conditions=ours))
+        pipes_service = iam.ServicePrincipal("pipes.amazonaws.com", conditions=ours)
+        role = iam.Role(self, "PipeRole", assumed_by=pipes_service)
         grants = (
             (_READ_STREAM, _stream_arn(self.batches)),
             (("lambda:InvokeFunction",), self.describe.function_arn),
@@ -136,5 +137,9 @@ def _stream_arn(table: dynamodb.Table) -> str:
 
 def _logged_to(group: logs.LogGroup) -> pipes.CfnPipe.PipeLogConfigurationProperty:
     """Errors only, and never the payload: it holds what users wrote."""
-    destination = pipes.CfnPipe.CloudwatchLogsLogDestinationProperty(log_group_arn=group.log_group_arn)
-    return pipes.CfnPipe.PipeLogConfigurationProperty(level="ERROR", cloudwatch_logs_log_destination=destination)
+    return pipes.CfnPipe.PipeLogConfigurationProperty(
+        level="ERROR",
+        cloudwatch_logs_log_destination=pipes.CfnPipe.CloudwatchLogsLogDestinationProperty(
+            log_group_arn=group.log_group_arn
+        ),
+    )

@@ -23,7 +23,7 @@ from infra.nag import accept
 
 
 class Functions(Construct):
-    """Makes a function of a Handler: it reads the tracker's settings from its environment and may do no more than told."""
+    """Makes Lambdas of Handlers: each is told the tracker's settings and may do no more than it names."""
 
     def __init__(self, scope: Construct, id_: str, config: Config, tables: Tables) -> None:
         super().__init__(scope, id_)
@@ -85,6 +85,11 @@ class Functions(Construct):
             "POWERTOOLS_METRICS_NAMESPACE": "fanin",
             **anonymous,
         }
+
+
+def name_of(function: lambda_.Function) -> str:
+    """The handler's name as constructs are named: ``AddItems`` of ``add_items``."""
+    return function.node.path.split("/")[-2]
 
 
 def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[str]) -> None:

@@ -14,10 +14,11 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import Config
+from infra.constructs.functions import name_of
 
 
 class Monitoring(Construct):
-    """An alarm for every dead-letter queue that is not empty and every function that fails, all to one topic."""
+    """Alarms of every dead-letter queue that is not empty and every function that fails, to one topic."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class Monitoring(Construct):
         for name, queue in dead_letters.items():
             self._alarm(f"{name}DeadLetters", _depth(queue), f"{name}: messages were given up on")
         for function in functions:
-            name = function.node.path.split("/")[-2]
+            name = name_of(function)
             errors = function.metric_errors(period=Duration.minutes(1))
             self._alarm(f"{name}Errors", errors, f"{name}: invocations failed")
 
@@ -52,4 +53,6 @@ class Monitoring(Construct):
 
 
 def _depth(queue: sqs.Queue) -> cloudwatch.Metric:
-    return queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1), statistic="Maximum")
+    return queue.metric_approximate_number_of_messages_visible(
+        period=Duration.minutes(1), statistic="Maximum"
+    )

@@ -18,9 +18,7 @@ BATCH_WINDOW = Duration.seconds(1)
 class SourceQueue(Construct):
     """A standard queue, encrypted, TLS only, with long polling and a dead-letter queue."""
 
-    def __init__(
-        self, scope: Construct, id_: str, *, visibility: Duration, max_receives: int = 5
-    ) -> None:
+    def __init__(self, scope: Construct, id_: str, *, visibility: Duration, max_receives: int = 5) -> None:
         super().__init__(scope, id_)
         self.dead_letters = dead_letter_queue(self, "DeadLetters")
         self.queue = sqs.Queue(
@@ -34,7 +32,7 @@ class SourceQueue(Construct):
         )
 
     def feed(self, consumer: lambda_.Function, config: Config) -> None:
-        """Let *consumer* eat from the queue; it answers which messages of a batch failed, and only those return."""
+        """Let *consumer* eat from the queue; it names a batch's failed messages, and only those return."""
         consumer.add_event_source(
             sources.SqsEventSource(
                 self.queue,

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from infra.config import Config
 
-# DynamoDB deletes an item some time after this attribute's moment (epoch seconds); only storage depends on it.
+# DynamoDB deletes an item some time after this moment (epoch seconds); nothing but storage depends on it.
 TTL_ATTRIBUTE = "ttl"
 
 
@@ -31,7 +31,7 @@ def table(
     sort_key: str | None = None,
     stream: dynamodb.StreamViewType | None = None,
 ) -> dynamodb.Table:
-    """An on-demand table keyed by ``pk``, with expiry and point-in-time recovery, that outlives a protected stack."""
+    """An on-demand table keyed by ``pk``, with expiry and point-in-time recovery; kept if protected."""
     text = dynamodb.AttributeType.STRING
     return dynamodb.Table(
         scope,
