@@ -24,7 +24,7 @@ Record: TypeAlias = Mapping[str, str | int]
 
 
 def find_index(lists: Path = LISTS) -> Path:
-    """The one package index under *lists*; FileNotFoundError, with what to do, when there is not exactly one."""
+    """The one package index under *lists*; FileNotFoundError, with what to do, unless there is just one."""
     found = sorted(lists.glob("*Packages*"))
     if len(found) == 1:
         return found[0]
@@ -76,7 +76,11 @@ def write(path: Path, records: Sequence[Record]) -> None:
     """Write *records* to *path* and say what was written."""
     data = packed(records)
     path.write_bytes(data)
-    print(f"{path}: {len(records):,} packages, {len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}")
+    print(f"{path}: {len(records):,} packages, {_digest(data)}")
+
+
+def _digest(data: bytes) -> str:
+    return f"{len(data):,} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}"
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -90,7 +94,7 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments().parse_args(argv)
     index = read_index(options.index or find_index())
-    print(f"index: {len(index.encode()):,} bytes, SHA-256 {hashlib.sha256(index.encode()).hexdigest()}")
+    print(f"index: {_digest(index.encode())}")
     records = catalog(index)
     write(options.out, records)
     if options.slice:

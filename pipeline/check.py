@@ -1,0 +1,72 @@
+"""Says at once whether Spark can start here, or the line that mends it: `python -m pipeline.check`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+
+OLDEST_JAVA = 17
+
+INSTALL = {
+    # A release has one of the two: the second name is always its default.
+    "apt-get": "sudo apt-get install -y openjdk-17-jre-headless || sudo apt-get install -y default-jre",
+    "dnf": "sudo dnf install -y java-17-amazon-corretto-headless || sudo dnf install -y java-latest-openjdk",
+    "brew": 'brew install openjdk@17 && export JAVA_HOME="$(brew --prefix openjdk@17)"',
+}
+ELSEWHERE = "install Java 17 from https://adoptium.net and set JAVA_HOME to its folder"
+
+Which = Callable[[str], str | None]
+
+
+def install_line(which: Which = shutil.which) -> str:
+    """The line that installs a Java that Spark runs on, for the first package manager found here."""
+    return next((line for tool, line in INSTALL.items() if which(tool)), ELSEWHERE)
+
+
+def java_command(env: Mapping[str, str], which: Which = shutil.which) -> str | None:
+    """The java that Spark would start: JAVA_HOME's, else the first on the path."""
+    if env.get("JAVA_HOME"):
+        return which(os.path.join(env["JAVA_HOME"], "bin", "java"))
+    return which("java")
+
+
+def major_version(banner: str) -> int | None:
+    """17 of 'openjdk version "17.0.15"', 8 of 'java version "1.8.0_402"'; None where no version is named."""
+    found = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return int(found[1]) if found else None
+
+
+def java_version(command: str) -> int | None:
+    """The major version of *command*; None where it does not run."""
+    done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    return major_version(done.stderr) if done.returncode == 0 else None
+
+
+def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | None:
+    """What keeps Spark from starting, with the line that mends it; None where nothing does."""
+    command = java_command(env, which)
+    version = java_version(command) if command else None
+    if version is not None and version >= OLDEST_JAVA:
+        return None
+    where = f" in JAVA_HOME ({env['JAVA_HOME']})" if env.get("JAVA_HOME") else ""
+    found = f"{command} is Java {version}" if version else f"no Java was found{where}"
+    return f"Spark needs Java {OLDEST_JAVA} or newer; {found}. Install it with:\n  {install_line(which)}"
+
+
+def require_java() -> None:
+    """Leave with a message that names the remedy where Spark could not start."""
+    problem = java_problem(os.environ)
+    if problem:
+        raise SystemExit(problem)
+
+
+def main() -> None:
+    require_java()
+    print(f"Java: {java_command(os.environ)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What a fan-out asks of AWS, before it is run. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from pipeline.transforms import PAGE_ITEMS
+
+BATCH = 10
+CHUNK_BYTES = 64 * 1024
+ENVELOPE_BYTES = 140
+"""The message around a record: item id, time, names."""
+
+SQS_REQUEST = 0.40 / 1e6
+WRITE_UNIT = 0.625 / 1e6
+"""US dollars, list prices of us-east-1, standard queue and on-demand table, free tier not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Requests and write units: *least* where ten neighbours are acked together, *most* where each alone."""
+
+    messages: int
+    requests: int
+    least_writes: int
+    most_writes: int
+
+    @property
+    def dollars(self) -> tuple[float, float]:
+        """The least and the most it costs; functions and the API's calls are not in it."""
+        queue = self.requests * SQS_REQUEST
+        return queue + self.least_writes * WRITE_UNIT, queue + self.most_writes * WRITE_UNIT
+
+
+def estimate(items: int, size: int) -> Estimate:
+    """The estimate for *items* messages whose records take *size* bytes of JSON in all."""
+    batches = ceil(items / BATCH)
+    # A request is billed by the 64 KiB, sent or received: a batch of long records counts more than once.
+    payload = size + items * ENVELOPE_BYTES
+    moved = max(batches, ceil(payload / CHUNK_BYTES))
+    # A full page climbs (its bit in its parent) and is compacted.
+    pages = 2 * ceil(items / PAGE_ITEMS)
+    return Estimate(items, 2 * moved + batches, batches + pages, items + pages)

@@ -1,0 +1,111 @@
+"""Fans a dataset out: one message a row on an SQS queue, every row an item of one batch.
+
+    python -m pipeline.jobs.fan_out --api-url URL --queue-url URL --manifest PATH [--dataset PATH]
+
+Started again with the same manifest, it resumes: the same batch, the same items under the same ids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from fanin import Fanin
+from pipeline import cost, sinks, sources
+from pipeline.publishing import Order, fan_out, preview
+from pipeline.session import spark_session
+
+NEEDED = {"manifest": "--manifest", "api_url": "--api-url", "queue_url": "--queue-url"}
+
+SENTENCES = {
+    "manifest": "manifest {path}: {items:,} items",
+    "opened": "batch {batchId}: {items:,} items in group {groupId}; closed",
+    "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
+    "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {copies:,} of them twice, {retried:,} retried",
+    "estimate": (
+        "{messages:,} messages: {requests:,} SQS requests, {least_writes:,} to {most_writes:,} write units,"
+        " ${leastDollars:.2f} to ${mostDollars:.2f} at list price"
+    ),
+}
+
+
+def arguments() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("fan_out", description=__doc__, formatter_class=form)
+    _add_places(parser)
+    _add_manner(parser)
+    return parser
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--dataset",
+        default=str(sources.CATALOG),
+        help="JSON lines, CSV, Parquet or ORC (default: the catalog)",
+    )
+    add("--limit", type=int, metavar="N", help="only the first N rows")
+    add("--manifest", metavar="PATH", help="where the numbered rows are kept; the same path resumes")
+    add("--api-url", metavar="URL", help="fanin's API")
+    add("--queue-url", metavar="URL", help="the SQS queue that takes the messages")
+    add("--region", help="the queue's region (default: the executors' own)")
+    add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")
+
+
+def _add_manner(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--user-key", default="fan-out", help="the batch's name for its user")
+    add("--rate", type=float, metavar="R", help="at most R messages a second, all executors together")
+    add("--chaos-duplicates", type=float, default=0.0, metavar="PERCENT", help="send so many items twice")
+    add("--seed", type=int, default=0, help="chooses the items that are sent twice")
+    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
+    add("--dry-run", action="store_true", help="print counts and cost; write and send nothing")
+    add("--json", action="store_true", help="print events as JSON lines")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = arguments()
+    options = parser.parse_args(argv)
+    missing = [flag for name, flag in NEEDED.items() if getattr(options, name) is None]
+    if missing and not options.dry_run:
+        parser.error(f"needed: {', '.join(missing)}")
+    tell = _tell_json if options.json else _tell
+    with spark_session("fan_out", cores=options.cores) as spark:
+        if options.dry_run:
+            tell("estimate", _facts(preview(spark, _order(options))))
+        else:
+            fan_out(spark, Fanin(options.api_url), _order(options), tell, run=str(uuid.uuid4()))
+
+
+def _order(options: argparse.Namespace) -> Order:
+    return Order(
+        dataset=options.dataset,
+        manifest=options.manifest or "",
+        queue=sinks.Queue(options.queue_url or "", options.region, options.endpoint_url),
+        user_key=options.user_key,
+        limit=options.limit,
+        rate=options.rate,
+        chaos_duplicates=options.chaos_duplicates,
+        seed=options.seed,
+    )
+
+
+def _facts(estimate: cost.Estimate) -> dict[str, Any]:
+    least, most = estimate.dollars
+    return {**asdict(estimate), "leastDollars": round(least, 4), "mostDollars": round(most, 4)}
+
+
+def _tell_json(event: str, facts: dict[str, Any]) -> None:
+    print(json.dumps({"event": event, **facts}), flush=True)
+
+
+def _tell(event: str, facts: dict[str, Any]) -> None:
+    print(SENTENCES[event].format(**facts), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Publishes a dataset as the items of one batch; the caller brings the session, the tracker and the order.
+
+Dataset -> manifest, written once -> open a batch -> one add of N -> close -> publish. The batch is closed
+before its first message, so only consumers can complete it. Carried out again over the same manifest, an
+order finds its batch and its group by their idempotency keys, and every item goes under the id it had.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import cost, manifest, sinks, sources, transforms
+
+ITEMS_A_TASK = 2048
+MOST_TASKS = 10_000
+PROGRESS_SECONDS = 1.0
+
+Report = Callable[[str, dict[str, Any]], None]
+"""Told what happened: the event's name and its facts."""
+
+
+class RecordTooLong(ValueError):
+    """A row's message would be longer than SQS takes."""
+
+
+class Group(Protocol):
+    id: str
+
+
+class OpenedBatch(Protocol):
+    """What the job needs of a batch."""
+
+    id: str
+
+    def add(self, count: int, *, key: str) -> Group: ...
+
+    def close(self) -> bool:
+        """Whether the batch is complete already."""
+        ...
+
+
+class BatchApi(Protocol):
+    """What the job needs of the tracker."""
+
+    def open(self, *, user_key: str, key: str) -> OpenedBatch: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to fan out and where to. *rate* is for all executors together, in messages a second."""
+
+    dataset: str
+    manifest: str
+    queue: sinks.Queue
+    user_key: str
+    limit: int | None = None
+    rate: float | None = None
+    chaos_duplicates: float = 0.0
+    seed: int = 0
+
+    @property
+    def source(self) -> str:
+        """Which rows these are: a manifest serves one such source."""
+        return self.dataset if self.limit is None else f"{self.dataset} (first {self.limit})"
+
+
+@dataclass(frozen=True, slots=True)
+class FannedOut:
+    """A batch whose every item was sent at least once, unless it was complete before."""
+
+    batch_id: str
+    sent: int = 0
+    copies: int = 0
+    retried: int = 0
+
+
+def fan_out(spark: SparkSession, api: BatchApi, order: Order, report: Report, run: str) -> FannedOut:
+    """Carry *order* out; *run* names it where no committed manifest does."""
+    committed = manifest.ensure(
+        spark, order.manifest, lambda: _dataset(spark, order), run=run, source=order.source
+    )
+    parts = manifest.measure(committed.rows)
+    _check_lengths(parts)
+    total = sum(part.rows for part in parts)
+    report("manifest", {"path": order.manifest, "run": committed.run, "items": total})
+    batch = api.open(user_key=order.user_key, key=f"fan-out-{committed.run}-open")
+    group_id = batch.add(total, key=f"fan-out-{committed.run}-add").id if total else ""
+    is_complete = batch.close()
+    report("opened", {"batchId": batch.id, "groupId": group_id, "items": total, "isComplete": is_complete})
+    if is_complete:
+        return FannedOut(batch.id)
+    items = transforms.with_item_ids(manifest.positions(committed, parts), batch.id, group_id)
+    return _publish(items, batch.id, total, order, report)
+
+
+def preview(spark: SparkSession, order: Order) -> cost.Estimate:
+    """What *order* would ask of AWS. Reads the dataset; writes and sends nothing."""
+    parts = manifest.measure(transforms.number_rows(_dataset(spark, order)))
+    _check_lengths(parts)
+    share = 1 + order.chaos_duplicates / 100
+    return cost.estimate(ceil(share * sum(p.rows for p in parts)), ceil(share * sum(p.size for p in parts)))
+
+
+def task_count(items: int, slots: int) -> int:
+    """Tasks that send *items*: small enough to show progress and to repeat little when one fails."""
+    return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
+
+
+def _publish(items: DataFrame, batch_id: str, total: int, order: Order, report: Report) -> FannedOut:
+    context = items.sparkSession.sparkContext
+    slots = context.defaultParallelism
+    copies = transforms.with_copies(items, order.chaos_duplicates, order.seed)
+    messages = transforms.as_messages(copies, task_count(total, slots))
+    tally = sinks.Tally.of(context)
+    started = time.monotonic()
+
+    def tell(event: str) -> None:
+        seconds = round(time.monotonic() - started, 3)
+        report(event, {"items": total, "seconds": seconds, **tally.facts()})
+
+    with _every(PROGRESS_SECONDS, lambda: tell("progress")):
+        sinks.publish(messages, order.queue, tally, order.rate / slots if order.rate else None)
+    tell("sent")
+    return FannedOut(batch_id, **tally.facts())
+
+
+@contextmanager
+def _every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
+    """Call *act* every so many *seconds* beside the body."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            act()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _dataset(spark: SparkSession, order: Order) -> DataFrame:
+    return sources.read_dataset(spark, order.dataset, order.limit)
+
+
+def _check_lengths(parts: Sequence[manifest.Part]) -> None:
+    widest = max((part.widest for part in parts), default=0)
+    if widest + cost.ENVELOPE_BYTES > sinks.BATCH_BYTES:
+        raise RecordTooLong(f"a row is {widest:,} bytes of JSON; SQS takes {sinks.BATCH_BYTES:,} a message")

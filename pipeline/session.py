@@ -1,0 +1,54 @@
+"""The Spark session of a job: the cluster's own where there is one, else this machine's alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipeline.check import require_java
+
+ROOT = Path(__file__).resolve().parents[1]
+TASK_ATTEMPTS = 4
+
+COMMON = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+}
+
+
+def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A session for the job *name*. *cores* and *settings* matter only where no cluster runs the job."""
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
+    # spark-submit has started the JVM and chosen the master before this process: leave both alone.
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return {}
+    require_java()
+    # Workers would otherwise be started with whatever python3 comes first on the path.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    return {**_on_this_machine(cores), **settings}
+
+
+def _on_this_machine(cores: str) -> dict[str, str]:
+    log = Path(__file__).with_name("log4j2.properties").as_uri()
+    return {
+        # Without the second figure a local task that fails once fails the job.
+        "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),
+        "spark.sql.shuffle.partitions": "8",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }

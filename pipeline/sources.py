@@ -1,0 +1,42 @@
+"""Reads a dataset, whatever its format, as one frame."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import schemas
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+CATALOG = DATA / "catalog.jsonl.bz2"
+CATALOG_SLICE = DATA / "catalog-slice.jsonl.bz2"
+
+FORMATS = {
+    ".csv": ("csv", {"header": "true", "inferSchema": "true"}),
+    ".json": ("json", {}),
+    ".jsonl": ("json", {}),
+    ".ndjson": ("json", {}),
+    ".orc": ("orc", {}),
+    ".parquet": ("parquet", {}),
+}
+
+
+def format_of(path: str) -> tuple[str, dict[str, str]]:
+    """Spark's format and options for *path*, by its suffix, a compression's aside; ValueError if unknown."""
+    for suffix in PurePosixPath(path.rstrip("/")).suffixes[-2:]:
+        if suffix in FORMATS:
+            return FORMATS[suffix]
+    raise ValueError(f"{path}: the dataset's name must end in one of {', '.join(FORMATS)}, compressed or not")
+
+
+def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> DataFrame:
+    """The rows of *path*, the first *limit* of them if given; a malformed row stops the job."""
+    name, options = format_of(path)
+    reader = spark.read.format(name).options(**options)
+    if name in ("csv", "json"):
+        reader = reader.option("mode", "FAILFAST")
+    if Path(path) in (CATALOG, CATALOG_SLICE):
+        reader = reader.schema(schemas.CATALOG)
+    rows = reader.load(path)
+    return rows if limit is None else rows.limit(limit)

@@ -1,0 +1,154 @@
+"""One Spark session for the room, a queue that records what it is sent, and a tracker in memory."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from pyarrow import RecordBatch, Table, concat_tables
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from fanin.tracker import Ack, Batch, Group, OpenBatch, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from pipeline.session import spark_session
+from pipeline.sinks import Queue
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+    "spark.executorEnv.AWS_ACCESS_KEY_ID": "none",
+    "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "none",
+}
+TENANT = "tenant"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    with spark_session("tests", cores="2", settings=SETTINGS) as session:
+        # Forced failures are expected here, and their stack traces are not.
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+
+
+@dataclass
+class BatchInMemory:
+    """A batch of a tracker in memory, as the client shows it."""
+
+    tracker: Tracker
+    id: str
+
+    def add(self, count: int, *, key: str) -> Group:
+        return self.tracker.add(TENANT, self.id, count, key).groups[0]
+
+    def close(self) -> bool:
+        return self.tracker.close(TENANT, self.id, "publisher").batch.state is State.COMPLETE
+
+
+@dataclass
+class ApiInMemory:
+    """The production tracker behind the face that the job knows."""
+
+    tracker: Tracker = field(default_factory=lambda: Tracker(MemoryStore()))
+
+    def open(self, *, user_key: str, key: str) -> BatchInMemory:
+        return BatchInMemory(self.tracker, self.tracker.open(TENANT, OpenBatch(user_key), key).batch_id)
+
+    def ack(self, item_ids: Iterable[str]) -> None:
+        self.tracker.ack(TENANT, [Ack.of(item_id, item_id) for item_id in item_ids])
+
+    def get(self, batch_id: str) -> Batch:
+        return self.tracker.get(TENANT, batch_id)
+
+
+@pytest.fixture
+def api() -> ApiInMemory:
+    return ApiInMemory()
+
+
+def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    """Every attempt sees its rows in another order, and the first attempt of part 1 dies half-way."""
+    task = TaskContext.get()
+    rows = Table.from_batches(list(batches))
+    turn = (17 * task.taskAttemptId() + 5) % rows.num_rows
+    turned = concat_tables([rows.slice(turn), rows.slice(0, turn)])
+    for number, batch in enumerate(turned.to_batches(max_chunksize=50)):
+        if number == 2 and task.partitionId() == 1 and task.attemptNumber() == 0:
+            raise RuntimeError("the first attempt of part 1 dies on purpose")
+        yield batch
+
+
+@dataclass
+class StubQueue:
+    """Answers SendMessageBatch on a loopback port; *judge* says what becomes of the entry of a number."""
+
+    port: int = 0
+    judge: Callable[[int], str] = lambda number: "accept"
+    seen: int = 0
+    requests: list[int] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def queue(self) -> Queue:
+        endpoint = f"http://127.0.0.1:{self.port}"
+        return Queue(f"{endpoint}/000000000000/work", "us-east-1", endpoint)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for body in self.bodies]
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.requests.append(len(request["Entries"]))
+            taken, failed = [], []
+            for entry in request["Entries"]:
+                self.seen += 1
+                verdict = self.judge(self.seen)
+                if verdict == "accept":
+                    self.bodies.append(entry["MessageBody"])
+                    taken.append({"Id": entry["Id"], "MessageId": str(self.seen), "MD5OfMessageBody": ""})
+                else:
+                    failed.append({"Id": entry["Id"], "Code": verdict, "SenderFault": verdict == "refuse"})
+            return {"Successful": taken, "Failed": failed}
+
+
+def _handler(stub: StubQueue) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # An answer is written in pieces; without this each waits for the other side's acknowledgement.
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answer = json.dumps(stub.answer(request)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-amz-json-1.0")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Tests speak through their claims."""
+
+    return Handler
+
+
+@pytest.fixture
+def sqs() -> Iterator[StubQueue]:
+    stub = StubQueue()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(stub))
+    server.daemon_threads = True
+    stub.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield stub
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from pipeline import schemas, sources
+
+
+def test_the_bundled_catalog_has_the_schema_it_is_known_for(spark):
+    rows = sources.read_dataset(spark, str(sources.CATALOG_SLICE))
+
+    assert (rows.schema, rows.count()) == (schemas.CATALOG, 992)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.csv", "name,size\na,1\nb,2\n"),
+        ("rows.jsonl.gz", '{"name":"a","size":1}\n{"name":"b","size":2}\n'),
+    ],
+)
+def test_another_dataset_is_read_by_its_suffix(spark, tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+
+    rows = sources.read_dataset(spark, str(path)).select("name", "size").collect()
+
+    assert [tuple(row) for row in rows] == [("a", 1), ("b", 2)]
+
+
+def test_a_limit_takes_the_first_rows(spark):
+    rows = sources.read_dataset(spark, str(sources.CATALOG_SLICE), 3).collect()
+
+    assert rows[0].name == "0ad"
+    assert len(rows) == 3
+
+
+def test_a_malformed_row_stops_the_job(spark, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"name":"a"}\n{"name":\n')
+
+    with pytest.raises(Exception, match="MALFORMED_RECORD"):
+        sources.read_dataset(spark, str(path)).collect()
+
+
+def test_an_unknown_suffix_names_those_that_are_known():
+    with pytest.raises(ValueError, match=r"\.parquet"):
+        sources.format_of("rows.xlsx")
