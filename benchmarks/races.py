@@ -1,4 +1,4 @@
-"""Close against the last ack, and two last acks against each other, over HTTP: told exactly once, every round.
+"""Close against the last ack, and two last acks at once, over HTTP: told exactly once, every round.
 
 ``make races`` runs 1,000 rounds of each with a jitter of 0 to 1 ms; ``ARGS="--rounds 50"`` runs fewer. It
 prints how often who was told, and ends with 1 if a round went wrong.

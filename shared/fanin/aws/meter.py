@@ -1,4 +1,4 @@
-"""Counts what a DynamoDB client really sends and what it is charged: requests, refusals, read and write units."""
+"""Counts what a DynamoDB client really sends and what it is charged for."""
 
 from __future__ import annotations
 
