@@ -20,10 +20,10 @@ REFUSED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What one invocation received: an ack for each message that is one, the ids of the others."""
+    """What one invocation received: the acks in it, and the ids of messages that go back in any case."""
 
     acks: tuple[Ack, ...]
-    malformed: tuple[str, ...]
+    failed: tuple[str, ...]
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Delivery:
@@ -35,7 +35,7 @@ class Delivery:
                 acks.append(Ack.of(_item_of(record["body"]), record["messageId"]))
             except InvalidRequest:
                 malformed.append(record["messageId"])
-        return cls(tuple(acks), tuple(malformed))
+        return cls(tuple(acks), failed=tuple(malformed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Settled:
 
 
 def settle(tracker: Tracker, tenant: str, delivery: Delivery) -> Settled:
-    """Ack a delivery in one request; malformed messages fail alone, a store out of reach fails them all."""
+    """Ack a delivery in one request; a store out of reach fails all of its messages."""
     try:
         report = tracker.ack(tenant, delivery.acks)
     except StoreUnavailable:
-        return Settled(delivery.malformed + _callers(delivery.acks), None)
-    return Settled(delivery.malformed, report)
+        return Settled(delivery.failed + _callers(delivery.acks), None)
+    return Settled(delivery.failed, report)
 
 
 def _callers(acks: Iterable[Ack]) -> tuple[str, ...]:

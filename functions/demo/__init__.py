@@ -1,0 +1,1 @@
+"""The demo's work: check a record of a package catalog and put it into an index."""

@@ -1,0 +1,68 @@
+"""A record of a Debian package index, and the rules of Debian Policy that it must keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fanin.errors import InvalidRequest
+
+# Policy 5.6.1 and 5.6.12: names, and [epoch:]upstream[-revision].
+NAME = r"[a-z0-9][a-z0-9+.-]+"
+VERSION = r"(?:[0-9]+:)?[A-Za-z0-9.+~:-]+"
+# Policy 7.1: a name, then perhaps an architecture, a relation to a version, a list of architectures.
+DEPENDENCY = re.compile(
+    rf"({NAME})(?::[a-z0-9-]+)?\s*(?:\((?:<<|<=|=|>=|>>)\s*{VERSION}\))?\s*(?:\[[^\]]*\])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One package; *size* in bytes, *depends* the names of all alternatives, each once, in order."""
+
+    name: str
+    version: str
+    section: str
+    maintainer: str
+    size: int
+    depends: tuple[str, ...]
+
+
+def checked(record: Mapping[str, Any]) -> Package:
+    """The package that *record* describes; InvalidRequest names the field that breaks a rule."""
+    return Package(
+        name=_matching(record, "name", NAME),
+        version=_matching(record, "version", VERSION),
+        section=_matching(record, "section", r".*"),
+        maintainer=_matching(record, "maintainer", r".*"),
+        size=_positive(record, "size"),
+        depends=_dependencies(_matching(record, "depends", r".*")),
+    )
+
+
+def _matching(record: Mapping[str, Any], field: str, pattern: str) -> str:
+    value = record.get(field)
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise InvalidRequest(f"the record's {field} is not one", field=field)
+    return value
+
+
+def _positive(record: Mapping[str, Any], field: str) -> int:
+    value = record.get(field)
+    if type(value) is not int or value <= 0:
+        raise InvalidRequest(f"the record's {field} is not a positive whole number", field=field)
+    return value
+
+
+def _dependencies(text: str) -> tuple[str, ...]:
+    alternatives = [part.strip() for part in re.split(r"[,|]", text)] if text else []
+    return tuple(dict.fromkeys(_dependency(part) for part in alternatives))
+
+
+def _dependency(text: str) -> str:
+    match = DEPENDENCY.fullmatch(text)
+    if not match:
+        raise InvalidRequest("the record's depends is not a list of packages", field="depends")
+    return match[1]

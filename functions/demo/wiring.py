@@ -1,0 +1,32 @@
+"""What the demo's worker is made of, built once a process and when first needed."""
+
+import os
+import time
+from functools import lru_cache
+
+from fanin.aws import clients
+from functions import wiring
+from functions.demo.chaos import Chaos
+from functions.demo.index import Index
+from functions.demo.metering import WriteUnits
+from functions.demo.work import Worker
+
+
+@lru_cache(maxsize=1)
+def worker() -> Worker:
+    """The worker of this process.
+
+    ``FANIN_INDEX_TABLE``: the index. ``FANIN_CHAOS_FAIL_PERCENT`` (0 unless set) of the items fail when they
+    are first received, chosen by ``FANIN_CHAOS_SEED``.
+    """
+    units = WriteUnits()
+    units.watch(clients.dynamodb())
+    percent = int(os.environ.get("FANIN_CHAOS_FAIL_PERCENT", "0"))
+    return Worker(
+        tracker=wiring.tracker(),
+        tenant=wiring.settings().tenant,
+        index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
+        units=units,
+        chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),
+        now=lambda: time.time_ns() // 1_000_000,
+    )
