@@ -24,9 +24,12 @@ def cdk_json_context() -> dict[str, Any]:
     return context
 
 
-def build(context: Mapping[str, Any] | None = None) -> tuple[cdk.App, FaninStack]:
-    """The app and its one stack, not yet synthesised; *context* goes before cdk.json's."""
-    app = cdk.App(context={**cdk_json_context(), **(context or {})})
+def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -> tuple[cdk.App, FaninStack]:
+    """The app and its one stack, not yet synthesised.
+
+    *context* goes before cdk.json's; *outdir* before ``CDK_OUTDIR``.
+    """
+    app = cdk.App(context={**cdk_json_context(), **(context or {})}, outdir=outdir)
     config = Config.from_context(app.node.get_all_context())
     return app, FaninStack(app, f"Fanin-{config.stage}", config)
 

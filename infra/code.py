@@ -11,13 +11,13 @@ from infra.paths import FUNCTIONS, PACKAGE
 LEFT_OUT = frozenset({"cli", "local"})
 
 
-def assemble(folder: Path) -> None:
+def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:
     """Copy what a Lambda imports into *folder*: its top level becomes exactly ``functions`` and ``fanin``.
 
     Python sources only, so nothing of an editor, a cache or an environment file can slip in.
     """
-    _copy_sources(FUNCTIONS, folder / "functions", left_out=frozenset())
-    _copy_sources(PACKAGE, folder / "fanin", left_out=LEFT_OUT)
+    _copy_sources(functions, folder / "functions", left_out=frozenset())
+    _copy_sources(package, folder / "fanin", left_out=LEFT_OUT)
 
 
 def _copy_sources(source: Path, target: Path, left_out: frozenset[str]) -> None:

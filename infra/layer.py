@@ -16,14 +16,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import jsii
-from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
-from aws_cdk import aws_lambda as lambda_
 
 from infra.config import Config
-from infra.paths import FUNCTIONS, REQUIREMENTS
+from infra.paths import REQUIREMENTS
 
 AWS_PLATFORM = "aarch64-manylinux_2_28"
 # Raise it when the way the layer is built changes: the packages alone would not tell.
@@ -67,29 +62,6 @@ class Build:
         ]
 
 
-@jsii.implements(ILocalBundling)
-class LayerBundling:
-    """Carries a Build out in the folder that the CDK names; no container is ever started."""
-
-    def __init__(self, build: Build) -> None:
-        self.build = build
-
-    def try_bundle(self, output_dir: str, *_options: Any, **_named: Any) -> bool:
-        """Fill *output_dir*/python. A failure is an error: there is no container to fall back on."""
-        install(self.build, Path(output_dir) / "python")
-        return True
-
-
-def layer_code(build: Build) -> lambda_.Code:
-    """The layer as an asset that is built only when a stack is really synthesised."""
-    return lambda_.Code.from_asset(
-        str(FUNCTIONS),  # never read: the bundling fills the asset
-        asset_hash=build.asset_hash(),
-        asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=DockerImage.from_registry("none"), local=LayerBundling(build)),
-    )
-
-
 def install(build: Build, folder: Path) -> None:
     """Install the packages into *folder* and compile them, byte for byte the same each time."""
     _run(build.install_command(folder))
@@ -100,10 +72,15 @@ def install(build: Build, folder: Path) -> None:
             "no Python %s here: the layer goes without bytecode, cold starts are slower", build.python_version
         )
         return
+    compile_sources(build.compiler, folder)
+
+
+def compile_sources(compiler: str, folder: Path) -> None:
+    """Put bytecode beside the sources of *folder*, as it will lie in a Lambda, under /opt/python."""
     # unchecked-hash: the file holds no time stamp, and Lambda never compares it with its source.
     _run(
         [
-            *(build.compiler, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
+            *(compiler, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"),
             *("-s", str(folder), "-p", "/opt/python", str(folder)),
         ]
     )

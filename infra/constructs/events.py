@@ -2,25 +2,27 @@
 
     Batches stream -> Pipe [filter -> enrichment describe_event] -> bus; hopeless records -> dead-letter queue
 
-What holds, by the documentation of EventBridge Pipes (user guide: enrichment, input transformation, targets,
-batching; API reference: PipeTargetEventBridgeEventBusParameters). None of it has been seen on an account yet.
+What holds, by the documentation of EventBridge Pipes (user guide: enrichment, input transformation,
+targets, batching; API reference: PipeTargetEventBridgeEventBusParameters). None of it has been seen on an
+account yet.
 
-* The enrichment is always invoked with a LIST, of one record too: the stream records that passed the filter.
-  Its answer goes to the target as it is, and of a list each element is one event. ``[]`` calls no target, while
-  ``[{}]`` sends an empty event. A bus takes ten: of a longer list nothing is sent. So a batch is at most ten
-  records, and describe_event never answers more than it was given.
-* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of detail
-  objects**, one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no template, so
-  no text of a user is ever pasted into JSON.
-* ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. Both are static: only
-  one ending passes the filter, so the detail-type is ``BatchCompleted``. When other endings come, ``DetailType``
-  may be a JSON path (as may every string of a target's parameters but ``EndpointId``). It is read from the
-  payload, which after an enrichment is its answer: ``$.detailType``, and a field of that name in each detail.
-* If the enrichment raises, its whole batch is tried again, in halves. If the bus refuses some events, those go
-  through the whole Pipe again, the enrichment too. After all tries the record's place in the stream (not the
-  record, which the stream keeps for 24 hours) goes to the dead-letter queue.
-* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId`` is
-  stable: a consumer that must act once compares it.
+* The enrichment is always invoked with a LIST, of one record too: the stream records that passed the
+  filter. Its answer goes to the target as it is, and of a list each element is one event. ``[]`` calls no
+  target, while ``[{}]`` sends an empty event. A bus takes ten: of a longer list nothing is sent. So a
+  batch is at most ten records, and describe_event never answers more than it was given.
+* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of
+  detail objects**, one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no
+  template, so no text of a user is ever pasted into JSON.
+* ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. Both are static:
+  only one ending passes the filter, so the detail-type is ``BatchCompleted``. When other endings come,
+  ``DetailType`` may be a JSON path (as may every string of a target's parameters but ``EndpointId``). It
+  is read from the payload, which after an enrichment is its answer: ``$.detailType``, and a field of that
+  name in each detail.
+* If the enrichment raises, its whole batch is tried again, in halves. If the bus refuses some events,
+  those go through the whole Pipe again, the enrichment too. After all tries the record's place in the
+  stream (not the record, which the stream keeps for 24 hours) goes to the dead-letter queue.
+* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId``
+  is stable: a consumer that must act once compares it.
 """
 
 from __future__ import annotations

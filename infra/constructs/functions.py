@@ -16,9 +16,10 @@ from constructs import Construct
 
 from infra.code import assemble
 from infra.config import Config
+from infra.constructs.packages import layer_code
 from infra.constructs.tables import Tables
 from infra.handlers import Handler
-from infra.layer import Build, layer_code
+from infra.layer import Build
 from infra.nag import accept
 
 

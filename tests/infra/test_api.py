@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.infra.synthesis import synthesised
+
+ROUTES = {
+    "POST /v1/batches": "OpenBatch",
+    "GET /v1/batches/{batchId}": "GetBatch",
+    "POST /v1/batches/{batchId}/items": "AddItems",
+    "POST /v1/batches/{batchId}/close": "CloseBatch",
+    "POST /v1/acks": "AckItems",
+}
+
+
+def routes_of(assembly):
+    found = assembly.of_type("AWS::ApiGatewayV2::Route").values()
+    return {each["Properties"]["RouteKey"]: each["Properties"] for each in found}
+
+
+def test_the_routes_are_these(plain):
+    assert routes_of(plain).keys() == ROUTES.keys()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_route_calls_its_function(plain, route):
+    integration = routes_of(plain)[route]["Target"]["Fn::Join"][1][1]["Ref"]
+    called = plain.template["Resources"][integration]["Properties"]
+
+    assert called["IntegrationUri"]["Fn::GetAtt"][0].startswith(f"Functions{ROUTES[route]}")
+    assert called["PayloadFormatVersion"] == "2.0"
+
+
+def test_every_route_asks_for_an_iam_signature(plain):
+    assert {each["AuthorizationType"] for each in routes_of(plain).values()} == {"AWS_IAM"}
+
+
+def test_with_an_issuer_every_route_asks_for_its_jwt():
+    with_issuer = synthesised(jwt_issuer="https://issuer.example.com/", jwt_audience="fanin")
+    routes = routes_of(with_issuer).values()
+    authorizer = with_issuer.only("AWS::ApiGatewayV2::Authorizer")["Properties"]
+
+    assert {each["AuthorizationType"] for each in routes} == {"JWT"}
+    assert all(each["AuthorizerId"]["Ref"] in with_issuer.template["Resources"] for each in routes)
+    assert authorizer["JwtConfiguration"] == {
+        "Issuer": "https://issuer.example.com/",
+        "Audience": ["fanin"],
+    }
+
+
+def test_the_stage_throttles_and_logs_each_request(plain):
+    stage = plain.only("AWS::ApiGatewayV2::Stage")["Properties"]
+    line = json.loads(stage["AccessLogSettings"]["Format"])
+
+    assert stage["StageName"] == "$default"
+    assert stage["AutoDeploy"] is True
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 1000, "ThrottlingRateLimit": 500}
+    assert line["requestId"] == "$context.requestId"
+    assert line["status"] == "$context.status"
+
+
+def test_the_throttle_is_configured():
+    stage = synthesised(throttle_rate=7, throttle_burst=9).only("AWS::ApiGatewayV2::Stage")["Properties"]
+
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 9, "ThrottlingRateLimit": 7}
+
+
+def test_callers_find_what_they_need_in_the_outputs(plain, demo):
+    names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
+    of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoEventsQueueUrl"}
+
+    assert plain.template["Outputs"].keys() == names
+    assert demo.template["Outputs"].keys() == names | of_the_demo

@@ -1,0 +1,81 @@
+"""The gates: cdk-nag, cfn-lint, and the template as it was last looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from cfnlint import api as cfn_lint
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from tests.infra.synthesis import UNBUNDLED, scratch_folder, synthesised
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "dev": {},
+    "demo": {"demo": True},
+    "prod": {
+        "stage": "prod",
+        "jwt_issuer": "https://issuer.example.com/",
+        "jwt_audience": "fanin",
+        "alarm_email": "ops@example.com",
+        "max_request_units": 4000,
+    },
+}
+# A function waits for its role by name and by reference; the CDK says so twice, which harms nobody.
+ACCEPTED = {"W3005"}
+
+
+def nothing(_stack):
+    """Leave the stack as it is."""
+
+
+def findings(settings, *, spoil=nothing):
+    """(rule, construct) of every warning of cdk-nag that is not accepted; an error ends the synthesis."""
+    from infra.app import build, check
+
+    folder = scratch_folder()
+    app, stack = build({**UNBUNDLED, **settings}, outdir=str(folder))
+    spoil(stack)
+    check(app)
+    app.synth()
+    report = json.loads((folder / "validation-report.json").read_text())
+    return [
+        (violation["ruleName"], construct["constructPath"])
+        for plugin in report["pluginReports"]
+        for violation in plugin["violations"]
+        for construct in violation["violatingConstructs"]
+    ]
+
+
+@pytest.mark.parametrize("variant", ["demo", "prod"])
+def test_cdk_nag_finds_nothing(variant):
+    assert findings(VARIANTS[variant]) == []
+
+
+def test_cdk_nag_would_stop_a_queue_that_takes_plain_http_and_loses_messages():
+    def careless(stack):
+        from aws_cdk import aws_sqs as sqs
+
+        sqs.Queue(stack, "Careless")
+
+    with pytest.raises(RuntimeError, match=r"Careless[\s\S]*AwsSolutions-SQS3[\s\S]*AwsSolutions-SQS4"):
+        findings({}, spoil=careless)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_cfn_lint_finds_nothing(variant):
+    text = json.dumps(synthesised(**VARIANTS[variant]).template)
+
+    found = cfn_lint.lint_all(text)
+
+    assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+
+
+def test_the_template_is_the_one_last_looked_at(snapshot: SnapshotAssertion):
+    text = json.dumps(synthesised(demo=True).template)
+    masked = json.loads(re.sub(r"[0-9a-f]{64}", "<asset>", text))
+
+    assert masked == snapshot.use_extension(JSONSnapshotExtension)

@@ -1,0 +1,90 @@
+"""What is in the zip of a Lambda, and that it is enough."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from infra.code import assemble
+from tests.infra.synthesis import handler_of
+
+IMPORT_ALL = """
+import importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+for name in json.loads(sys.argv[2]):
+    assert callable(importlib.import_module(f"functions.{name}").handler), name
+    print(name)
+import fanin
+assert fanin.__file__.startswith(sys.argv[1]), fanin.__file__
+"""
+
+
+def keys_of(assembly):
+    return {
+        each["Properties"]["Code"]["S3Key"] for each in assembly.of_type("AWS::Lambda::Function").values()
+    }
+
+
+@pytest.fixture(scope="module")
+def asset(demo):
+    """The folder that becomes the zip of every function."""
+    (key,) = keys_of(demo)
+    return demo.folder / f"asset.{key.removesuffix('.zip')}"
+
+
+def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
+    assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
+
+
+def test_the_zip_holds_sources_alone_and_not_the_command_or_the_local_run(asset):
+    files = [path.relative_to(asset) for path in asset.rglob("*") if path.is_file()]
+
+    assert {path.suffix for path in files} == {".py"}
+    assert not [path for path in files if path.parts[:2] in {("fanin", "cli"), ("fanin", "local")}]
+
+
+def test_what_does_not_belong_stays_out(tmp_path):
+    functions, package, staged = (tmp_path / name for name in ("functions", "package", "staged"))
+    wanted = ["functions/open.py", "package/a.py", "package/deep/local/b.py"]
+    others = [
+        "functions/.env",
+        "functions/x.pyc",
+        "package/cli/c.py",
+        "package/local/d.py",
+        "package/.x/e.txt",
+    ]
+    for name in (*wanted, *others):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+
+    assemble(staged, functions, package)
+
+    staged_files = {str(path.relative_to(staged)) for path in staged.rglob("*") if path.is_file()}
+    assert staged_files == {"functions/open.py", "fanin/a.py", "fanin/deep/local/b.py"}
+
+
+def test_the_same_code_has_the_same_hash(demo, plain):
+    assert keys_of(demo) == keys_of(plain)
+
+
+def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template(demo, asset):
+    functions = demo.of_type("AWS::Lambda::Function").values()
+    variables = {name: "x" for each in functions for name in each["Properties"]["Environment"]["Variables"]}
+    env = {**os.environ, **variables, "FANIN_PAGE_BITS": "1024", "AWS_DEFAULT_REGION": "eu-west-1"}
+    env.pop("PYTHONPATH", None)
+    handlers = sorted(handler_of(each) for each in functions)
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", IMPORT_ALL, str(asset), json.dumps(handlers)],
+        env=env,
+        cwd=asset,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout.split(), done.stderr) == (handlers, "")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+
+import pytest
+
+from infra.config import Config, ConfigError
+from infra.paths import ROOT
+
+
+def test_without_a_word_the_defaults_hold():
+    assert Config.from_context({}) == Config()
+
+
+def test_the_command_line_gives_text_and_it_is_understood():
+    given = {"stage": "local", "demo": "true", "page_bits": "8", "consumer_concurrency": "2"}
+
+    assert Config.from_context(given) == Config(stage="local", demo=True, page_bits=8, consumer_concurrency=2)
+
+
+def test_numbers_that_crossed_a_language_border_are_whole_again():
+    assert Config.from_context({"page_bits": 64.0}).page_bits == 64
+
+
+def test_a_stage_has_settings_of_its_own_and_the_context_goes_before_them():
+    stages = {"prod": {"protect_data": True, "page_bits": 512}, "dev": {"page_bits": 16}}
+
+    config = Config.from_context({"stage": "prod", "stages": stages, "page_bits": 32})
+
+    assert (config.protect_data, config.page_bits) == (True, 32)
+
+
+def test_a_stage_that_nobody_described_is_fine():
+    assert Config.from_context({"stage": "mine", "stages": {"prod": {}}}) == Config(stage="mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stage", "Prod"),
+        ("stage", "1st"),
+        ("stage", "x" * 21),
+        ("target", "azure"),
+        ("demo", "yes"),
+        ("demo", 1),
+        ("python_version", "3.9"),
+        ("python_version", 3.14),
+        ("page_bits", 1),
+        ("page_bits", 1025),
+        ("page_bits", "1e3"),
+        ("page_bits", 64.5),
+        ("page_bits", True),
+        ("protect_data", "True"),
+        ("max_request_units", -1),
+        ("consumer_concurrency", 1),
+        ("consumer_concurrency", 1001),
+        ("throttle_rate", 0),
+        ("throttle_burst", 0),
+        ("log_retention_days", 15),
+        ("jwt_issuer", "http://plain.example.com"),
+        ("jwt_audience", 7),
+        ("alarm_email", "nobody"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_would_be_right(name, value):
+    with pytest.raises(ConfigError, match=rf"^{name} is {re.escape(repr(value))}; it takes ."):
+        Config.from_context({name: value})
+
+
+@pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])
+def test_half_an_issuer_is_refused(name):
+    with pytest.raises(ConfigError, match="go together"):
+        Config.from_context({name: "https://issuer.example.com/"})
+
+
+def test_a_misspelt_setting_of_a_stage_is_named():
+    with pytest.raises(ConfigError, match=r"stages\.prod has unknown settings: protect_date"):
+        Config.from_context({"stage": "prod", "stages": {"prod": {"protect_date": True}}})
+
+
+@pytest.mark.parametrize("stages", [{"prod": "yes"}, ["prod"]])
+def test_stages_that_are_no_objects_are_refused(stages):
+    with pytest.raises(ConfigError, match=r"stages\.prod is not an object"):
+        Config.from_context({"stage": "prod", "stages": stages})
+
+
+def test_every_setting_is_documented_and_read():
+    names = {field.name for field in dataclasses.fields(Config)}
+    modules = [ast.parse(path.read_text()) for path in (ROOT / "infra").rglob("*.py")]
+    read = {
+        node.attr
+        for module in modules
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"config", "self.config"}
+    }
+
+    assert names <= set(re.findall(r"``(\w+)``", Config.__doc__ or ""))
+    assert names <= read

@@ -1,0 +1,83 @@
+"""The app as a command: no CDK command line, no Node on PATH, no account, no container."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.node import choose_node, packaged_node
+from infra.paths import CDK_JSON, ROOT
+from tests.infra.synthesis import UNBUNDLED, synthesised
+
+
+def run_app(folder: Path, context: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_", "JSII_"))
+    }
+    told = {"PATH": str(folder), "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
+    cdk = {"CDK_OUTDIR": str(folder), "CDK_CONTEXT_JSON": json.dumps({**UNBUNDLED, **context})}
+    return subprocess.run(
+        [sys.executable, "-m", "infra.app"],
+        env={**kept, **told, **cdk},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_it_synthesises_by_itself_what_the_command_line_would(tmp_path):
+    done = run_app(tmp_path, {"demo": True})
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tmp_path / "Fanin-dev.template.json").read_text()) == synthesised(demo=True).template
+
+
+def test_a_wrong_setting_ends_it_with_the_reason(tmp_path):
+    done = run_app(tmp_path, {"page_bits": 3000})
+
+    assert done.returncode != 0
+    assert "page_bits is 3000; it takes a whole number from 2 to 1024" in done.stderr
+
+
+def test_a_node_that_was_chosen_stays_chosen():
+    env = {"JSII_NODE": "/elsewhere/node"}
+    choose_node(env)
+
+    assert env == {"JSII_NODE": "/elsewhere/node"}
+
+
+def test_without_the_packaged_node_the_choice_is_left_to_jsii(monkeypatch):
+    env: dict[str, str] = {}
+    monkeypatch.setattr("infra.node.packaged_node", lambda: None)
+    choose_node(env)
+
+    assert env == {}
+
+
+def test_the_packaged_node_is_there():
+    node = packaged_node()
+
+    assert node is not None
+    assert os.access(node, os.X_OK)
+
+
+def test_the_command_line_is_pinned_to_the_version_that_reads_this_assembly():
+    package = json.loads((ROOT / "package.json").read_text())
+
+    assert package == {"private": True, "devDependencies": {"aws-cdk": "2.1148.1"}}
+
+
+@pytest.mark.parametrize("key", ["pathMetadata", "versionReporting", "assetMetadata"])
+def test_the_command_line_adds_nothing_to_the_template(key):
+    assert json.loads(CDK_JSON.read_text())[key] is False
+
+
+def test_the_command_line_starts_this_app():
+    assert re.fullmatch(r"python -m infra\.app", json.loads(CDK_JSON.read_text())["app"])

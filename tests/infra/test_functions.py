@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.synthesis import handler_of, synthesised
+
+X_RAY = frozenset({"xray:PutTelemetryRecords", "xray:PutTraceSegments"})
+WRITE_LOG = frozenset({"logs:CreateLogStream", "logs:PutLogEvents"})
+QUEUE_EATER = {
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ReceiveMessage",
+}
+READ_CHANGE = {"dynamodb:GetItem", "dynamodb:UpdateItem"}
+# handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
+GRANTED: dict[str, dict[str, set[str]]] = {
+    "open_batch": {"TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"}},
+    "get_batch": {
+        "TablesBatches": {"dynamodb:GetItem"},
+        "TablesPages": {"dynamodb:GetItem", "dynamodb:BatchGetItem"},
+    },
+    "add_items": {"TablesBatches": READ_CHANGE | {"dynamodb:PutItem", "dynamodb:ConditionCheckItem"}},
+    "close_batch": {"TablesBatches": READ_CHANGE, "TablesPages": READ_CHANGE},
+    "ack_items": {"TablesBatches": READ_CHANGE, "TablesPages": READ_CHANGE},
+    "consume_acks": {"TablesBatches": READ_CHANGE, "TablesPages": READ_CHANGE, "AcksQueue": QUEUE_EATER},
+    "describe_event": {},
+    "demo_worker": {
+        "TablesBatches": READ_CHANGE,
+        "TablesPages": READ_CHANGE,
+        "DemoWorkQueue": QUEUE_EATER,
+        "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def functions(demo):
+    """The functions by the name of their handler."""
+    return {handler_of(each): each["Properties"] for each in demo.of_type("AWS::Lambda::Function").values()}
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def grants_of(assembly, role):
+    """(actions, resource) of every statement of the policies on *role*."""
+    return [
+        (frozenset(listed(statement["Action"])), resource)
+        for policy in assembly.of_type("AWS::IAM::Policy").values()
+        if {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for resource in listed(statement["Resource"])
+    ]
+
+
+def role_of(function):
+    return function["Role"]["Fn::GetAtt"][0]
+
+
+def logical_id(assembly, beginning, kinds=("AWS::DynamoDB::Table", "AWS::SQS::Queue")):
+    (found,) = (
+        name
+        for name, each in assembly.template["Resources"].items()
+        if name.startswith(beginning) and each["Type"] in kinds
+    )
+    return found
+
+
+def test_the_handlers_are_these(functions):
+    assert functions.keys() == GRANTED.keys()
+
+
+def test_without_the_demo_there_is_no_worker_index_or_work_queue(plain):
+    handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
+
+    assert GRANTED.keys() - handlers == {"demo_worker"}
+    assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
+
+
+@pytest.mark.parametrize("handler", GRANTED)
+def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, handler):
+    construct = "Functions" + "".join(word.capitalize() for word in handler.split("_"))
+    own_log = logical_id(demo, construct, kinds=("AWS::Logs::LogGroup",))
+    expected = {(frozenset(actions), logical_id(demo, name)) for name, actions in GRANTED[handler].items()}
+
+    granted = [
+        (actions, resource if resource == "*" else resource["Fn::GetAtt"][0])
+        for actions, resource in grants_of(demo, role_of(functions[handler]))
+    ]
+
+    assert len(granted) == len(set(granted))
+    assert set(granted) == expected | {(X_RAY, "*"), (WRITE_LOG, own_log)}
+
+
+def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(demo, functions):
+    roles = {role_of(function) for function in functions.values()}
+    properties = [demo.template["Resources"][role]["Properties"] for role in roles]
+    trusted = {
+        each["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]["Service"] for each in properties
+    }
+
+    assert len(roles) == len(functions)
+    assert not [each for each in properties if "ManagedPolicyArns" in each or "Policies" in each]
+    assert trusted == {"lambda.amazonaws.com"}
+
+
+def test_no_policy_has_a_star_but_those_for_x_ray_which_take_no_resource(demo, functions):
+    starred = [
+        (actions, resource)
+        for role in demo.of_type("AWS::IAM::Role")
+        for actions, resource in grants_of(demo, role)
+        if "*" in str(resource) or any("*" in action for action in actions)
+    ]
+
+    assert starred == [(X_RAY, "*")] * len(functions)
+
+
+@pytest.mark.parametrize("handler", GRANTED)
+def test_a_function_runs_on_the_runtime_with_its_settings(demo, functions, handler):
+    function = functions[handler]
+    variables = function["Environment"]["Variables"]
+
+    assert (function["Runtime"], function["Architectures"]) == ("python3.14", ["arm64"])
+    assert function["Handler"] == f"functions.{handler}.handler"
+    assert variables["FANIN_BATCHES_TABLE"] == {"Ref": logical_id(demo, "TablesBatches")}
+    assert variables["FANIN_PAGES_TABLE"] == {"Ref": logical_id(demo, "TablesPages")}
+    assert variables["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
+    assert variables["FANIN_PAGE_BITS"] == "1024"
+    assert "FANIN_ALLOW_ANONYMOUS" not in variables
+
+
+def test_the_runtime_and_the_page_size_are_configured():
+    other = synthesised(python_version="3.13", page_bits=64).of_type("AWS::Lambda::Function").values()
+    properties = [each["Properties"] for each in other]
+
+    assert {each["Runtime"] for each in properties} == {"python3.13"}
+    assert {each["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in properties} == {"64"}
+
+
+def test_the_worker_of_the_demo_is_told_its_index(demo, functions):
+    variables = functions["demo_worker"]["Environment"]["Variables"]
+
+    assert variables["FANIN_INDEX_TABLE"] == {"Ref": logical_id(demo, "DemoIndex")}
+
+
+@pytest.mark.parametrize(("stage", "days"), [("dev", 14), ("prod", 90)])
+def test_every_log_group_forgets(stage, days):
+    groups = synthesised(stage=stage).of_type("AWS::Logs::LogGroup").values()
+
+    assert {each["Properties"]["RetentionInDays"] for each in groups} == {days}

@@ -1,0 +1,103 @@
+"""The layer's build, without the network: what is asked for, and what is made of it."""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from infra.config import Config
+from infra.layer import AWS_PLATFORM, Build, compile_sources, interpreter
+from infra.paths import REQUIREMENTS
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+ELSEWHERE = Build(python_version="3.14", platform=AWS_PLATFORM, compiler=None)
+
+
+def test_aws_gets_arm_wheels_of_the_runtime():
+    command = ELSEWHERE.install_command(REQUIREMENTS.parent)
+
+    assert Build.for_config(Config(python_version="3.13")).python_version == "3.13"
+    assert Build.for_config(Config()).platform == AWS_PLATFORM
+    assert ("--python-platform", AWS_PLATFORM) in pairwise(command)
+    assert ("--python-version", "3.14") in pairwise(command)
+
+
+def test_the_local_run_gets_wheels_of_this_interpreter_and_machine():
+    build = Build.for_config(Config(target="local", python_version="3.14"))
+
+    assert (build.python_version, build.platform, build.compiler) == (HERE, "", sys.executable)
+    assert "--python-platform" not in build.install_command(REQUIREMENTS.parent)
+
+
+def test_only_wheels_with_the_pinned_hashes_are_taken():
+    command = ELSEWHERE.install_command(REQUIREMENTS.parent)
+
+    assert {"--require-hashes", "--only-binary", ":all:"} <= set(command)
+
+
+def test_the_pinned_packages_are_those_of_the_lambdas():
+    pins = [
+        line.split(" ")[0]
+        for line in REQUIREMENTS.read_text().splitlines()
+        if "==" in line and line[0].isalpha()
+    ]
+
+    assert {"aws-lambda-powertools==3.37.0", "pydantic==2.14.3"} <= set(pins)
+    assert not [pin for pin in pins if pin.startswith(("boto3", "botocore"))]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ELSEWHERE, python_version="3.13"),
+        replace(ELSEWHERE, platform="x86_64-manylinux_2_28"),
+        replace(ELSEWHERE, compiler="python3.14"),
+    ],
+)
+def test_another_build_is_another_asset(other):
+    assert other.asset_hash() != ELSEWHERE.asset_hash()
+
+
+def test_other_packages_are_another_asset_and_the_same_are_the_same(tmp_path):
+    copy = tmp_path / "requirements.txt"
+    copy.write_bytes(REQUIREMENTS.read_bytes())
+
+    assert ELSEWHERE.asset_hash(copy) == ELSEWHERE.asset_hash()
+
+    copy.write_text("pydantic==2.14.2")
+
+    assert ELSEWHERE.asset_hash(copy) != ELSEWHERE.asset_hash()
+
+
+def test_a_version_that_is_not_here_has_no_interpreter(tmp_path, monkeypatch):
+    pretender = tmp_path / "python3.99"
+    pretender.write_text("#!/bin/sh\necho Python 3.1.4\n")
+    pretender.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert interpreter(HERE) == sys.executable
+    assert interpreter("3.98") is None
+    assert interpreter("3.99") is None
+
+
+def test_bytecode_is_the_same_each_time_and_names_its_place_in_a_lambda(tmp_path):
+    made = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "module.py").write_text(
+            "WORDS = {'a', 'b', 'c'}\n\ndef f(x):\n    return x in {'d', 'e'}\n"
+        )
+        compile_sources(sys.executable, folder)
+        (compiled,) = folder.rglob("*.pyc")
+        made.append(compiled.read_bytes())
+
+    assert made[0] == made[1]
+    assert made[0][4:8] == (0b01).to_bytes(
+        4, "little"
+    )  # a hash stands for the source, and nobody compares it
+    assert marshal.loads(made[0][16:]).co_filename == "/opt/python/module.py"  # noqa: S302 - our own

@@ -1,0 +1,37 @@
+"""The local run deploys what AWS gets: the same template but for two named differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.infra.synthesis import synthesised
+
+
+def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths at which two JSON values differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in one.keys() | other.keys():
+            yield from differences(one.get(key), other.get(key), (*path, key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from differences(left, right, (*path, index))
+    elif one != other:
+        yield path
+
+
+def test_the_templates_differ_in_the_layer_and_the_leave_to_be_anonymous_alone():
+    aws = synthesised(demo=True)
+    local = synthesised(demo=True, target="local")
+    (layer,) = aws.of_type("AWS::Lambda::LayerVersion")
+    functions = aws.of_type("AWS::Lambda::Function")
+    variable = ("Properties", "Environment", "Variables", "FANIN_ALLOW_ANONYMOUS")
+
+    assert set(differences(aws.template, local.template)) == {
+        ("Resources", layer, "Properties", "Content", "S3Key"),
+        *(("Resources", name, *variable) for name in functions),
+    }
+    assert {
+        each["Properties"]["Environment"]["Variables"]["FANIN_ALLOW_ANONYMOUS"]
+        for each in local.of_type("AWS::Lambda::Function").values()
+    } == {"true"}
