@@ -13,9 +13,8 @@ from fanin.errors import InvalidRequest
 NAME = r"[a-z0-9][a-z0-9+.-]+"
 VERSION = r"(?:[0-9]+:)?[A-Za-z0-9.+~:-]+"
 # Policy 7.1: a name, then perhaps an architecture, a relation to a version, a list of architectures.
-DEPENDENCY = re.compile(
-    rf"({NAME})(?::[a-z0-9-]+)?\s*(?:\((?:<<|<=|=|>=|>>)\s*{VERSION}\))?\s*(?:\[[^\]]*\])?"
-)
+RELATION = rf"\((?:<<|<=|=|>=|>>)\s*{VERSION}\)"
+DEPENDENCY = re.compile(rf"({NAME})(?::[a-z0-9-]+)?\s*(?:{RELATION})?\s*(?:\[[^\]]*\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,10 @@ class Package:
     depends: tuple[str, ...]
 
 
-def checked(record: Mapping[str, Any]) -> Package:
+def checked(record: object) -> Package:
     """The package that *record* describes; InvalidRequest names the field that breaks a rule."""
+    if not isinstance(record, dict):
+        raise InvalidRequest("the record is not an object", field="record")
     return Package(
         name=_matching(record, "name", NAME),
         version=_matching(record, "version", VERSION),

@@ -52,12 +52,11 @@ class Worker:
         return settled.response()
 
     def _read(self, record: Mapping[str, Any]) -> Task | None:
-        """The task in a message; None where it breaks a rule, so that it goes back and at last to the dead letters."""
+        """The task in a message; None where it breaks a rule: it goes back, and at last to the dead letters."""
         try:
             body = strict_json.parse(record["body"])
             item = ItemId.parse(str(body.get("itemId")))
-            package = checked(body.get("record") or {})
-            entry = Entry(str(item), package, int(body.get("sentAt", 0)), self.now())
+            entry = Entry(str(item), checked(body.get("record")), _sent_at(body), self.now())
         except InvalidRequest:
             return None
         receives = int(record["attributes"]["ApproximateReceiveCount"])
@@ -73,3 +72,10 @@ class Worker:
             counts[result.ack.batch_id].update(repeats=result.counts.get(Verdict.DUPLICATE, 0))
         for batch_id, amounts in counts.items():
             self.index.count(batch_id, {**amounts, "writeUnits": self.units.take()})
+
+
+def _sent_at(body: Mapping[str, Any]) -> int:
+    sent_at = body.get("sentAt")
+    if type(sent_at) is not int:
+        raise InvalidRequest("sentAt is a time in ms", field="sentAt")
+    return sent_at
