@@ -11,7 +11,12 @@ from functions import wiring
 app = edge(wiring.settings)
 
 
-@app.post("/v1/acks", responses=answers(200, AckedItems, 400, 403, 413, 415, 503))
+@app.post(
+    "/v1/acks",
+    operation_id="ackItems",
+    summary="Mark items done",
+    responses=answers(200, AckedItems, 400, 403, 413, 415, 503),
+)
 def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> AckedItems:
     """Mark items done; of this or that batch, in any order, as often as you like."""
     who, words = caller(app), body.words()

@@ -14,6 +14,8 @@ app = edge(wiring.settings)
 @app.post(
     "/v1/batches/<batchId>/items",
     status_code=201,
+    operation_id="addItems",
+    summary="Reserve items",
     responses=answers(201, AddedItems, 400, 403, 404, 409, 413, 415, 422, 503),
 )
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:

@@ -11,7 +11,12 @@ from functions import wiring
 app = edge(wiring.settings)
 
 
-@app.post("/v1/batches/<batchId>/close", responses=answers(200, ClosedBatch, 400, 403, 404, 413, 415, 503))
+@app.post(
+    "/v1/batches/<batchId>/close",
+    operation_id="closeBatch",
+    summary="Close a batch",
+    responses=answers(200, ClosedBatch, 400, 403, 404, 413, 415, 503),
+)
 def close_batch(
     batch_id: BatchId,
     body: CloseBatchBody,  # noqa: ARG001  # `{}`: room for the fields of later versions

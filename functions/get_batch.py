@@ -10,7 +10,12 @@ from functions import wiring
 app = edge(wiring.settings)
 
 
-@app.get("/v1/batches/<batchId>", responses=answers(200, BatchAnswer, 400, 403, 404, 503))
+@app.get(
+    "/v1/batches/<batchId>",
+    operation_id="getBatch",
+    summary="Look at a batch",
+    responses=answers(200, BatchAnswer, 400, 403, 404, 503),
+)
 def get_batch(batch_id: BatchId) -> BatchAnswer:
     """Look at a batch: its state, and how far it is."""
     batch = wiring.tracker().get(caller(app).tenant, batch_id)

@@ -11,7 +11,13 @@ from functions import wiring
 app = edge(wiring.settings)
 
 
-@app.post("/v1/batches", status_code=201, responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503))
+@app.post(
+    "/v1/batches",
+    status_code=201,
+    operation_id="openBatch",
+    summary="Open a batch",
+    responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503),
+)
 def open_batch(body: OpenBatchBody, idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch."""
     batch = wiring.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)

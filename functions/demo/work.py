@@ -52,7 +52,7 @@ class Worker:
         return settled.response()
 
     def _read(self, record: Mapping[str, Any]) -> Task | None:
-        """The task in a message; None where it breaks a rule: it goes back, and at last to the dead letters."""
+        """The task in a message; None where it breaks a rule: back it goes, until it is a dead letter."""
         try:
             body = strict_json.parse(record["body"])
             item = ItemId.parse(str(body.get("itemId")))

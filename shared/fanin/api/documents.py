@@ -9,6 +9,10 @@ from pydantic import BaseModel
 
 from fanin.api.problems import MEDIA_TYPE, Problem
 
+RETRY_AFTER = {
+    "Retry-After": {"description": "Seconds to wait before asking again.", "schema": {"type": "integer"}}
+}
+
 
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
     """The answers of a route: *model* with *status*, and a problem document with each of *problems*."""
@@ -17,4 +21,5 @@ def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, An
 
 
 def _problem(status: int) -> dict[str, Any]:
-    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
+    said = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
+    return said | {"headers": RETRY_AFTER} if status == HTTPStatus.SERVICE_UNAVAILABLE else said

@@ -26,7 +26,6 @@ RANGES_MAX = 100_000
 """Items that the ranges of one request may cover: they are acked while the caller waits."""
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
-INDEX_MAX = 10**19 - 1
 
 NOT_YET = frozenset({"expectedItems", "deadlineSeconds", "parentItemId", "maxFailures", "reason"})
 """Fields of the contract that this version refuses by name."""
@@ -52,7 +51,7 @@ def _parsed(text: str) -> str:
 
 UserKey = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=256, pattern=r"^[^\p{Cc}]*$"),
+    StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
     Field(description="Your name for the batch, returned everywhere; no control characters."),
 ]
 Uuid = Annotated[str, StringConstraints(pattern=UUID_FORM)]
@@ -63,7 +62,7 @@ ItemIdText = Annotated[
     Field(description="`batchId:groupId:index`, the index from 0 to `upto - 1` without leading zeros."),
 ]
 Seconds = Annotated[int, Field(ge=KEPT_MIN_SECONDS, le=KEPT_MAX_SECONDS)]
-Index = Annotated[int, Field(ge=0, le=INDEX_MAX)]
+Index = Annotated[int, Field(ge=0, lt=COUNT_MAX)]
 
 
 class Body(BaseModel):

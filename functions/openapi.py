@@ -1,0 +1,52 @@
+"""The API's published description, from the routes: ``python -m functions.openapi > docs/openapi.json``."""
+
+import json
+import sys
+from typing import Any
+
+from functions import ack_items, add_items, close_batch, get_batch, open_batch
+
+ROUTES = (open_batch, get_batch, add_items, close_batch, ack_items)
+ABOUT = {
+    "title": "fanin",
+    "version": "v1",
+    "description": "Says, exactly once, when all items of a batch are done. Errors are RFC 9457 documents.",
+}
+SIGNED = {
+    "type": "apiKey",
+    "name": "Authorization",
+    "in": "header",
+    "description": "AWS Signature Version 4, or a bearer token where the deployment names an issuer.",
+}
+
+
+def document() -> dict[str, Any]:
+    """OpenAPI 3.1: every route's own description put together."""
+    whole: dict[str, Any] = {"paths": {}, "components": {"schemas": {}}}
+    for module in ROUTES:
+        part = json.loads(module.app.get_openapi_json_schema(**ABOUT), parse_float=_whole)
+        whole = part | {"paths": whole["paths"] | part["paths"], "components": _joined(whole, part)}
+    whole["components"]["securitySchemes"] = {"signed": SIGNED}
+    return whole | {"security": [{"signed": []}]}
+
+
+def _whole(number: str) -> float:
+    """Bounds of whole numbers, which Powertools writes as 1.0."""
+    value = float(number)
+    return int(value) if value.is_integer() else value
+
+
+def _joined(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """The schemas of both, without Powertools' own errors and titles that only repeat a name."""
+    schemas = whole["components"]["schemas"] | part["components"]["schemas"]
+    for name in ("HTTPValidationError", "ResponseValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for schema in schemas.values():
+        for field in schema.get("properties", {}).values():
+            field.pop("title", None)
+    return {"schemas": schemas}
+
+
+if __name__ == "__main__":
+    json.dump(document(), sys.stdout, indent=2, sort_keys=True)
+    sys.stdout.write("\n")
