@@ -3,31 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from fanin.tracker.ids import GroupId
-from fanin.tracker.model import Ack, Batch, BatchKey, Result, Verdict
+from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
 from fanin.tracker.page import mask_of
 from fanin.tracker.tree import stretches
+
+TOO_LATE = {
+    State.COMPLETE: Verdict.LATE,
+    State.TIMED_OUT: Verdict.LATE,
+    State.CANCELLED: Verdict.CANCELLED,
+    State.EXPIRED: Verdict.EXPIRED,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The part of an ack that falls into one page."""
+    """The part of an ack that falls into one page: its bits *first* to *last*."""
 
     position: int
-    mask: int
-    caller: str
+    first: int
+    last: int
+    ack: Ack
+
+    @property
+    def mask(self) -> int:
+        return mask_of(self.first, self.last)
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
 
 
 @dataclass(slots=True)
 class PagePlan:
-    """What one request sets in one leaf page."""
+    """What one request does with one outcome in one leaf page."""
 
     batch: Batch
     number: int
+    outcome: Outcome
     pieces: list[Piece] = field(default_factory=list)
 
     @property
@@ -38,23 +55,18 @@ class PagePlan:
         return union
 
     @property
+    def size(self) -> int:
+        """How many acks fall into the page, each counted."""
+        return sum(piece.size for piece in self.pieces)
+
+    @property
     def speaker(self) -> str:
         """The caller in whose name the page is written: the one with the highest item."""
-        return max(self.pieces, key=lambda piece: piece.mask.bit_length()).caller
+        return max(self.pieces, key=lambda piece: piece.last).ack.caller
 
     @property
     def callers(self) -> set[str]:
-        return {piece.caller for piece in self.pieces}
-
-    def settle(self, fresh: int) -> Iterator[tuple[int, int, int]]:
-        """Share out the bits that were set: (position of the ack, accepted, duplicate).
-
-        Where two acks of a request name one item, the first is accepted and the other a duplicate.
-        """
-        for piece in self.pieces:
-            accepted = (piece.mask & fresh).bit_count()
-            fresh &= ~piece.mask
-            yield piece.position, accepted, piece.mask.bit_count() - accepted
+        return {piece.ack.caller for piece in self.pieces}
 
 
 @dataclass(slots=True)
@@ -63,13 +75,28 @@ class AckPlan:
 
     acks: Sequence[Ack]
     counts: list[Counter[Verdict]]
-    pages: dict[tuple[BatchKey, int], PagePlan]
+    pages: dict[tuple[BatchKey, int, Outcome], PagePlan]
 
-    def note(self, page: PagePlan, fresh: int) -> None:
-        """Record what a written page says of the acks in it."""
-        for position, accepted, duplicate in page.settle(fresh):
-            found = Counter({Verdict.ACCEPTED: accepted, Verdict.DUPLICATE: duplicate})
-            self.counts[position] += found
+    def in_order(self) -> list[PagePlan]:
+        """The pages to write, successes first: a failure never overrides a success of the same request."""
+        return sorted(self.pages.values(), key=lambda page: page.outcome is Outcome.FAILURE)
+
+    def settle(self, page: PagePlan, fresh: int, known: int, otherwise: Verdict) -> None:
+        """Record what the items of *page* came to: those in *fresh* were accepted, others in *known* were
+        acked before, and the rest is *otherwise*. Of two acks that name one item the first is accepted.
+        """
+        for piece in page.pieces:
+            mask = piece.mask
+            accepted, repeated = mask & fresh, mask & known & ~fresh
+            fresh, known = fresh & ~mask, known | accepted
+            self.note(piece, Verdict.ACCEPTED, accepted.bit_count())
+            self.note(piece, Verdict.DUPLICATE, repeated.bit_count())
+            self.note(piece, otherwise, (mask & ~accepted & ~repeated).bit_count())
+
+    def note(self, piece: Piece, verdict: Verdict, count: int) -> None:
+        """Count *count* items of an ack under *verdict*."""
+        if count:
+            self.counts[piece.position][verdict] += count
 
     def results(self) -> tuple[Result, ...]:
         return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, self.counts, strict=True))
@@ -82,7 +109,7 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
         return 0, Verdict.NOT_FOUND
     if ack.last >= group.upto:
         return 0, Verdict.OUT_OF_RANGE
-    if batch.expires_at <= now:
+    if batch.expires_at <= now or batch.state is State.EXPIRED:
         return 0, Verdict.EXPIRED
     return group.start, None
 
@@ -96,7 +123,8 @@ def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: date
         if refusal or batch is None:
             made.counts[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
-        for number, first, last in stretches(start + ack.first, start + ack.last, batch.page_bits):
-            page = made.pages.setdefault((batch.key, number), PagePlan(batch, number))
-            page.pieces.append(Piece(position, mask_of(first, last), ack.caller))
+        for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
+            key = (batch.key, number, ack.outcome)
+            page = made.pages.setdefault(key, PagePlan(batch, number, ack.outcome))
+            page.pieces.append(Piece(position, first, last, ack))
     return made

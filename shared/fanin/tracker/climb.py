@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fanin.errors import StoreUnavailable
+from fanin.tracker.life import turned
 from fanin.tracker.model import Batch, PageKey, State
-from fanin.tracker.page import Page, digits
+from fanin.tracker.page import Page, bits_of, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
 
@@ -32,10 +33,11 @@ def pause(attempt: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BitsSet:
-    """The bits that this call set, and the batch where it is complete now, by whomever."""
+    """What a write to a leaf did: the bits that it changed, the page after it, the batch if it has ended."""
 
     fresh: int
-    completed: Batch | None
+    page: Page
+    ended: Batch | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,41 +48,92 @@ class Climber:
     now: Callable[[], datetime]
     pause: Callable[[int], None] = pause
 
-    def set_bits(self, batch: Batch, level: int, number: int, mask: int, caller: str) -> BitsSet:
-        """Set *mask* in a page, and climb if the page is full, whoever filled it."""
-        key = PageKey(batch.key, level, number)
+    def succeed(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
+        """Ack items of a leaf; those that had failed are healed."""
+        key = PageKey(batch.key, 0, number)
         fresh, page = self._write(batch, key, mask)
-        return BitsSet(fresh, self.climb(batch, key, page, caller))
+        healed = mask & page.failed & ~fresh
+        if healed and self.store.heal_bits(key, healed):
+            fresh |= healed
+        return BitsSet(fresh, page, self.climb(batch, key, page, caller))
+
+    def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
+        """Mark items of a leaf as failed, but none that was acked before."""
+        key = PageKey(batch.key, 0, number)
+        fresh = 0
+        for part in _parts(mask):
+            fresh |= self._fail(batch, key, part)
+        page = self.store.pages([key]).get(key, Page())
+        ended = self.climb(batch, key, page, caller)
+        return BitsSet(fresh, page, ended or self._enough(batch, caller))
+
+    def count(self, batch: Batch, number: int, count: int, caller: str, failed: bool = False) -> BitsSet:
+        """Count acks in a leaf of an estimated batch; ``fresh`` is 1 where they counted."""
+        key = PageKey(batch.key, 0, number)
+        if failed:
+            written = self.store.fail_count(key, count, batch.pages_expire_at)
+        else:
+            written = self.store.add_count(key, count, batch.pages_expire_at)
+        ended = self.climb(batch, key, written.page, caller)
+        if failed:
+            ended = ended or self._enough(batch, caller)
+        return BitsSet(int(written.applied), written.page, ended)
 
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Carry the news of a full page upwards; the batch, where it is complete."""
-        if not page.is_full(batch.page_bits):
+        """Carry the news of a full page upwards; the batch, where it has ended."""
+        if not page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout):
             return None
-        if page.root:
-            completed = self.complete(batch, caller)
-        else:
-            parent, bit = divmod(key.number, batch.page_bits)
-            completed = self.set_bits(batch, key.level + 1, parent, 1 << bit, caller).completed
+        ended = self.complete(batch, caller) if page.root else self._tell_parent(batch, key, page, caller)
         if not page.compacted:
             self.store.compact(key, page.n)
-        return completed
+        return ended
 
     def complete(self, batch: Batch, caller: str) -> Batch | None:
-        """Decide that the batch is done, once; the batch as it stands, where it is complete."""
-        at = self.now()
-        stored = self.store.complete(batch.key, caller, at, at + batch.retention.complete)
-        return stored if stored and stored.state is State.COMPLETE else None
+        """Decide that the batch is done, once; the batch as it stands, where it has ended."""
+        return _ended(self.store.turn(batch.key, turned(batch, State.COMPLETE, self.now(), caller=caller)))
 
     def seal(self, batch: Batch, caller: str) -> Batch | None:
-        """Mark the last page of each level of a CLOSED batch; the batch, where it is complete."""
+        """Mark the last page of each level of a CLOSED batch; the batch, where it has ended."""
         if batch.total == 0:
             return self.complete(batch, caller)
-        completed = None
-        for tail in tails(batch.total, batch.page_bits):
+        ended = None
+        for tail in tails(batch.total, batch.shape):
             key = PageKey(batch.key, tail.level, tail.number)
             page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-            completed = self.climb(batch, key, page, caller)
-        return completed
+            ended = self.climb(batch, key, page, caller)
+        return ended
+
+    def _tell_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
+        """Set the bit of a full page in the page above it, with a mark where it held failures."""
+        parent, bit = divmod(key.number, batch.shape.fanout)
+        above = PageKey(batch.key, key.level + 1, parent)
+        written = self.store.add_bits(
+            above, 1 << bit, batch.pages_expire_at, failed=1 << bit if page.failed else 0
+        )
+        return self.climb(batch, above, written.page, caller)
+
+    def _enough(self, batch: Batch, caller: str) -> Batch | None:
+        """End a batch that has as many failures as it bears."""
+        if batch.max_failures is None:
+            return None
+        turn = turned(batch, State.COMPLETE, self.now(), caller=caller, failures=batch.max_failures)
+        return _ended(self.store.turn(batch.key, turn))
+
+    def _fail(self, batch: Batch, key: PageKey, mask: int) -> int:
+        """The bits of *mask* that were set as failed by this call."""
+        for attempt in range(WRITE_ATTEMPTS):
+            if self.store.fail_bits(key, mask, batch.pages_expire_at):
+                return mask
+            left = self.store.pages([key]).get(key, Page()).unset(mask)
+            if left == mask:
+                stored = self.store.get(batch.key)
+                if stored is None or not stored.is_alive:
+                    return 0
+                self.pause(attempt)
+            mask = left
+            if not mask:
+                return 0
+        raise StoreUnavailable("a page is written to from too many sides at once; ask again")
 
     def _write(self, batch: Batch, key: PageKey, mask: int) -> tuple[int, Page]:
         """The bits of *mask* that were set by this call, and the page after it."""
@@ -106,3 +159,13 @@ class Climber:
         if seen.unset(mask) != mask:
             return Written(seen, applied=False)
         return self.store.replace_bits(key, seen, mask, batch.pages_expire_at)
+
+
+def _ended(stored: Batch | None) -> Batch | None:
+    return stored if stored and not stored.is_alive else None
+
+
+def _parts(mask: int) -> list[int]:
+    """*mask* in parts of as many digits as one transaction can guard."""
+    found = list(digits(mask))
+    return [bits_of(iter(found[at : at + GUARDED_DIGITS])) for at in range(0, len(found), GUARDED_DIGITS)]

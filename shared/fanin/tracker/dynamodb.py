@@ -1,8 +1,8 @@
-"""The tracker's store on two DynamoDB tables: batches (with receipts and groups) and pages."""
+"""The tracker's store on two DynamoDB tables: batches (with all that belongs to one) and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite, StoreUnavailable
-from fanin.tracker import items, requests
+from fanin.tracker import items, lookups, requests
 from fanin.tracker.climb import pause
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 
@@ -43,37 +43,69 @@ class DynamoStore:
         return items.batch_of(item) if item else None
 
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
-        try:
-            request = requests.reserve(self.tables.batches, seen, receipt, group)
-            send(self.client.transact_write_items, request)
-        except StaleWrite:
-            return self.receipt(seen.key, receipt.key)
-        return receipt
+        if self._written(
+            self.client.transact_write_items, requests.reserve(self.tables.batches, seen, receipt, group)
+        ):
+            return receipt
+        return self.receipt(seen.key, receipt.key)
 
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         item = self._row({"pk": items.text(str(key)), "sk": items.text(items.receipt_row(receipt_key))})
         return items.receipt_of(receipt_key, item) if item else None
 
-    def close(self, key: BatchKey, at: datetime, expires_at: datetime) -> Batch | None:
-        return self._turn(key, requests.close(self.tables.batches, key, at, expires_at))
+    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+        table = self.tables.batches
+        before = next(self._query(lookups.group_before(table, key, start)), None)
+        first = items.group_of(before)[0] if before else start
+        rows = self._query(lookups.groups(table, key, first), limit)
+        found = [items.group_of(row) for row in rows]
+        return [(at, group) for at, group in found if at + group.upto > start]
 
-    def complete(self, key: BatchKey, caller: str, at: datetime, expires_at: datetime) -> Batch | None:
-        return self._turn(key, requests.complete(self.tables.batches, key, caller, at, expires_at))
+    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
+        return self._change(key, requests.turn(self.tables.batches, key, turn))
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime) -> Written:
-        return self._write(key, requests.add_bits(self.tables.pages, key, mask, expires_at))
+    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+        return self._change(key, requests.extend(self.tables.batches, key, expires_at, due_at))
+
+    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+        self._written(self.client.update_item, requests.postpone(self.tables.batches, seen, due_at))
+
+    def notice(self, batch: Batch, at: datetime) -> None:
+        self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
+
+    def announced(self, key: BatchKey) -> bool:
+        return self._row({"pk": items.text(str(key)), "sk": items.text(items.EVENT_ROW)}) is not None
+
+    def confirm(self, key: BatchKey, expires_at: datetime) -> None:
+        self._written(self.client.put_item, requests.confirm(self.tables.batches, key, expires_at))
+
+    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+        return self._write(key, requests.add_bits(self.tables.pages, key, mask, expires_at, failed))
 
     def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
         return self._write(key, requests.replace_bits(self.tables.pages, key, seen, mask, expires_at))
+
+    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+        return self._written(
+            self.client.transact_write_items, requests.fail_bits(self._both, key, mask, expires_at)
+        )
+
+    def heal_bits(self, key: PageKey, mask: int) -> bool:
+        return self._written(self.client.transact_write_items, requests.heal_bits(self._both, key, mask))
+
+    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        return self._write(key, requests.add_count(self.tables.pages, key, count, expires_at))
+
+    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        request = requests.fail_count(self._both, key, count, expires_at)
+        applied = self._written(self.client.transact_write_items, request)
+        return Written(self.pages([key]).get(key, Page()), applied)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._write(key, requests.mark_tail(self.tables.pages, key, size, root, expires_at)).page
 
     def compact(self, key: PageKey, count: int) -> None:
-        try:
-            send(self.client.update_item, requests.compact(self.tables.pages, key, count))
-        except StaleWrite:
-            return  # compacted before, by another who saw it full
+        self._written(self.client.update_item, requests.compact(self.tables.pages, key, count))
 
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         wanted = list(keys)
@@ -81,6 +113,29 @@ class DynamoStore:
         for first in range(0, len(wanted), KEYS_A_READ):
             found |= self._some_pages(wanted[first : first + KEYS_A_READ])
         return found
+
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+        try:
+            send(self.client.put_item, requests.sample(self.tables.batches, key, slot, sample, expires_at))
+        except StaleWrite as stale:
+            (item,) = stale.stored
+            return items.sample_of(item) if item else sample
+        return sample
+
+    def samples(self, key: BatchKey) -> Sequence[Sample]:
+        return [items.sample_of(row) for row in self._query(lookups.samples(self.tables.batches, key))]
+
+    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
+        rows = self._query(lookups.due(self.tables.batches, shard, at), limit)
+        return [items.key_of(row["pk"]["S"]) for row in rows]
+
+    def listing(self, query: Query) -> Sequence[Batch]:
+        rows = self._query(lookups.listing(self.tables.batches, query), query.limit)
+        return [items.batch_of(row) for row in rows]
+
+    @property
+    def _both(self) -> tuple[str, str]:
+        return self.tables.batches, self.tables.pages
 
     def _some_pages(self, keys: list[PageKey]) -> dict[PageKey, Page]:
         """At most 100 pages; what an answer leaves unprocessed is asked for again."""
@@ -98,11 +153,32 @@ class DynamoStore:
             self.pause(attempt)
         raise StoreUnavailable("the store is busy; ask again")
 
+    def _query(self, request: items.Item, limit: int | None = None) -> Iterator[items.Item]:
+        """The rows that a query finds, page by page; at most *limit*."""
+        while True:
+            answer = send(self.client.query, request)
+            for row in answer["Items"]:
+                if limit == 0:
+                    return
+                limit = limit and limit - 1
+                yield row
+            if "LastEvaluatedKey" not in answer or limit == 0:
+                return
+            request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
     def _row(self, key: items.Item) -> items.Item | None:
         request = {"TableName": self.tables.batches, "Key": key, "ConsistentRead": True}
         return send(self.client.get_item, request).get("Item")
 
-    def _turn(self, key: BatchKey, request: items.Item) -> Batch | None:
+    def _written(self, operation: Callable[..., Any], request: items.Item) -> bool:
+        """Whether a write was applied; refused, it found its work done, or its time past."""
+        try:
+            send(operation, request)
+        except StaleWrite:
+            return False
+        return True
+
+    def _change(self, key: BatchKey, request: items.Item) -> Batch | None:
         try:
             return items.batch_of(send(self.client.update_item, request)["Attributes"])
         except StaleWrite as stale:

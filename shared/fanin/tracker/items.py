@@ -5,7 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fanin.tracker.model import Batch, Group, PageKey, Receipt, Retention, State
+from fanin.tracker.model import (
+    Batch,
+    BatchKey,
+    Group,
+    Mode,
+    PageKey,
+    Receipt,
+    Retention,
+    Sample,
+    State,
+    shard_of,
+)
 from fanin.tracker.page import Page, bits_of
 
 Item = dict[str, Any]
@@ -13,6 +24,9 @@ SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
+EVENT_ROW = "event"
+GRACE = timedelta(days=7)
+"""A live batch outlasts its time by so much in the table: first its event, then its row goes."""
 
 
 def number(value: int) -> Item:
@@ -55,10 +69,47 @@ def batch_item(batch: Batch) -> Item:
         "retainClosed": number(kept.closed // SECOND),
         "retainComplete": number(kept.complete // SECOND),
         "createdAt": number(milliseconds(batch.created_at)),
+        "createdKey": text(created_key(batch.created_at, batch.batch_id)),
+        "tenantShard": text(f"{batch.tenant}#{shard_of(batch.batch_id)}"),
         "expiresAt": number(milliseconds(batch.expires_at)),
-        "ttl": number(seconds(batch.expires_at)),
+        "ttl": number(row_goes(batch.state, batch.expires_at)),
     }
-    return item if batch.user_key is None else {**item, "userKey": text(batch.user_key)}
+    return item | _options(batch)
+
+
+def _options(batch: Batch) -> Item:
+    """What only some batches have."""
+    options = {
+        "userKey": batch.user_key and text(batch.user_key),
+        "tenantUser": batch.user_key and text(f"{batch.tenant}#{batch.user_key}"),
+        "expectedItems": _optional(batch.expected_items),
+        "maxFailures": _optional(batch.max_failures),
+        "parentItemId": batch.parent_item_id and text(batch.parent_item_id),
+        "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
+        "dueAt": batch.due_at and number(milliseconds(batch.due_at)),
+        "dueShard": batch.due_at and text(due_shard(batch.key)),
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def row_goes(state: State, expires_at: datetime) -> int:
+    """When DynamoDB may delete a batch's row, in seconds."""
+    return seconds(expires_at + GRACE if state in (State.OPEN, State.CLOSED) else expires_at)
+
+
+def created_key(at: datetime, batch_id: str) -> str:
+    """Sorts batches by the time they were opened, and by id where that is the same."""
+    return f"{milliseconds(at):013d}#{batch_id}"
+
+
+def due_shard(key: BatchKey) -> str:
+    return str(shard_of(key.batch_id))
+
+
+def key_of(pk: str) -> BatchKey:
+    """The batch whose rows have this partition key."""
+    tenant, batch_id = pk.rsplit("#", 1)
+    return BatchKey(tenant, batch_id)
 
 
 def batch_of(item: Item) -> Batch:
@@ -67,7 +118,7 @@ def batch_of(item: Item) -> Batch:
         tenant=item["tenant"]["S"],
         batch_id=item["batchId"]["S"],
         state=State(item["state"]["S"]),
-        mode=item["mode"]["S"],
+        mode=Mode(item["mode"]["S"]),
         user_key=item.get("userKey", {}).get("S"),
         total=int(item["total"]["N"]),
         failed=int(item["failed"]["N"]),
@@ -77,9 +128,16 @@ def batch_of(item: Item) -> Batch:
         retention=_retention(item),
         created_at=_time(item, "createdAt"),
         expires_at=_time(item, "expiresAt"),
-        closed_at=_time(item, "closedAt") if "closedAt" in item else None,
-        completed_at=_time(item, "completedAt") if "completedAt" in item else None,
+        closed_at=_time_if(item, "closedAt"),
+        completed_at=_time_if(item, "completedAt"),
         completed_by=item.get("completedBy", {}).get("S"),
+        ended_at=_time_if(item, "endedAt"),
+        end_reason=item.get("endReason", {}).get("S"),
+        expected_items=_number_if(item, "expectedItems"),
+        deadline_at=_time_if(item, "deadlineAt"),
+        max_failures=_number_if(item, "maxFailures"),
+        parent_item_id=item.get("parentItemId", {}).get("S"),
+        due_at=_time_if(item, "dueAt"),
     )
 
 
@@ -109,6 +167,25 @@ def group_item(batch: Batch, start: int, group: Group) -> Item:
     }
 
 
+def group_of(item: Item) -> tuple[int, Group]:
+    return int(item["start"]["N"]), Group(item["groupId"]["S"], int(item["upto"]["N"]))
+
+
+def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Item:
+    return {
+        "pk": text(str(batch)),
+        "sk": text(f"sample#{slot:03d}"),
+        "itemId": text(sample.item_id),
+        "reason": text(sample.reason),
+        "at": number(milliseconds(sample.at)),
+        "ttl": number(seconds(expires_at)),
+    }
+
+
+def sample_of(item: Item) -> Sample:
+    return Sample(item["itemId"]["S"], item["reason"]["S"], _time(item, "at"))
+
+
 def page_key(key: PageKey) -> Item:
     return {"pk": text(str(key))}
 
@@ -117,9 +194,9 @@ def page_of(item: Item | None) -> Page:
     """The page that a row describes; no row is a page on which nothing was acked."""
     if not item:
         return Page()
-    stored = ((int(name[1:]), int(value["N"])) for name, value in item.items() if _is_digit(name))
     return Page(
-        bits=bits_of(stored),
+        bits=_bits(item, "d"),
+        failed=_bits(item, "x"),
         n=int(item["n"]["N"]) if "n" in item else 0,
         size=int(item["size"]["N"]) if "size" in item else None,
         root=item.get("root", {}).get("BOOL", False),
@@ -127,8 +204,25 @@ def page_of(item: Item | None) -> Page:
     )
 
 
-def _is_digit(name: str) -> bool:
-    return name[0] == "d" and name[1:].isdigit()
+def _bits(item: Item, family: str) -> int:
+    """The bits of one family of digits: ``d`` those that are set, ``x`` those that failed."""
+    return bits_of(
+        (int(name[1:]), int(value["N"]))
+        for name, value in item.items()
+        if name[0] == family and name[1:].isdigit()
+    )
+
+
+def _optional(value: int | None) -> Item | None:
+    return None if value is None else number(value)
+
+
+def _number_if(item: Item, name: str) -> int | None:
+    return int(item[name]["N"]) if name in item else None
+
+
+def _time_if(item: Item, name: str) -> datetime | None:
+    return _time(item, name) if name in item else None
 
 
 def _time(item: Item, name: str) -> datetime:

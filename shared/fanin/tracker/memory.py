@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, State
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, Turn, shard_of
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 
@@ -18,9 +18,12 @@ class MemoryStore:
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
     receipts: dict[tuple[BatchKey, str], Receipt] = field(default_factory=dict)
-    groups: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
+    stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    kept: dict[tuple[BatchKey, int], Sample] = field(default_factory=dict)
+    confirmed: set[BatchKey] = field(default_factory=set)
+    notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def create(self, batch: Batch) -> Batch:
         with self.lock:
@@ -39,7 +42,7 @@ class MemoryStore:
             if batch.state is not State.OPEN or batch.total != seen.total:
                 return None
             self.receipts[seen.key, receipt.key] = receipt
-            self.groups[seen.key, receipt.start] = group
+            self.stretches[seen.key, receipt.start] = group
             self.batches[seen.key] = replace(batch, total=batch.total + receipt.count)
             return receipt
 
@@ -47,46 +50,88 @@ class MemoryStore:
         with self.lock:
             return self.receipts.get((key, receipt_key))
 
-    def close(self, key: BatchKey, at: datetime, expires_at: datetime) -> Batch | None:
+    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
         with self.lock:
-            batch = self.batches.get(key)
-            if batch and batch.state is State.OPEN:
-                batch = replace(batch, state=State.CLOSED, closed_at=at, expires_at=expires_at)
-                self.batches[key] = batch
-            return batch
+            found = sorted((first, group) for (of, first), group in self.stretches.items() if of == key)
+            return [(first, group) for first, group in found if first + group.upto > start][:limit]
 
-    def complete(self, key: BatchKey, caller: str, at: datetime, expires_at: datetime) -> Batch | None:
-        with self.lock:
-            batch = self.batches.get(key)
-            if batch and batch.state is State.CLOSED:
-                batch = replace(
-                    batch, state=State.COMPLETE, completed_at=at, completed_by=caller, expires_at=expires_at
-                )
-                self.batches[key] = batch
-            return batch
+    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
+        return self._change(key, turn.admits, turn.apply)
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime) -> Written:
+    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+        return self._change(
+            key,
+            lambda batch: batch.is_alive and batch.expires_at < expires_at,
+            lambda batch: replace(batch, expires_at=expires_at, due_at=due_at),
+        )
+
+    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+        self._change(
+            seen.key,
+            lambda batch: (batch.state, batch.due_at) == (seen.state, seen.due_at),
+            lambda batch: replace(batch, due_at=due_at),
+        )
+
+    def notice(self, batch: Batch, at: datetime) -> None:
         with self.lock:
-            page = self.stored_pages.get(key, Page())
-            if not page.admits(mask):
-                return Written(page, applied=False)
-            return self._put(key, page.with_bits(mask))
+            self.notices.add((batch.key, at))
+
+    def announced(self, key: BatchKey) -> bool:
+        with self.lock:
+            return key in self.confirmed
+
+    def confirm(self, key: BatchKey, expires_at: datetime) -> None:
+        with self.lock:
+            self.confirmed.add(key)
+
+    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+        with self.lock:
+            page = self._page(key)
+            return self._put(key, page.with_bits(mask, failed)) if page.admits(mask) else _refused(page)
 
     def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
         with self.lock:
-            page = self.stored_pages.get(key, Page())
+            page = self._page(key)
             if page.n != seen.n or page.compacted:
-                return Written(page, applied=False)
-            return self._put(key, page.with_bits(seen.unset(mask)))
+                return _refused(page)
+            return self._put(key, page.with_bits(mask))
+
+    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+        with self.lock:
+            page, batch = self._page(key), self.batches.get(key.batch)
+            if batch is None or not batch.is_alive or not page.admits(mask):
+                return False
+            self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
+            return self._put(key, page.with_bits(mask, mask)).applied
+
+    def heal_bits(self, key: PageKey, mask: int) -> bool:
+        with self.lock:
+            page, batch = self._page(key), self.batches.get(key.batch)
+            if batch is None or not batch.is_alive or page.failed & mask != mask:
+                return False
+            self.batches[key.batch] = replace(batch, failed=batch.failed - mask.bit_count())
+            return self._put(key, page.healed(mask)).applied
+
+    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        with self.lock:
+            page = self._page(key)
+            return _refused(page) if page.compacted else self._put(key, page.with_count(count))
+
+    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        with self.lock:
+            page, batch = self._page(key), self.batches.get(key.batch)
+            if batch is None or not batch.is_alive or page.compacted:
+                return _refused(page)
+            self.batches[key.batch] = replace(batch, failed=batch.failed + count)
+            return self._put(key, page.with_count(count))
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         with self.lock:
-            page = self.stored_pages.get(key, Page())
-            return self._put(key, replace(page, size=size, root=root)).page
+            return self._put(key, replace(self._page(key), size=size, root=root)).page
 
     def compact(self, key: PageKey, count: int) -> None:
         with self.lock:
-            page = self.stored_pages.get(key, Page())
+            page = self._page(key)
             if page.may_compact(count):
                 self._put(key, page.compact())
 
@@ -94,6 +139,46 @@ class MemoryStore:
         with self.lock:
             return {key: self.stored_pages[key] for key in keys if key in self.stored_pages}
 
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+        with self.lock:
+            return self.kept.setdefault((key, slot), sample)
+
+    def samples(self, key: BatchKey) -> Sequence[Sample]:
+        with self.lock:
+            return [sample for (of, _), sample in sorted(self.kept.items(), key=str) if of == key]
+
+    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
+        with self.lock:
+            found = [
+                (batch.due_at, str(key), key)
+                for key, batch in self.batches.items()
+                if batch.due_at is not None and batch.due_at <= at and shard_of(key.batch_id) == shard
+            ]
+            return [key for *_, key in sorted(found)[:limit]]
+
+    def listing(self, query: Query) -> Sequence[Batch]:
+        with self.lock:
+            found = [batch for batch in self.batches.values() if query.covers(batch)]
+            return sorted(found, key=lambda batch: (batch.created_at, batch.batch_id), reverse=True)[
+                : query.limit
+            ]
+
+    def _change(
+        self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
+    ) -> Batch | None:
+        with self.lock:
+            batch = self.batches.get(key)
+            if batch and admits(batch):
+                batch = self.batches[key] = change(batch)
+            return batch
+
+    def _page(self, key: PageKey) -> Page:
+        return self.stored_pages.get(key, Page())
+
     def _put(self, key: PageKey, page: Page) -> Written:
         self.stored_pages[key] = page
         return Written(page, applied=True)
+
+
+def _refused(page: Page) -> Written:
+    return Written(page, applied=False)

@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import ItemId
+from fanin.tracker.tree import Shape
+
+ESTIMATED_LEAF = 2**20
+"""Items that one counter of an estimated batch stands for."""
+LIFE_MAX = timedelta(days=400)
+"""No batch lives longer, however active it is: after that its pages are gone."""
+SHARDS = 8
+"""Parts of the list of batches to look at, and of a tenant's list: no index partition takes every write."""
 
 
 class State(StrEnum):
-    """Where a batch is in its life; the first two are alive, the others are for ever."""
+    """Where a batch is in its life; the first two are alive, the others are for ever.
+
+    An EXPIRED batch is there for its event alone: for every reader it is gone.
+    """
 
     OPEN = "OPEN"
     CLOSED = "CLOSED"
     COMPLETE = "COMPLETE"
+    CANCELLED = "CANCELLED"
+    TIMED_OUT = "TIMED_OUT"
+    EXPIRED = "EXPIRED"
+
+
+ALIVE = (State.OPEN, State.CLOSED)
+
+
+class Mode(StrEnum):
+    """Exact: a bit an item. Estimated: counters, in which a duplicate ack counts twice."""
+
+    EXACT = "exact"
+    ESTIMATED = "estimated"
+
+
+class Outcome(StrEnum):
+    """How an item ended."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
 
 
 class Verdict(StrEnum):
@@ -45,8 +76,12 @@ class OpenBatch:
     """What a caller wants of a new batch."""
 
     user_key: str | None = None
-    mode: str = "exact"
+    mode: Mode = Mode.EXACT
     retention: Retention = field(default_factory=Retention)
+    expected_items: int | None = None
+    deadline: timedelta | None = None
+    max_failures: int | None = None
+    parent_item_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +114,7 @@ class Batch:
     tenant: str
     batch_id: str
     state: State
-    mode: str
+    mode: Mode
     user_key: str | None
     total: int
     failed: int
@@ -92,6 +127,13 @@ class Batch:
     closed_at: datetime | None = None
     completed_at: datetime | None = None
     completed_by: str | None = None
+    ended_at: datetime | None = None
+    end_reason: str | None = None
+    expected_items: int | None = None
+    deadline_at: datetime | None = None
+    max_failures: int | None = None
+    parent_item_id: str | None = None
+    due_at: datetime | None = None
 
     @property
     def key(self) -> BatchKey:
@@ -100,15 +142,27 @@ class Batch:
     @property
     def result(self) -> str | None:
         """How the batch ended; None while it has not."""
-        if self.state is not State.COMPLETE:
+        if self.state in ALIVE:
             return None
+        if self.state is not State.COMPLETE:
+            return self.state.lower()
         return "completed_with_failures" if self.failed else "succeeded"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it may still change: items may be acked, and it may end."""
+        return self.state in ALIVE
+
+    @property
+    def shape(self) -> Shape:
+        """How its tree is built."""
+        leaf = self.page_bits if self.mode is Mode.EXACT else ESTIMATED_LEAF
+        return Shape(leaf, self.page_bits)
 
     @property
     def pages_expire_at(self) -> datetime:
         """When its pages may go: after the longest life the batch can have."""
-        kept = self.retention
-        return self.created_at + kept.open + kept.closed + kept.complete + timedelta(days=1)
+        return self.created_at + LIFE_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +204,7 @@ class Ack:
     """A consumer's word on the items *first* to *last* (both inclusive) of a group.
 
     *caller* names the one who asks, stably under its own retries: a message id, an idempotency key.
+    *reason* says in words why a failure failed; a sample of them is kept.
     """
 
     batch_id: str
@@ -157,16 +212,24 @@ class Ack:
     first: int
     last: int
     caller: str
+    outcome: Outcome = Outcome.SUCCESS
+    reason: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last:
             raise InvalidRequest("a range of items goes from a smaller index to a larger one", field="from")
 
     @classmethod
-    def of(cls, item: str | ItemId, caller: str) -> Ack:
+    def of(
+        cls,
+        item: str | ItemId,
+        caller: str,
+        outcome: Outcome = Outcome.SUCCESS,
+        reason: str | None = None,
+    ) -> Ack:
         """The ack of one item, given as its id or as the text of it."""
         item = ItemId.parse(item) if isinstance(item, str) else item
-        return cls(item.batch_id, item.group_id, item.index, item.index, caller)
+        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
 
     @property
     def size(self) -> int:
@@ -211,3 +274,107 @@ class Progress:
     failed: int
     upper_bound: int
     exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A step in the life of a batch, as a condition and what then holds.
+
+    *expected*: the items that were announced must have been added. *failures*: at least so many must have
+    failed. *due*: its deadline (for TIMED_OUT) or its time (for EXPIRED) must have come.
+    """
+
+    to: State
+    at: datetime
+    expires_at: datetime
+    due_at: datetime
+    caller: str | None = None
+    reason: str | None = None
+    expected: bool = False
+    failures: int | None = None
+
+    @property
+    def sources(self) -> tuple[State, ...]:
+        """The states that it starts from."""
+        if self.to is State.CLOSED:
+            return (State.OPEN,)
+        if self.to is State.COMPLETE and self.failures is None:
+            return (State.CLOSED,)
+        return ALIVE
+
+    def admits(self, batch: Batch) -> bool:
+        """Whether *batch* may take this step now."""
+        if batch.state not in self.sources:
+            return False
+        if self.expected and batch.expected_items is not None and batch.total < batch.expected_items:
+            return False
+        if self.failures is not None and batch.failed < self.failures:
+            return False
+        if self.to is State.TIMED_OUT:
+            return batch.deadline_at is not None and batch.deadline_at <= self.at
+        return self.to is not State.EXPIRED or batch.expires_at <= self.at
+
+    def apply(self, batch: Batch) -> Batch:
+        """The batch after an admitted step."""
+        after = replace(batch, state=self.to, expires_at=self.expires_at, due_at=self.due_at)
+        if self.to is State.CLOSED:
+            return replace(after, closed_at=self.at)
+        after = replace(after, ended_at=self.at, end_reason=self.reason)
+        if self.to is State.COMPLETE:
+            return replace(after, completed_at=self.at, completed_by=self.caller)
+        return after
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One failure, in words."""
+
+    item_id: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRange:
+    """The items *first* to *last* (both inclusive) of a group."""
+
+    group_id: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a long list, and the item of the batch to go on from; None at its end."""
+
+    ranges: tuple[ItemRange, ...]
+    resume: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One list of a tenant's batches: those of a user key, or one shard of all.
+
+    *before*: only batches opened earlier, or at the same time with a smaller id.
+    """
+
+    tenant: str
+    user_key: str | None
+    shard: int
+    state: State | None
+    limit: int
+    before: tuple[datetime, str] | None = None
+
+    def covers(self, batch: Batch) -> bool:
+        """Whether *batch* belongs on this list, after the place to go on from."""
+        mine = batch.tenant == self.tenant and (self.state is None or batch.state is self.state)
+        if self.user_key is None:
+            mine = mine and shard_of(batch.batch_id) == self.shard
+        else:
+            mine = mine and batch.user_key == self.user_key
+        return mine and (self.before is None or (batch.created_at, batch.batch_id) < self.before)
+
+
+def shard_of(batch_id: str) -> int:
+    """The shard of a batch: from the last digits of its id, which are as good as random."""
+    return int(batch_id[-4:], 16) % SHARDS

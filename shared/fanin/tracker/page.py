@@ -1,7 +1,11 @@
 """A page: one stored bitfield, and the rules of what may be written to it.
 
 Bits are only ever set. Bit *i* of a page lies in digit ``i // 6``, an attribute of its own with a value
-from 0 to 63; ``n`` counts the set bits, so it is the page's version and its fullness at once.
+from 0 to 63; ``n`` counts the set bits, so it is the page's version and its fullness at once. A second
+family of digits says which of the items failed: a bit of it is set together with the first one, and taken
+off where a later success heals the item. In a parent it marks the children that held failures.
+
+A page of an estimated batch has no digits: it counts acks in ``n``, duplicates too.
 """
 
 from __future__ import annotations
@@ -22,10 +26,14 @@ class Page:
     size: int | None = None
     root: bool = False
     compacted: bool = False
+    failed: int = 0
 
-    def is_full(self, page_bits: int) -> bool:
-        """Every item is acked: *page_bits* of them, or fewer where close has marked the last page."""
-        return self.n == (page_bits if self.size is None else self.size)
+    def is_full(self, capacity: int) -> bool:
+        """Every item is acked: *capacity* of them, or fewer where close has marked the last page.
+
+        More than all is possible where acks are only counted.
+        """
+        return self.n >= (capacity if self.size is None else self.size)
 
     def unset(self, mask: int) -> int:
         """The part of *mask* that is still to be set; none of it on a compacted page, which was full."""
@@ -35,9 +43,17 @@ class Page:
         """The guard of an add: all of *mask* is clear, so that adding it is setting it."""
         return not self.compacted and not self.bits & mask
 
-    def with_bits(self, mask: int) -> Page:
-        """The page after an admitted add."""
-        return replace(self, bits=self.bits | mask, n=self.n + mask.bit_count())
+    def with_bits(self, mask: int, failed: int = 0) -> Page:
+        """The page after an admitted add; *failed* is the part of *mask* that failed."""
+        return replace(self, bits=self.bits | mask, n=self.n + mask.bit_count(), failed=self.failed | failed)
+
+    def with_count(self, count: int) -> Page:
+        """The page of an estimated batch after *count* more acks."""
+        return replace(self, n=self.n + count)
+
+    def healed(self, mask: int) -> Page:
+        """The page after failures became successes."""
+        return replace(self, failed=self.failed & ~mask)
 
     def may_compact(self, count: int) -> bool:
         """The guard of compaction: the page is full at *count* bits, and was not compacted before."""

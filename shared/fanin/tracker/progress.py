@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin.tracker.model import Batch, PageKey, Progress, State
+from fanin.tracker.model import Batch, Mode, PageKey, Progress, State
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height
@@ -15,18 +15,19 @@ def progress(store: TrackerStore, batch: Batch) -> Progress:
 
     What lies under the others counts as not done in ``acked`` and as done in ``upper_bound``.
     """
-    if batch.state is State.COMPLETE or batch.total == 0:
+    if batch.total == 0 or (batch.state is State.COMPLETE and batch.max_failures is None):
         return Progress(batch.total, batch.failed, batch.total, exact=True)
     acked, unknown = 0, 0
-    level = height(batch.total, batch.page_bits)
+    level = height(batch.total, batch.shape)
     unfinished = [PageKey(batch.key, level, 0)]
     while True:
         looked, left_out = unfinished[:PAGES_A_LEVEL], unfinished[PAGES_A_LEVEL:]
         unknown += sum(_items_under(batch, key) for key in left_out)
         pages = store.pages(looked)
         if level == 0:
-            acked += sum(page.n for page in pages.values())
-            return Progress(acked, batch.failed, acked + unknown, exact=not unknown)
+            acked += sum(min(page.n, _items_under(batch, key)) for key, page in pages.items())
+            exact = not unknown and batch.mode is Mode.EXACT
+            return Progress(acked, batch.failed, acked + unknown, exact)
         unfinished = []
         for key in looked:
             done, rest = _children(batch, key, pages.get(key, Page()))
@@ -39,8 +40,8 @@ def _children(batch: Batch, key: PageKey, page: Page) -> tuple[list[PageKey], li
     """The pages under *page*: those that are full, and those that may not be."""
     done: list[PageKey] = []
     rest: list[PageKey] = []
-    first = key.number * batch.page_bits
-    for bit in range(batch.page_bits):
+    first = key.number * batch.shape.fanout
+    for bit in range(batch.shape.fanout):
         child = PageKey(batch.key, key.level - 1, first + bit)
         if not _items_under(batch, child):
             break
@@ -50,4 +51,4 @@ def _children(batch: Batch, key: PageKey, page: Page) -> tuple[list[PageKey], li
 
 
 def _items_under(batch: Batch, key: PageKey) -> int:
-    return capacity(key.level, key.number, batch.total, batch.page_bits)
+    return capacity(key.level, key.number, batch.total, batch.shape)

@@ -9,17 +9,21 @@ from datetime import datetime
 
 from fanin.tracker.items import (
     BATCH_ROW,
+    EVENT_ROW,
     Item,
     batch_item,
+    due_shard,
     group_item,
     milliseconds,
     number,
     page_key,
     receipt_item,
+    row_goes,
+    sample_item,
     seconds,
     text,
 )
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, State
+from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, Turn
 from fanin.tracker.page import DIGIT_MAX, Page, digits, mask_of
 
 ABSENT = "attribute_not_exists(pk)"
@@ -54,36 +58,61 @@ def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
     return {"TransactItems": [*puts, {"Update": grown}]}
 
 
-def close(table: str, key: BatchKey, at: datetime, expires_at: datetime) -> Item:
-    """OPEN becomes CLOSED."""
-    return _turn(table, key, (State.OPEN, State.CLOSED), {"closedAt": number(milliseconds(at))}, expires_at)
-
-
-def complete(table: str, key: BatchKey, caller: str, at: datetime, expires_at: datetime) -> Item:
-    """CLOSED becomes COMPLETE, by a caller whose name stays."""
-    facts = {
-        "completedAt": number(milliseconds(at)),
-        "completedBy": text(caller),
-        "eventId": text(f"{key.batch_id}:{State.COMPLETE}"),
-    }
-    return _turn(table, key, (State.CLOSED, State.COMPLETE), facts, expires_at)
-
-
-def add_bits(table: str, key: PageKey, mask: int, expires_at: datetime) -> Item:
+def add_bits(table: str, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Item:
     """The guarded add: DynamoDB knows no bitwise OR, but a digit has only 64 values, so the condition can
-    name those in which the wanted bits are clear; then an addition is an OR."""
-    guards, adds = ["attribute_not_exists(compacted)"], []
-    values: Item = {}
+    name those in which the wanted bits are clear; then an addition is an OR. A bit of the failed family is
+    set with its twin and never before it, so it needs no guard of its own.
+    """
+    guards, adds = ["attribute_not_exists(compacted)"], ["n :count"]
+    values: Item = {":count": number(mask.bit_count())}
     for digit, value in digits(mask):
         clear = [v for v in range(DIGIT_MAX + 1) if not v & value]
         values |= {f":v{v}": number(v) for v in clear} | {f":m{digit}": number(value)}
-        names = ",".join(f":v{v}" for v in clear)
-        guards.append(f"(attribute_not_exists(d{digit}) OR d{digit} IN ({names}))")
+        guards.append(f"(attribute_not_exists(d{digit}) OR d{digit} IN ({_names(clear)}))")
         adds.append(f"d{digit} :m{digit}")
-    adds.append("n :count")
-    values[":count"] = number(mask.bit_count())
+    for digit, value in digits(failed):
+        values[f":x{digit}"] = number(value)
+        adds.append(f"x{digit} :x{digit}")
+    update = f"SET #ttl = :ttl ADD {', '.join(adds)}"
+    return _page_update(table, key, update, " AND ".join(guards), values, expires_at)
+
+
+def fail_bits(tables: tuple[str, str], key: PageKey, mask: int, expires_at: datetime) -> Item:
+    """One transaction: the bits of the page as failed, and their number on the live batch."""
+    page = add_bits(tables[1], key, mask, expires_at, failed=mask)
+    return _with_count(tables[0], key.batch, _in_transaction(page), mask.bit_count())
+
+
+def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
+    """One transaction: the failed bits off the page, where all of them are set, and off the batch's count."""
+    guards, adds, values = [], [], {}
+    for digit, value in digits(mask):
+        held = [v for v in range(DIGIT_MAX + 1) if v & value == value]
+        values |= {f":v{v}": number(v) for v in held} | {f":m{digit}": number(-value)}
+        guards.append(f"x{digit} IN ({_names(held)})")
+        adds.append(f"x{digit} :m{digit}")
+    page = {
+        "TableName": tables[1],
+        "Key": page_key(key),
+        "UpdateExpression": f"ADD {', '.join(adds)}",
+        "ConditionExpression": " AND ".join(guards),
+        "ExpressionAttributeValues": values,
+    }
+    return _with_count(tables[0], key.batch, page, -mask.bit_count())
+
+
+def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Item:
+    """Acks of an estimated batch, counted."""
+    guard = "attribute_not_exists(compacted)"
     return _page_update(
-        table, key, f"SET #ttl = :ttl ADD {', '.join(adds)}", " AND ".join(guards), values, expires_at
+        table, key, "SET #ttl = :ttl ADD n :count", guard, {":count": number(count)}, expires_at
+    )
+
+
+def fail_count(tables: tuple[str, str], key: PageKey, count: int, expires_at: datetime) -> Item:
+    """One transaction: failures of an estimated batch, counted in its page and on the live batch."""
+    return _with_count(
+        tables[0], key.batch, _in_transaction(add_count(tables[1], key, count, expires_at)), count
     )
 
 
@@ -130,21 +159,146 @@ def batch_key(key: BatchKey) -> Item:
     return {"pk": text(str(key)), "sk": text(BATCH_ROW)}
 
 
-def _turn(table: str, key: BatchKey, turn: tuple[State, State], facts: Item, expires_at: datetime) -> Item:
-    """The batch goes from one state to the next, with the facts of the moment."""
-    values = {":from": text(turn[0]), ":to": text(turn[1])}
-    values |= {":expires": number(milliseconds(expires_at)), ":ttl": number(seconds(expires_at))}
-    sets = ["#state = :to", "expiresAt = :expires", "#ttl = :ttl", *(f"{name} = :{name}" for name in facts)]
+def turn(table: str, key: BatchKey, step: Turn) -> Item:
+    """A step in the life of a batch, if it is in a state from which the step starts."""
+    conditions, values = _conditions(step)
+    facts: Item = {"#state": text(step.to), "#ttl": number(row_goes(step.to, step.expires_at))}
+    facts |= {name: number(milliseconds(at)) for name, at in _times(step).items()}
+    facts |= {"dueShard": text(due_shard(key))}
+    if step.to not in ALIVE:
+        facts["eventId"] = text(f"{key.batch_id}:{step.to}")
+    if step.caller is not None:
+        facts["completedBy"] = text(step.caller)
+    if step.reason is not None:
+        facts["endReason"] = text(step.reason)
+    return _batch_update(table, key, facts, conditions, values)
+
+
+def extend(table: str, key: BatchKey, expires_at: datetime, due_at: datetime) -> Item:
+    """A live batch lives longer, if this is longer."""
+    until = number(milliseconds(expires_at))
+    facts = {
+        "expiresAt": until,
+        "dueAt": number(milliseconds(due_at)),
+        "#ttl": number(row_goes(State.OPEN, expires_at)),
+    }
+    values = {":until": until} | _states(ALIVE)
+    return _batch_update(table, key, facts, [_in(ALIVE), "expiresAt < :until"], values)
+
+
+def postpone(table: str, seen: Batch, due_at: datetime | None) -> Item:
+    """Look at a batch later, or never again, unless it has moved since it was seen."""
+    values: Item = {":state": text(seen.state)}
+    conditions = ["#state = :state", "attribute_not_exists(dueAt)"]
+    if seen.due_at is not None:
+        conditions[1], values[":seen"] = "dueAt = :seen", number(milliseconds(seen.due_at))
+    update = "REMOVE dueAt, dueShard"
+    if due_at is not None:
+        update, values[":due"] = "SET dueAt = :due", number(milliseconds(due_at))
+    return {
+        "TableName": table,
+        "Key": batch_key(seen.key),
+        "UpdateExpression": update,
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": values,
+    }
+
+
+def notice(table: str, batch: Batch, at: datetime) -> Item:
+    """A row whose coming sends the ending event once more; it goes by itself."""
+    row = _row(batch.key, f"notice#{milliseconds(at):013d}", batch.expires_at)
+    return {"TableName": table, "Item": row, "ConditionExpression": ABSENT}
+
+
+def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
+    """The bus has the ending event."""
+    return {"TableName": table, "Item": _row(key, EVENT_ROW, expires_at), "ConditionExpression": ABSENT}
+
+
+def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
+    """A failure's reason, in a slot that is free."""
+    return {
+        "TableName": table,
+        "Item": sample_item(key, slot, kept, expires_at),
+        "ConditionExpression": ABSENT,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _row(key: BatchKey, sort_key: str, expires_at: datetime) -> Item:
+    return {"pk": text(str(key)), "sk": text(sort_key), "ttl": number(seconds(expires_at))}
+
+
+def _times(step: Turn) -> dict[str, datetime]:
+    """The times that a step writes down."""
+    times = {"expiresAt": step.expires_at, "dueAt": step.due_at}
+    if step.to is State.CLOSED:
+        return times | {"closedAt": step.at}
+    if step.to is State.COMPLETE:
+        times["completedAt"] = step.at
+    return times | {"endedAt": step.at}
+
+
+def _conditions(step: Turn) -> tuple[list[str], Item]:
+    """What :meth:`Turn.admits` says, as conditions and their values."""
+    conditions, values = [_in(step.sources)], _states(step.sources)
+    if step.expected:
+        conditions.append("(attribute_not_exists(expectedItems) OR #total >= expectedItems)")
+    if step.failures is not None:
+        conditions.append("failed >= :failures")
+        values[":failures"] = number(step.failures)
+    if step.to in (State.TIMED_OUT, State.EXPIRED):
+        conditions.append("deadlineAt <= :at" if step.to is State.TIMED_OUT else "expiresAt <= :at")
+        values[":at"] = number(milliseconds(step.at))
+    return conditions, values
+
+
+def _batch_update(table: str, key: BatchKey, facts: Item, conditions: list[str], values: Item) -> Item:
+    """Facts written to a batch's row, if the conditions hold; the row comes back either way."""
+    names = {"#state": "state", "#ttl": "ttl"}
+    if any("#total" in condition for condition in conditions):
+        names["#total"] = "total"
+    sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)
     return {
         "TableName": table,
         "Key": batch_key(key),
-        "UpdateExpression": "SET " + ", ".join(sets),
-        "ConditionExpression": "#state = :from",
-        "ExpressionAttributeNames": {"#state": "state", "#ttl": "ttl"},
-        "ExpressionAttributeValues": values | {f":{name}": value for name, value in facts.items()},
+        "UpdateExpression": f"SET {sets}",
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values | {f":{name.lstrip('#')}": fact for name, fact in facts.items()},
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+def _in(states: tuple[State, ...]) -> str:
+    return f"#state IN ({', '.join(f':is{state}' for state in states)})"
+
+
+def _states(states: tuple[State, ...]) -> Item:
+    return {f":is{state}": text(state) for state in states}
+
+
+def _names(numbers: list[int]) -> str:
+    return ",".join(f":v{value}" for value in numbers)
+
+
+def _in_transaction(update: Item) -> Item:
+    """An update as a transaction takes it: it answers nothing."""
+    return {name: value for name, value in update.items() if not name.startswith("ReturnValues")}
+
+
+def _with_count(table: str, key: BatchKey, page: Item, count: int) -> Item:
+    batch = {
+        "TableName": table,
+        "Key": batch_key(key),
+        "UpdateExpression": "ADD failed :count",
+        "ConditionExpression": _in(ALIVE),
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": {":count": number(count)} | _states(ALIVE),
+    }
+    return {"TransactItems": [{"Update": page}, {"Update": batch}]}
 
 
 def _page_update(

@@ -1,19 +1,20 @@
-"""The tracker's use cases: open, add, close, ack, look. Each is safe to repeat and safe beside others."""
+"""The tracker's use cases: open, add, close, ack, look, end. Each is safe to repeat, and beside others."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker import climb
-from fanin.tracker.acking import plan
+from fanin.tracker.acking import judge, plan
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
+from fanin.tracker.life import due, prolonged, turned
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -21,15 +22,21 @@ from fanin.tracker.model import (
     Batch,
     BatchKey,
     Closed,
-    Completion,
     Group,
+    Mode,
     OpenBatch,
+    Outcome,
     Progress,
     Receipt,
+    Sample,
+    Slice,
     State,
 )
 from fanin.tracker.progress import progress
+from fanin.tracker.recording import Recorder
 from fanin.tracker.store import TrackerStore
+from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time
+from fanin.tracker.walking import slice_of
 
 ADD_ATTEMPTS = 10
 CACHED_BATCHES = 10_000
@@ -45,41 +52,64 @@ def _now() -> datetime:
 class Tracker:
     """Says, exactly once, when all items of a batch are done.
 
-    *page_bits*: items a page of a new batch, 2 to 1024. The clock, the sources of ids and salts, and the
-    pause between attempts come in from outside.
+    *page_bits*: items a page of a new batch, 2 to 1024. *fresh_for*: how old the state of a batch may be
+    that an ack goes by; what is older is read again. It decides verdicts of courtesy (``cancelled``,
+    ``late``) and nothing else. The clock, the sources of ids and salts, and the pause between attempts
+    come in from outside.
     """
 
     store: TrackerStore
     page_bits: int = 1024
+    fresh_for: timedelta = timedelta(seconds=5)
     now: Callable[[], datetime] = _now
     new_id: Callable[[], UUID] = uuid4
     entropy: Callable[[int], bytes] = os.urandom
     pause: Callable[[int], None] = climb.pause
-    _known: dict[BatchKey, Batch] = field(default_factory=dict, repr=False)
+    _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def open(self, tenant: str, wish: OpenBatch, key: str | None = None) -> Batch:
         """A new batch; under an idempotency *key* that came before, the batch of that time.
 
-        Raises InvalidRequest for a mode that is not there, KeyReused where the key came with another wish.
+        Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
+        with another wish.
         """
-        if wish.mode != "exact":
-            raise InvalidRequest(f"mode {wish.mode!r} is not supported yet; use 'exact'", field="mode")
         batch = self._new_batch(tenant, wish, key)
+        if wish.parent_item_id is not None:
+            self._check_parent(tenant, wish.parent_item_id)
         stored = self.store.create(batch)
         if stored.fingerprint != batch.fingerprint:
             raise KeyReused("this Idempotency-Key was used for a batch with other settings")
         return stored
 
     def get(self, tenant: str, batch_id: str) -> Batch:
-        """The batch as it is stored; NotFound where there is none, or it has expired."""
+        """The batch as it stands; NotFound where there is none, or it has expired.
+
+        A deadline that has passed ends the batch here, if the sweeper has not come to it yet.
+        """
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
-        if batch is None or batch.expires_at <= self.now():
+        if batch is not None and batch.is_alive:
+            batch = end_by_time(self._climber(), batch)
+        if batch is None or batch.state is State.EXPIRED or batch.expires_at <= self.now():
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
     def progress(self, batch: Batch) -> Progress:
         """How far the batch is, at a cost that does not grow with it."""
         return progress(self.store, batch)
+
+    def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
+        """What is not acked yet, as ranges, from the item *start* of the batch on."""
+        self._need_exact(batch, "which items are outstanding")
+        return slice_of(self.store, batch, start, limit, failures=False)
+
+    def failures(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
+        """What failed, as ranges, from the item *start* of the batch on."""
+        self._need_exact(batch, "which items failed")
+        return slice_of(self.store, batch, start, limit, failures=True)
+
+    def samples(self, batch: Batch) -> Sequence[Sample]:
+        """Reasons of failures, a bounded number of them."""
+        return self.store.samples(batch.key)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group; the same group again for the same *key*.
@@ -94,23 +124,48 @@ class Tracker:
             batch = self.get(tenant, batch_id)
             receipt = self._reserve(batch, receipt_key, count)
             if receipt is not None:
+                self._prolong(batch)
                 return _added(batch, receipt, count)
             self.pause(attempt)
         raise StoreUnavailable("the batch grows from too many sides at once; ask again")
 
     def close(self, tenant: str, batch_id: str, caller: str) -> Closed:
-        """Fence the batch off from adds, and complete it if nothing is outstanding. Raises NotFound."""
+        """Fence the batch off from adds, and complete it if nothing is outstanding.
+
+        Raises NotFound, and Conflict where fewer items were added than the batch expects.
+        """
         seen = self.get(tenant, batch_id)
-        at = self.now()
-        batch = self.store.close(seen.key, at, at + seen.retention.closed)
+        batch = self.store.turn(seen.key, turned(seen, State.CLOSED, self.now()))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
+        if batch.state is State.OPEN:
+            raise Conflict(
+                f"the batch expects {batch.expected_items} items and has {batch.total}; add the rest first"
+            )
         if batch.state is State.CLOSED:
             batch = self._climber().seal(batch, caller) or batch
+        self._tell_parent(batch)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
+    def cancel(self, tenant: str, batch_id: str, reason: str | None = None) -> Batch:
+        """End the batch without waiting for its items; one that has ended stays as it is. Raises NotFound."""
+        seen = self.get(tenant, batch_id)
+        batch = self.store.turn(seen.key, turned(seen, State.CANCELLED, self.now(), reason=reason))
+        if batch is None:
+            raise NotFound(f"there is no batch {batch_id}")
+        self._tell_parent(batch)
+        return batch
+
+    def notify(self, tenant: str, batch_id: str) -> Batch:
+        """Send the ending event once more, under the id it had. Raises NotFound; Conflict before the end."""
+        batch = self.get(tenant, batch_id)
+        if batch.is_alive:
+            raise Conflict("the batch has not ended; there is no event to send yet")
+        self.store.notice(batch, self.now())
+        return batch
+
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
-        """Mark items done; one write a page, however many items. Raises nothing for single items.
+        """Mark items done or failed; one write a page, however many items. Raises nothing for single items.
 
         Raises InvalidRequest where the ranges cover more than a million items, StoreUnavailable where the
         outcome is unknown: all of it may be repeated.
@@ -118,24 +173,26 @@ class Tracker:
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
         request = plan(acks, lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), self.now())
-        completions: list[Completion] = []
-        for page in request.pages.values():
-            done = self._climber().set_bits(page.batch, 0, page.number, page.mask, page.speaker)
-            request.note(page, done.fresh)
-            if done.completed and done.completed.completed_by in page.callers:
-                completions.append(Completion(done.completed, done.completed.completed_by))
+        completions = Recorder(self._climber(), self._has_ended).record(request)
+        for batch in {page.batch.key: page.batch for page in request.pages.values()}.values():
+            self._prolong(batch)
         return AckReport(request.results(), tuple(completions))
+
+    def sweep(self) -> Sweep:
+        """End what is overdue, repair what a crash left, send events that did not arrive."""
+        return Sweeper(self._climber(), self._has_ended).sweep()
 
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
     def _new_batch(self, tenant: str, wish: OpenBatch, key: str | None) -> Batch:
         at = self.now()
-        return Batch(
+        expires_at = at + wish.retention.open
+        batch = Batch(
             tenant=tenant,
             batch_id=named_batch_id(tenant, key) if key else str(self.new_id()),
             state=State.OPEN,
-            mode=wish.mode,
+            mode=Mode(wish.mode),
             user_key=wish.user_key,
             total=0,
             failed=0,
@@ -144,8 +201,20 @@ class Tracker:
             fingerprint=hashlib.sha256(repr(wish).encode()).hexdigest(),
             retention=wish.retention,
             created_at=at,
-            expires_at=at + wish.retention.open,
+            expires_at=expires_at,
+            expected_items=wish.expected_items,
+            deadline_at=at + wish.deadline if wish.deadline is not None else None,
+            max_failures=wish.max_failures,
+            parent_item_id=wish.parent_item_id,
         )
+        return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
+
+    def _check_parent(self, tenant: str, item_id: str) -> None:
+        """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
+        ack = Ack.of(item_id, caller="")
+        _, refusal = judge(self._known_batch(BatchKey(tenant, ack.batch_id)), ack, self.now())
+        if refusal:
+            raise InvalidRequest("parentItemId names no item of a batch of yours", field="parentItemId")
 
     def _reserve(self, batch: Batch, receipt_key: str, count: int) -> Receipt | None:
         """The reservation under this key, made now or before; None where the batch has moved on."""
@@ -164,10 +233,15 @@ class Tracker:
         return receipt
 
     def _known_batch(self, key: BatchKey) -> Batch | None:
-        """The batch with all that never changes about it; its state may be seconds old."""
-        batch = self._known.get(key)
-        if batch is None or batch.expires_at <= self.now():
+        """The batch with all that never changes about it, and a state that is fresh enough."""
+        now = self.now()
+        read_at, batch = self._known.get(key, (now, None))
+        if batch is not None and not batch.is_alive and batch.expires_at > now:
+            return batch
+        if batch is None or read_at + self.fresh_for <= now or batch.expires_at <= now:
             batch = self.store.get(key)
+            if batch is not None and batch.is_alive:
+                batch = end_by_time(self._climber(), batch)
             if batch is not None:
                 self._remember(batch)
         return batch
@@ -175,7 +249,35 @@ class Tracker:
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:
             self._known.clear()
-        self._known[batch.key] = batch
+        self._known[batch.key] = (self.now(), batch)
+
+    def _prolong(self, batch: Batch) -> None:
+        """Let activity count, in a few writes a retention, however many acks there are."""
+        at = self.now()
+        until = prolonged(batch, at) if batch.is_alive else None
+        if until is None:
+            return
+        stored = self.store.extend(batch.key, until, due(batch, batch.state, at, until))
+        if stored is not None:
+            self._remember(stored)
+
+    def _has_ended(self, batch: Batch) -> None:
+        self._remember(batch)
+        self._tell_parent(batch)
+
+    def _tell_parent(self, batch: Batch) -> None:
+        """A batch that has ended acks the item of its parent that it stands for, as it ended itself."""
+        if batch.is_alive or batch.parent_item_id is None:
+            return
+        good = batch.result == "succeeded"
+        outcome = Outcome.SUCCESS if good else Outcome.FAILURE
+        reason = None if good else f"batch {batch.batch_id} {batch.result}"
+        self.ack(batch.tenant, [Ack.of(batch.parent_item_id, f"batch:{batch.batch_id}", outcome, reason)])
+
+    @staticmethod
+    def _need_exact(batch: Batch, what: str) -> None:
+        if batch.mode is Mode.ESTIMATED:
+            raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

@@ -1,18 +1,19 @@
 """The port between the tracker and whatever keeps its items. Each call is one atomic request.
 
 Every write is conditional and says what is stored afterwards, whether it was this write that put it there
-or an earlier one: a caller that got no answer asks again and looks. Reads are consistent. A request whose
-outcome is unknown raises StoreUnavailable.
+or an earlier one: a caller that got no answer asks again and looks. Reads are consistent, but for the lists
+(``due``, ``listing``), which may lag and decide nothing. A request whose outcome is unknown raises
+StoreUnavailable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 
 
@@ -43,17 +44,47 @@ class TrackerStore(Protocol):
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         """The reservation made under an idempotency key, if there was one."""
 
-    def close(self, key: BatchKey, at: datetime, expires_at: datetime) -> Batch | None:
-        """Turn OPEN into CLOSED; the batch as it is stored now, None if there is none."""
+    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+        """The groups from the one that holds item *start* on, in order, each with its first item."""
 
-    def complete(self, key: BatchKey, caller: str, at: datetime, expires_at: datetime) -> Batch | None:
-        """Turn CLOSED into COMPLETE, by *caller*; the batch as it is stored now, None if there is none."""
+    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
+        """Take the step if the batch admits it; the batch as it is stored now, None if there is none."""
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime) -> Written:
-        """Set the bits of *mask* if all are clear and the page is not compacted, else change nothing."""
+    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+        """Let a live batch live longer, if this is longer; the batch as stored now, None if there is none."""
+
+    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+        """Look at a batch again at *due_at*, or never, unless it has moved since it was *seen*."""
+
+    def notice(self, batch: Batch, at: datetime) -> None:
+        """Have the ending event of a batch sent once more."""
+
+    def announced(self, key: BatchKey) -> bool:
+        """Whether the bus has confirmed the ending event."""
+
+    def confirm(self, key: BatchKey, expires_at: datetime) -> None:
+        """Note that the bus has the ending event."""
+
+    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+        """Set the bits of *mask* if all are clear and the page is not compacted, else change nothing.
+
+        *failed*: the part of it to mark as failed too; it is counted nowhere.
+        """
 
     def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
         """Set the bits of *mask* if the page still has the count of bits *seen*, else change nothing."""
+
+    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+        """Set the bits of *mask* as failed and count them in the live batch, all or nothing."""
+
+    def heal_bits(self, key: PageKey, mask: int) -> bool:
+        """Take the failed bits of *mask* off the page and off the live batch's count, all or nothing."""
+
+    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        """Count acks in a page of an estimated batch, unless it is compacted."""
+
+    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        """Count failures in a page of an estimated batch and in the live batch, all or nothing."""
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         """Tell the last page of a level its size, and whether it is the root; the page as stored now."""
@@ -63,3 +94,15 @@ class TrackerStore(Protocol):
 
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         """Those of the pages that are stored."""
+
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+        """Keep a failure's reason in a free slot; the sample that is in the slot now."""
+
+    def samples(self, key: BatchKey) -> Sequence[Sample]:
+        """The reasons that were kept."""
+
+    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
+        """Batches of a shard to look at by now, the longest due first."""
+
+    def listing(self, query: Query) -> Sequence[Batch]:
+        """Batches of one list, newest first; at most ``query.limit``, all older than ``query.before``."""

@@ -7,6 +7,19 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """How a batch's tree is built: items a leaf, and children a parent."""
+
+    leaf: int
+    fanout: int
+
+    def width(self, level: int) -> int:
+        """Items under a page of *level* that is not the last one."""
+        span: int = self.leaf * self.fanout**level
+        return span
+
+
+@dataclass(frozen=True, slots=True)
 class Tail:
     """The last page of a level, as close marks it."""
 
@@ -16,30 +29,30 @@ class Tail:
     root: bool
 
 
-def tails(total: int, page_bits: int) -> Iterator[Tail]:
+def tails(total: int, shape: Shape) -> Iterator[Tail]:
     """The last page of every level of a batch of *total* items (at least 1), leaves first, the root last."""
-    level, entries = 0, total
+    level, entries, per_page = 0, total, shape.leaf
     while True:
-        pages = -(-entries // page_bits)
-        yield Tail(level, pages - 1, entries - (pages - 1) * page_bits, root=pages == 1)
+        pages = -(-entries // per_page)
+        yield Tail(level, pages - 1, entries - (pages - 1) * per_page, root=pages == 1)
         if pages == 1:
             return
-        level, entries = level + 1, pages
+        level, entries, per_page = level + 1, pages, shape.fanout
 
 
-def height(total: int, page_bits: int) -> int:
+def height(total: int, shape: Shape) -> int:
     """The level of the root."""
-    return max(tail.level for tail in tails(total, page_bits))
+    return max(tail.level for tail in tails(total, shape))
 
 
-def stretches(first: int, last: int, page_bits: int) -> Iterator[tuple[int, int, int]]:
+def stretches(first: int, last: int, leaf: int) -> Iterator[tuple[int, int, int]]:
     """The items *first* to *last* by leaf page: (page, first bit, last bit), in order, ends inclusive."""
-    for page in range(first // page_bits, last // page_bits + 1):
-        base = page * page_bits
-        yield page, max(first - base, 0), min(last - base, page_bits - 1)
+    for page in range(first // leaf, last // leaf + 1):
+        base = page * leaf
+        yield page, max(first - base, 0), min(last - base, leaf - 1)
 
 
-def capacity(level: int, number: int, total: int, page_bits: int) -> int:
+def capacity(level: int, number: int, total: int, shape: Shape) -> int:
     """How many of the batch's *total* items lie under page *number* of *level*."""
-    width: int = page_bits ** (level + 1)
+    width = shape.width(level)
     return max(0, min(width, total - number * width))

@@ -1,0 +1,75 @@
+"""The times of a batch: how long each stage lasts, and when somebody has to look at it again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from fanin.tracker.model import LIFE_MAX, Batch, State, Turn
+
+CHECK_AFTER = timedelta(minutes=15)
+"""After so long the sweeper looks whether a CLOSED batch is stuck, or an ending event was not delivered."""
+CHECK_AT_MOST_EVERY = timedelta(hours=6)
+ACTIVITY_COUNTS_AFTER = 8
+"""Activity prolongs a batch once an eighth of its retention is used up: few writes, however many acks."""
+
+
+def stage_of(batch: Batch, state: State) -> timedelta:
+    """How long *batch* is kept in *state*."""
+    kept = batch.retention
+    return {State.OPEN: kept.open, State.CLOSED: kept.closed}.get(state, kept.complete)
+
+
+def expiry(batch: Batch, state: State, at: datetime) -> datetime:
+    """When the batch expires if it is active in *state* at *at*, and no more after that."""
+    longest = batch.created_at + LIFE_MAX - batch.retention.complete
+    kept = at + stage_of(batch, state)
+    return min(kept, longest) if state in (State.OPEN, State.CLOSED) else kept
+
+
+def prolonged(batch: Batch, at: datetime) -> datetime | None:
+    """When an active batch expires now; None while the difference is too small to write down."""
+    until = expiry(batch, batch.state, at)
+    if until - batch.expires_at < stage_of(batch, batch.state) / ACTIVITY_COUNTS_AFTER:
+        return None
+    return until
+
+
+def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
+    """When to look at a batch that is in *state* since *at*."""
+    if state is State.OPEN:
+        times = [expires_at, batch.deadline_at]
+    elif state is State.CLOSED:
+        times = [expires_at, batch.deadline_at, at + CHECK_AFTER]
+    else:
+        times = [at + CHECK_AFTER]
+    return min(time for time in times if time is not None)
+
+
+def next_look(batch: Batch, at: datetime) -> datetime:
+    """When to look again at a batch that was found in order: rarely, the older it is."""
+    since = batch.ended_at or batch.closed_at or batch.created_at
+    wait = min(max(at - since, CHECK_AFTER), CHECK_AT_MOST_EVERY)
+    times = [at + wait, *((batch.expires_at, batch.deadline_at) if batch.is_alive else ())]
+    return min(time for time in times if time is not None)
+
+
+def turned(
+    batch: Batch,
+    to: State,
+    at: datetime,
+    caller: str | None = None,
+    reason: str | None = None,
+    failures: int | None = None,
+) -> Turn:
+    """The step of *batch* to the state *to*, with the times that follow from it."""
+    expires_at = expiry(batch, to, at)
+    return Turn(
+        to=to,
+        at=at,
+        expires_at=expires_at,
+        due_at=due(batch, to, at, expires_at),
+        caller=caller,
+        reason=reason,
+        expected=to is State.CLOSED,
+        failures=failures,
+    )

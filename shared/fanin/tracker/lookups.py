@@ -1,0 +1,69 @@
+"""Every query of the tracker's tables, as plain data: no client, no network, nothing sent here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fanin.tracker.items import Item, created_key, milliseconds, number, text
+from fanin.tracker.model import BatchKey, Query
+
+GROUP = "group#{:013d}"
+DUE_INDEX = "due"
+TENANT_INDEX = "byTenant"
+USER_INDEX = "byUser"
+
+
+def group_before(table: str, key: BatchKey, start: int) -> Item:
+    """The group that begins at item *start*, or the last one before it."""
+    return _rows(table, key, GROUP.format(0), GROUP.format(start)) | {"ScanIndexForward": False, "Limit": 1}
+
+
+def groups(table: str, key: BatchKey, first: int) -> Item:
+    """The groups that begin at item *first* or later."""
+    return _rows(table, key, GROUP.format(first), "group#~")
+
+
+def samples(table: str, key: BatchKey) -> Item:
+    """The kept reasons of failures."""
+    return _rows(table, key, "sample#", "sample#~")
+
+
+def due(table: str, shard: int, at: datetime) -> Item:
+    """Keys of the batches of a shard that are due by *at*."""
+    return {
+        "TableName": table,
+        "IndexName": DUE_INDEX,
+        "KeyConditionExpression": "dueShard = :shard AND dueAt <= :at",
+        "ExpressionAttributeValues": {":shard": text(str(shard)), ":at": number(milliseconds(at))},
+    }
+
+
+def listing(table: str, query: Query) -> Item:
+    """The rows of one list, newest first, after the place to go on from."""
+    index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
+    if query.user_key is not None:
+        index, name, value = USER_INDEX, "tenantUser", f"{query.tenant}#{query.user_key}"
+    request: Item = {
+        "TableName": table,
+        "IndexName": index,
+        "KeyConditionExpression": f"{name} = :list",
+        "ExpressionAttributeValues": {":list": text(value)},
+        "ScanIndexForward": False,
+    }
+    if query.before is not None:
+        request["KeyConditionExpression"] += " AND createdKey < :before"
+        request["ExpressionAttributeValues"][":before"] = text(created_key(*query.before))
+    if query.state is not None:
+        request |= {"FilterExpression": "#state = :state", "ExpressionAttributeNames": {"#state": "state"}}
+        request["ExpressionAttributeValues"][":state"] = text(query.state)
+    return request
+
+
+def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:
+    """Rows that belong to a batch, by their sort keys, read consistently."""
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
+        "ExpressionAttributeValues": {":pk": text(str(key)), ":low": text(low), ":high": text(high)},
+        "ConsistentRead": True,
+    }

@@ -1,0 +1,102 @@
+"""Carry an ack request out: page by page, and what follows for the batch, its parent and its callers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fanin.tracker.acking import TOO_LATE, AckPlan, PagePlan, Piece
+from fanin.tracker.climb import BitsSet, Climber
+from fanin.tracker.ids import ItemId
+from fanin.tracker.model import Batch, Completion, Mode, Outcome, PageKey, Sample, State, Verdict
+from fanin.tracker.page import Page
+
+SAMPLES = 128
+SAMPLE_PROBES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Writes what an ack request asks for; *ended* hears of every batch that it finds ended."""
+
+    climber: Climber
+    ended: Callable[[Batch], None]
+
+    def record(self, request: AckPlan) -> list[Completion]:
+        """Write the pages of *request* and note the verdicts in it; the completions that its callers own."""
+        found: dict[tuple[str, str], Completion] = {}
+        for page in request.in_order():
+            batch = self._record_page(request, page)
+            if batch is None:
+                continue
+            self.ended(batch)
+            if batch.state is State.COMPLETE and batch.completed_by in page.callers:
+                found[batch.batch_id, batch.completed_by] = Completion(batch, batch.completed_by)
+        return list(found.values())
+
+    def _record_page(self, request: AckPlan, page: PagePlan) -> Batch | None:
+        """One page of the request; the batch, where it has ended."""
+        if not page.batch.is_alive:
+            self._too_late(request, page)
+            return page.batch
+        if page.batch.mode is Mode.ESTIMATED:
+            return self._count(request, page)
+        return self._mark(request, page)
+
+    def _mark(self, request: AckPlan, page: PagePlan) -> Batch | None:
+        write = self.climber.succeed if page.outcome is Outcome.SUCCESS else self.climber.fail
+        done = write(page.batch, page.number, page.mask, page.speaker)
+        ended = done.ended
+        if done.page.unset(page.mask) and ended is None:
+            ended = self.climber.store.get(page.batch.key)
+        request.settle(
+            page, done.fresh, _set(done.page, page.mask), TOO_LATE.get(_state(ended), Verdict.LATE)
+        )
+        self._keep_reasons(page, done)
+        return ended if ended and not ended.is_alive else None
+
+    def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
+        failed = page.outcome is Outcome.FAILURE
+        done = self.climber.count(page.batch, page.number, page.size, page.speaker, failed)
+        verdict = Verdict.ACCEPTED if done.fresh else Verdict.DUPLICATE
+        for piece in page.pieces:
+            request.note(piece, verdict, piece.size)
+        return done.ended
+
+    def _too_late(self, request: AckPlan, page: PagePlan) -> None:
+        """Nothing is written to a batch that has ended; what was acked before is told from what was not."""
+        verdict = TOO_LATE[page.batch.state]
+        if page.batch.mode is Mode.ESTIMATED:
+            for piece in page.pieces:
+                request.note(piece, verdict, piece.size)
+            return
+        key = PageKey(page.batch.key, 0, page.number)
+        stored = self.climber.store.pages([key]).get(key, Page())
+        request.settle(page, 0, _set(stored, page.mask), verdict)
+
+    def _keep_reasons(self, page: PagePlan, done: BitsSet) -> None:
+        """Keep the reasons of a bounded number of failures, whichever come first."""
+        for piece in page.pieces:
+            if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and piece.mask & done.fresh:
+                self._keep(page.batch, piece)
+
+    def _keep(self, batch: Batch, piece: Piece) -> None:
+        ack = piece.ack
+        item = str(ItemId(ack.batch_id, ack.group_id, ack.first))
+        sample = Sample(item, ack.reason or "", self.climber.now())
+        first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
+        for probe in range(SAMPLE_PROBES):
+            slot = (first + probe) % SAMPLES
+            kept = self.climber.store.sample(batch.key, slot, sample, batch.pages_expire_at)
+            if kept.item_id == item:
+                return
+
+
+def _set(page: Page, mask: int) -> int:
+    """The part of *mask* that is set in *page*, compacted or not."""
+    return mask & ~page.unset(mask)
+
+
+def _state(batch: Batch | None) -> State:
+    return batch.state if batch else State.EXPIRED
