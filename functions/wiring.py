@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from fanin.aws import clients
 from fanin.aws.settings import Settings
+from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 
@@ -19,3 +20,9 @@ def tracker() -> Tracker:
     """The tracker over the deployed tables."""
     store = DynamoStore(clients.dynamodb(), settings().tables)
     return Tracker(store, page_bits=settings().page_bits)
+
+
+@lru_cache(maxsize=1)
+def transport() -> DirectTransport:
+    """The tracker as a consumer uses it, on behalf of the account's own tenant."""
+    return DirectTransport(tracker(), settings().tenant)
