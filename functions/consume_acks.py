@@ -9,7 +9,7 @@ from fanin.api.messages import acked_item
 from fanin.client.consumer import Consumer
 from functions import wiring
 
-metrics = Metrics()
+metrics = Metrics(namespace="fanin")
 
 
 @metrics.log_metrics

@@ -5,14 +5,18 @@ from functools import lru_cache
 from fanin.aws import clients
 from fanin.aws.settings import Settings
 from fanin.client.direct import DirectTransport
+from fanin.errors import InvalidRequest
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The environment, read once."""
-    return Settings.from_env()
+    """The environment, read once; what is missing there is a fault of the deployment, not of a caller."""
+    try:
+        return Settings.from_env()
+    except InvalidRequest as error:
+        raise RuntimeError(str(error)) from error
 
 
 @lru_cache(maxsize=1)

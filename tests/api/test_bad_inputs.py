@@ -1,4 +1,4 @@
-"""The table of bad inputs, at the handlers: each is refused with a problem document, and nothing is written."""
+"""The table of bad inputs, at the handlers: each is refused as a problem, and nothing is written."""
 
 from __future__ import annotations
 
