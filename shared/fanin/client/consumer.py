@@ -69,9 +69,12 @@ class Consumer:
         """
         done: list[tuple[Record, str]] = []
         failed: list[str] = []
-        for position, record in enumerate(event["Records"]):
-            in_time = position == 0 or _seconds_left(context) >= self.margin_seconds
-            item = self._done(record) if in_time else None
+        records = event["Records"]
+        for position, record in enumerate(records):
+            if position and _seconds_left(context) < self.margin_seconds:
+                failed += _put_off(records[position:])
+                break
+            item = self._done(record)
             if item is None:
                 failed.append(record["messageId"])
             else:
@@ -168,6 +171,12 @@ def _whole(body: str) -> str | None:
         return str(ItemId.parse(body))
     except InvalidRequest:
         return None
+
+
+def _put_off(records: Sequence[Record]) -> list[str]:
+    """The ids of *records* for which no time is left."""
+    logger.warning("no time left; %d messages go back as they came", len(records))
+    return [record["messageId"] for record in records]
 
 
 def _seconds_left(context: Any) -> float:

@@ -40,7 +40,7 @@ def read(body: bytes, reader: Callable[[Document], T]) -> T:
     """What *reader* makes of an answer's *body*; FaninError where that is no answer of this API."""
     try:
         return reader(json.loads(body))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FaninError("the answer is not one of fanin's API, version 1; is it the right URL?") from error
 
 
@@ -112,7 +112,7 @@ def _problem(body: bytes) -> Document:
     """The problem document; empty where something between us and the API answered in another form."""
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 

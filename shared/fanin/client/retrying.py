@@ -9,7 +9,7 @@ UNANSWERED = 0
 """Stands for the status where no answer came: the request may have been carried out."""
 RETRIED = frozenset({UNANSWERED, 429, 502, 503, 504})
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 5.0
+DOUBLINGS = 6
 PATIENCE_SECONDS = 30.0
 """A service that asks for more than this is reported, not waited for."""
 
@@ -24,7 +24,7 @@ def pause_seconds(attempt: int, retry_after: float, draw: float) -> float:
 
     *draw* is uniform in [0, 1): callers that failed together come back apart.
     """
-    return retry_after + draw * min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0**attempt)
+    return retry_after + draw * FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, DOUBLINGS)
 
 
 def retry_after_seconds(header: str, now: float) -> float:
