@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,7 @@ class Build:
 
     def asset_hash(self, requirements: Path = REQUIREMENTS) -> str:
         """The same packages, built in the same way for the same platform, have the same hash; sha256, hex."""
-        machine = self.platform or platform.platform()
+        machine = self.platform or sysconfig.get_platform()
         facts = (RECIPE, machine, self.python_version, "bytecode" if self.compiler else "sources")
         return hashlib.sha256("\0".join(facts).encode() + b"\0" + requirements.read_bytes()).hexdigest()
 

@@ -31,20 +31,27 @@ class RecordTooLong(ValueError):
     """A row's message would be longer than SQS takes."""
 
 
-class Group(Protocol):
-    id: str
+class Reserved(Protocol):
+    """The answer to add."""
+
+    @property
+    def group_id(self) -> str: ...
+
+
+class Closed(Protocol):
+    """The answer to close."""
+
+    @property
+    def batch_id(self) -> str: ...
+    @property
+    def is_complete(self) -> bool: ...
 
 
 class OpenedBatch(Protocol):
     """What the job needs of a batch."""
 
-    id: str
-
-    def add(self, count: int, *, key: str) -> Group: ...
-
-    def close(self) -> bool:
-        """Whether the batch is complete already."""
-        ...
+    def add(self, count: int, *, key: str) -> Reserved: ...
+    def close(self) -> Closed: ...
 
 
 class BatchApi(Protocol):
@@ -92,13 +99,22 @@ def fan_out(spark: SparkSession, api: BatchApi, order: Order, report: Report, ru
     total = sum(part.rows for part in parts)
     report("manifest", {"path": order.manifest, "run": committed.run, "items": total})
     batch = api.open(user_key=order.user_key, key=f"fan-out-{committed.run}-open")
-    group_id = batch.add(total, key=f"fan-out-{committed.run}-add").id if total else ""
-    is_complete = batch.close()
-    report("opened", {"batchId": batch.id, "groupId": group_id, "items": total, "isComplete": is_complete})
-    if is_complete:
-        return FannedOut(batch.id)
-    items = transforms.with_item_ids(manifest.positions(committed, parts), batch.id, group_id)
-    return _publish(items, batch.id, total, order, report)
+    group_id = batch.add(total, key=f"fan-out-{committed.run}-add").group_id if total else None
+    closed = batch.close()
+    report("opened", _ids(closed, group_id, total))
+    if group_id is None or closed.is_complete:
+        return FannedOut(closed.batch_id)
+    items = transforms.with_item_ids(manifest.positions(committed, parts), closed.batch_id, group_id)
+    return _publish(items, closed.batch_id, total, order, report)
+
+
+def _ids(closed: Closed, group_id: str | None, total: int) -> dict[str, Any]:
+    return {
+        "batchId": closed.batch_id,
+        "groupId": group_id,
+        "items": total,
+        "isComplete": closed.is_complete,
+    }
 
 
 def preview(spark: SparkSession, order: Order) -> cost.Estimate:

@@ -9,9 +9,9 @@ from typing import Any
 
 from fanin.errors import InvalidRequest
 
-# Policy 5.6.1 and 5.6.12: names, and [epoch:]upstream[-revision].
+# Policy 5.6.1 and 5.6.12: names, and [epoch:]upstream[-revision], with colons only after an epoch.
 NAME = r"[a-z0-9][a-z0-9+.-]+"
-VERSION = r"(?:[0-9]+:)?[A-Za-z0-9.+~:-]+"
+VERSION = r"(?:[0-9]+:[A-Za-z0-9.+~:-]+|[A-Za-z0-9.+~-]+)"
 # Policy 7.1: a name, then perhaps an architecture, a relation to a version, a list of architectures.
 RELATION = rf"\((?:<<|<=|=|>=|>>)\s*{VERSION}\)"
 DEPENDENCY = re.compile(rf"({NAME})(?::[a-z0-9-]+)?\s*(?:{RELATION})?\s*(?:\[[^\]]*\])?")

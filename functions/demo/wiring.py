@@ -23,8 +23,7 @@ def worker() -> Worker:
     units.watch(clients.dynamodb())
     percent = int(os.environ.get("FANIN_CHAOS_FAIL_PERCENT", "0"))
     return Worker(
-        tracker=wiring.tracker(),
-        tenant=wiring.settings().tenant,
+        transport=wiring.transport(),
         index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
         units=units,
         chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.api import strict_json
-from fanin.api.deliveries import Delivery, Settled, settle
+from fanin.client.consumer import Consumer, Outcomes
+from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
-from fanin.tracker import Ack, ItemId, Tracker, Verdict
+from fanin.tracker import ItemId, Verdict
 from functions.demo.catalog import checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
@@ -21,8 +22,8 @@ from functions.demo.metering import WriteUnits
 class Task:
     """A message that could be read, and what is to befall it."""
 
-    message_id: str
-    item: ItemId
+    record: Mapping[str, Any]
+    batch_id: str
     entry: Entry
     fault: Fault
 
@@ -31,25 +32,23 @@ class Task:
 class Worker:
     """Works through deliveries; *now* is the time in ms since 1970."""
 
-    tracker: Tracker
-    tenant: str
+    transport: Transport
     index: Index
     units: WriteUnits
     chaos: Chaos
     now: Callable[[], int]
 
     def work(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer an SQS *event*: the partial batch response."""
+        """Answer an SQS *event*: rows into the index, then one ack; the answer names what goes back."""
         records = event["Records"]
         tasks = [task for record in records if (task := self._read(record))]
         self.index.write([task.entry for task in tasks if task.fault is not Fault.BEFORE_WORK])
-        whole = [task for task in tasks if task.fault is Fault.NONE]
-        acks = tuple(Ack.of(task.item, task.message_id) for task in whole)
-        acked = {ack.caller for ack in acks}
-        failed = tuple(record["messageId"] for record in records if record["messageId"] not in acked)
-        settled = settle(self.tracker, self.tenant, Delivery(acks, failed))
-        self._count(tasks, settled)
-        return settled.response()
+        done = [task.record for task in tasks if task.fault is Fault.NONE]
+        settled = Consumer(self.transport).settle({"Records": done})
+        self._count(tasks, settled.acked)
+        kept = {record["messageId"] for record in done} - set(settled.failed)
+        failed = [record["messageId"] for record in records if record["messageId"] not in kept]
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
     def _read(self, record: Mapping[str, Any]) -> Task | None:
         """The task in a message; None where it breaks a rule: back it goes, until it is a dead letter."""
@@ -60,16 +59,16 @@ class Worker:
         except InvalidRequest:
             return None
         receives = int(record["attributes"]["ApproximateReceiveCount"])
-        return Task(record["messageId"], item, entry, self.chaos.fault(str(item), receives))
+        return Task(record, item.batch_id, entry, self.chaos.fault(str(item), receives))
 
-    def _count(self, tasks: Sequence[Task], settled: Settled) -> None:
+    def _count(self, tasks: Sequence[Task], acked: Outcomes) -> None:
         """What the report of the demo tells, added up by batch."""
-        counts: dict[str, Counter[str]] = {}
+        batches = {task.record["messageId"]: task.batch_id for task in tasks}
+        counts: dict[str, Counter[str]] = {batch_id: Counter() for batch_id in batches.values()}
         for task in tasks:
-            faults = int(task.fault is not Fault.NONE)
-            counts.setdefault(task.item.batch_id, Counter()).update(deliveries=1, faults=faults)
-        for result in settled.report.results if settled.report else ():
-            counts[result.ack.batch_id].update(repeats=result.counts.get(Verdict.DUPLICATE, 0))
+            counts[task.batch_id].update(deliveries=1, faults=int(task.fault is not Fault.NONE), repeats=0)
+        for record, verdict in acked:
+            counts[batches[record["messageId"]]].update(repeats=int(verdict is Verdict.DUPLICATE))
         for batch_id, amounts in counts.items():
             self.index.count(batch_id, {**amounts, "writeUnits": self.units.take()})
 

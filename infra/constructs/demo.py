@@ -15,9 +15,7 @@ from infra.constructs.events import EVENT_SOURCE
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.tables import table
-from infra.handlers import DEMO_WORKER
-
-WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+from infra.handlers import DEMO_WORKER, WRITE_INDEX
 
 
 class Demo(Construct):

@@ -41,6 +41,8 @@ class Functions(Construct):
             compatible_runtimes=[self.runtime],
         )
         self.code = self._code()
+        if config.python_version != Config().python_version:
+            accept(self, "The configuration asks for this runtime", "AwsSolutions-L1")
 
     def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the tracker's environment, *environment* on top, and the grants it names."""

@@ -14,16 +14,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fanin import Fanin
+from fanin import Fanin, FaninError
 from pipeline import cost, sinks, sources
-from pipeline.publishing import Order, fan_out, preview
+from pipeline.publishing import Order, Report, fan_out, preview
 from pipeline.session import spark_session
 
 NEEDED = {"manifest": "--manifest", "api_url": "--api-url", "queue_url": "--queue-url"}
 
 SENTENCES = {
     "manifest": "manifest {path}: {items:,} items",
-    "opened": "batch {batchId}: {items:,} items in group {groupId}; closed",
+    "opened": "batch {batchId}: {items:,} items, closed",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {copies:,} of them twice, {retried:,} retried",
     "estimate": (
@@ -52,7 +52,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     add("--manifest", metavar="PATH", help="where the numbered rows are kept; the same path resumes")
     add("--api-url", metavar="URL", help="fanin's API")
     add("--queue-url", metavar="URL", help="the SQS queue that takes the messages")
-    add("--region", help="the queue's region (default: the executors' own)")
+    add("--region", help="the region of queue and API (default: the environment's)")
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")
 
 
@@ -73,12 +73,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     missing = [flag for name, flag in NEEDED.items() if getattr(options, name) is None]
     if missing and not options.dry_run:
         parser.error(f"needed: {', '.join(missing)}")
-    tell = _tell_json if options.json else _tell
+    try:
+        _run(options, _tell_json if options.json else _tell)
+    except (FaninError, ValueError) as error:
+        raise SystemExit(f"fan_out: {error}") from error
+
+
+def _run(options: argparse.Namespace, tell: Report) -> None:
+    order = _order(options)
     with spark_session("fan_out", cores=options.cores) as spark:
         if options.dry_run:
-            tell("estimate", _facts(preview(spark, _order(options))))
+            tell("estimate", _facts(preview(spark, order)))
         else:
-            fan_out(spark, Fanin(options.api_url), _order(options), tell, run=str(uuid.uuid4()))
+            api = Fanin(options.api_url, region=options.region)
+            fan_out(spark, api, order, tell, run=str(uuid.uuid4()))
 
 
 def _order(options: argparse.Namespace) -> Order:

@@ -69,7 +69,7 @@ def test_cdk_nag_would_stop_a_queue_that_takes_plain_http_and_loses_messages():
 def test_cfn_lint_finds_nothing(variant):
     text = json.dumps(synthesised(**VARIANTS[variant]).template)
 
-    found = cfn_lint.lint_all(text)
+    found = cfn_lint.lint(text, regions=["us-east-1"])
 
     assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +14,9 @@ from pyarrow import RecordBatch, Table, concat_tables
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from fanin.tracker import Ack, Batch, Group, OpenBatch, State, Tracker
+from fanin import Fanin
+from fanin.client.direct import DirectTransport
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.session import spark_session
 from pipeline.sinks import Queue
@@ -25,7 +27,6 @@ SETTINGS = {
     "spark.executorEnv.AWS_ACCESS_KEY_ID": "none",
     "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "none",
 }
-TENANT = "tenant"
 
 
 @pytest.fixture(scope="session")
@@ -36,39 +37,10 @@ def spark() -> Iterator[SparkSession]:
         yield session
 
 
-@dataclass
-class BatchInMemory:
-    """A batch of a tracker in memory, as the client shows it."""
-
-    tracker: Tracker
-    id: str
-
-    def add(self, count: int, *, key: str) -> Group:
-        return self.tracker.add(TENANT, self.id, count, key).groups[0]
-
-    def close(self) -> bool:
-        return self.tracker.close(TENANT, self.id, "publisher").batch.state is State.COMPLETE
-
-
-@dataclass
-class ApiInMemory:
-    """The production tracker behind the face that the job knows."""
-
-    tracker: Tracker = field(default_factory=lambda: Tracker(MemoryStore()))
-
-    def open(self, *, user_key: str, key: str) -> BatchInMemory:
-        return BatchInMemory(self.tracker, self.tracker.open(TENANT, OpenBatch(user_key), key).batch_id)
-
-    def ack(self, item_ids: Iterable[str]) -> None:
-        self.tracker.ack(TENANT, [Ack.of(item_id, item_id) for item_id in item_ids])
-
-    def get(self, batch_id: str) -> Batch:
-        return self.tracker.get(TENANT, batch_id)
-
-
 @pytest.fixture
-def api() -> ApiInMemory:
-    return ApiInMemory()
+def api() -> Fanin:
+    """The client, over the production tracker in memory."""
+    return Fanin(DirectTransport(Tracker(MemoryStore()), "tenant"))
 
 
 def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
@@ -146,7 +118,7 @@ def sqs() -> Iterator[StubQueue]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(stub))
     server.daemon_threads = True
     stub.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield stub
     server.shutdown()

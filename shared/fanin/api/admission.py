@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanin.errors import InvalidRequest
+from fanin.tracker.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
 """Bytes of a body."""
@@ -23,10 +24,12 @@ class BodyTooLarge(InvalidRequest):
 
 
 def admit(event: Mapping[str, Any]) -> None:
-    """Refuse *event* (payload 2.0) for its form: query, declared type, size, encoding."""
+    """Refuse *event* (payload 2.0) for its form: id in the path, query, declared type, size, encoding."""
+    for batch_id in (event.get("pathParameters") or {}).values():
+        checked_batch_id(batch_id)  # the resolver's own pattern lets a line break through at the end
     _refuse_query(event.get("queryStringParameters") or {})
     if event["requestContext"]["http"]["method"] == "POST":
-        _require_json(event.get("headers") or {})
+        _require_json(event["headers"])
         _check_text(_body_of(event))
 
 

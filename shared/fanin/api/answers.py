@@ -194,9 +194,10 @@ class AckedItems(Answer):
     @classmethod
     def of(cls, words: Sequence[AckBody], report: AckReport, caller: str) -> Self:
         pairs = zip(words, report.results, strict=True)
+        completed = {done.batch.batch_id: done for done in report.completions}
         return cls(
             results=[_result(word, result) for word, result in pairs],
-            completions=[CompletionAnswer.of(done, caller) for done in report.completions],
+            completions=[CompletionAnswer.of(done, caller) for done in completed.values()],
         )
 
 

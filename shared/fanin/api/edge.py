@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares.openapi_validation import (
     OpenAPIRequestValidationMiddleware,
 )
@@ -20,7 +19,6 @@ from fanin.api.callers import Caller, identify
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
 from fanin.aws.settings import Settings
-from fanin.errors import InvalidRequest
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 IdempotencyKey = Annotated[
@@ -46,11 +44,11 @@ def edge(settings: Callable[[], Settings]) -> APIGatewayHttpResolver:
         anonymous = told.tenant if told.allow_anonymous else None
         app.append_context(caller=identify(event["requestContext"], anonymous))
         admit(event)
+        event["headers"] = _as_json(event["headers"])
         return next_middleware(app)
 
     app.use([guard, OpenAPIRequestValidationMiddleware()])  # type: ignore[no-untyped-call]
     app.exception_handler(Exception)(_refuse)
-    app.not_found(lambda error: _refuse(_unmatched(app, error)))
     return app
 
 
@@ -60,16 +58,14 @@ def caller(app: APIGatewayHttpResolver) -> Caller:
     return found
 
 
+def _as_json(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an admitted request; Powertools knows only one spelling of JSON's media type."""
+    return {name.lower(): value for name, value in headers.items()} | {"content-type": "application/json"}
+
+
 def _dump(answer: Any) -> str:
     """The JSON of a route's answer, which is a model."""
     return to_json(answer, by_alias=True).decode()
-
-
-def _unmatched(app: APIGatewayHttpResolver, error: NotFoundError) -> Exception:
-    """Where the gateway matched a route and we did not, it is the id that has no shape of ours."""
-    if app.current_event.path_parameters:
-        return InvalidRequest("the batch id in the path is malformed", field="batchId")
-    return error
 
 
 def _refuse(error: Exception) -> Response[str]:

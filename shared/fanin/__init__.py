@@ -1,0 +1,52 @@
+"""The fan-in of your fan-out: says, exactly once, when all N items are done."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fanin.aws.settings import Tables
+    from fanin.client.fanin import Batch, Fanin
+    from fanin.client.items import Items
+    from fanin.client.model import AckReport, Closed, Completion, ItemVerdict, Status
+    from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+    from fanin.tracker import Retention, State, Verdict
+
+__all__ = [
+    "AckReport",
+    "Batch",
+    "Closed",
+    "Completion",
+    "Conflict",
+    "Fanin",
+    "FaninError",
+    "InvalidRequest",
+    "ItemVerdict",
+    "Items",
+    "KeyReused",
+    "NotFound",
+    "Retention",
+    "State",
+    "Status",
+    "StoreUnavailable",
+    "Tables",
+    "Verdict",
+]
+
+# Loaded when first named: a function that needs one room of the package does not pay for the others.
+_ROOMS = {
+    "fanin.aws.settings": ("Tables",),
+    "fanin.client.fanin": ("Batch", "Fanin"),
+    "fanin.client.items": ("Items",),
+    "fanin.client.model": ("AckReport", "Closed", "Completion", "ItemVerdict", "Status"),
+    "fanin.errors": ("Conflict", "FaninError", "InvalidRequest", "KeyReused", "NotFound", "StoreUnavailable"),
+    "fanin.tracker": ("Retention", "State", "Verdict"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,118 @@
+"""``fanin local``: the deployment on this machine, in the foreground or behind it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from fanin.errors import FaninError
+from fanin.local import LocalRun, homes
+
+PORT = 8787
+ALIVE_CHECK_SECONDS = 0.2
+
+app = typer.Typer(help="Run the deployment on this machine, on an emulator of AWS.", no_args_is_help=True)
+
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0 is any free one.")]
+Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
+PageBits = Annotated[int | None, typer.Option(min=2, max=1024, help="Items on a page of a new batch.")]
+Template = Annotated[
+    Path | None, typer.Option(exists=True, file_okay=False, help="Deploy this `cdk synth` output instead.")
+]
+Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
+
+
+@app.command()
+def up(
+    port: Port = PORT,
+    demo: Demo = False,
+    page_bits: PageBits = None,
+    template_dir: Template = None,
+    detach: Detach = False,
+) -> None:
+    """Start, deploy, print the API's URL on a line of its own, and stay until Ctrl-C."""
+    if detach:
+        raise typer.Exit(_behind())
+    with _plain_errors(), _ended_by_signals():
+        homes.sweep()
+        with LocalRun.start(port, demo, page_bits, template_dir, _progress, command=True) as run:
+            typer.echo(run.url)
+            _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends both")
+            while run.is_alive():
+                time.sleep(ALIVE_CHECK_SECONDS)
+        _progress("stopped")
+
+
+@app.command()
+def down(
+    port: Annotated[
+        int | None, typer.Option(help="Only the run on this port; else each one that `up` started.")
+    ] = None,
+) -> None:
+    """End what `fanin local up` started and remove what crashes left."""
+    with _plain_errors():
+        states = [state for home in homes.homes() if (state := home.read())]
+        chosen = [state for state in states if (state.command if port is None else state.port == port)]
+        homes.end(chosen)
+        homes.sweep()
+        for state in chosen:
+            typer.echo(f"ended {state.url}")
+        if not chosen:
+            typer.echo("nothing to end")
+
+
+def _behind() -> int:
+    """Start the same command without --detach in a session of its own; pass its words on until the URL."""
+    command = [sys.executable, "-m", "fanin.cli.main", *(word for word in sys.argv[1:] if word != "--detach")]
+    child = subprocess.Popen(  # noqa: S603 - ourselves
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+    )
+    for line in child.stdout or ():
+        if line.startswith("http://"):
+            typer.echo(line, nl=False)
+            return 0
+        typer.echo(line, nl=False, err=True)
+    return child.wait() or 1
+
+
+def _progress(text: str) -> None:
+    # A run that was detached has nobody to talk to.
+    with suppress(OSError):
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """What we raise on purpose is for the user, without a traceback."""
+    try:
+        yield
+    except FaninError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end as Ctrl-C does: everything is stopped, and the exit is a success."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    with suppress(KeyboardInterrupt):
+        yield
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""What users import: batches and acks, over HTTP or on the tables themselves, and the SQS consumer."""

@@ -1,0 +1,183 @@
+"""A consumer of an SQS queue as a Lambda: what is done is acked, one request a delivery; the rest goes back.
+
+For standard queues: a failed message does not hold up those after it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fanin.client.transport import Transport, requests_of
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.tracker import ItemId, Verdict
+
+logger = logging.getLogger("fanin")
+
+Record = Mapping[str, Any]
+"""A record of an SQS event as Lambda hands it over: ``messageId``, ``body``, ``messageAttributes``, ..."""
+Handle = Callable[[Record], object]
+Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
+Outcomes = Sequence[tuple[Record, Verdict]]
+
+DROPPED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
+MARGIN_SECONDS = 2.0
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a delivery went: a verdict for each record that was acked, and the ids of those to come back."""
+
+    acked: Outcomes
+    failed: Sequence[str]
+
+    @property
+    def dropped(self) -> Outcomes:
+        """Records whose item no batch of ours has: delivering them again would not help."""
+        return [(record, verdict) for record, verdict in self.acked if verdict in DROPPED]
+
+    def response(self) -> dict[str, Any]:
+        """The partial batch response."""
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in self.failed]}
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """What is done with a delivery; *handle* is None where the message itself says that its item is done.
+
+    *item_id*: record -> item id. *on_acked*: told of all records that were acked, with their verdicts, once a
+    delivery. *margin_seconds*: with less time left no record is started, except for the first: a function
+    that has less from the outset would else never move.
+    """
+
+    transport: Transport
+    handle: Handle | None = None
+    item_id: Callable[[Record], str] | None = None
+    on_acked: Callable[[Outcomes], object] | None = None
+    margin_seconds: float = MARGIN_SECONDS
+
+    def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
+        """Work through a delivery, ack what was done, and say how it went.
+
+        *context*: the Lambda's, asked for the time left; None where there is no hurry.
+        """
+        done: list[tuple[Record, str]] = []
+        failed: list[str] = []
+        records = event["Records"]
+        for position, record in enumerate(records):
+            if position and _seconds_left(context) < self.margin_seconds:
+                failed += _put_off(records[position:])
+                break
+            item = self._done(record)
+            if item is None:
+                failed.append(record["messageId"])
+            else:
+                done.append((record, item))
+        return self._acked(done, failed)
+
+    def _done(self, record: Record) -> str | None:
+        """The record's item, once its work is done; None where the record has to come again."""
+        item = self._item(record)
+        if item is None or self.handle is None:
+            return item
+        try:
+            self.handle(record)
+        except Exception:
+            logger.exception(
+                "a message's work failed; it goes back", extra={"messageId": record["messageId"]}
+            )
+            return None
+        return item
+
+    def _item(self, record: Record) -> str | None:
+        """The item that the record names; it is found before any work, which could not be acked without."""
+        try:
+            return str(ItemId.parse((self.item_id or item_id_of)(record)))
+        except Exception as error:
+            facts = {"messageId": record["messageId"], "reason": type(error).__name__}
+            logger.warning("a message names no item; it goes back", extra=facts)
+            return None
+
+    def _acked(self, done: Sequence[tuple[Record, str]], failed: list[str]) -> Settled:
+        acked: list[tuple[Record, Verdict]] = []
+        for part in requests_of(done):
+            callers = [record["messageId"] for record, _ in part]
+            try:
+                report = self.transport.ack([item for _, item in part], callers)
+            except StoreUnavailable as error:
+                logger.warning("the store is unavailable; %d messages go back: %s", len(part), error)
+                failed += callers
+                continue
+            acked += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
+        return self._told(Settled(acked, failed))
+
+    def _told(self, settled: Settled) -> Settled:
+        """Tell the log what was dropped, one line a delivery, and the hook what was acked."""
+        if dropped := settled.dropped:
+            shown = [{"messageId": record["messageId"], "verdict": verdict} for record, verdict in dropped]
+            facts = {"count": len(dropped), "dropped": shown[:SHOWN]}
+            logger.warning("acks dropped, for items that are in no batch: %d", len(dropped), extra=facts)
+        if self.on_acked and settled.acked:
+            self.on_acked(settled.acked)
+        return settled
+
+
+def handler_of(consumer: Consumer) -> Handler:
+    """The Lambda handler that settles each delivery by *consumer*, under the name of its function."""
+
+    def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        return consumer.settle(event, context).response()
+
+    return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
+
+
+def consume(transport: Transport, event: Mapping[str, Any]) -> Settled:
+    """Ack a delivery of messages each of which says that its item is done."""
+    return Consumer(transport).settle(event)
+
+
+def item_id_of(record: Record) -> str:
+    """The item that *record* names in the usual places.
+
+    ``itemId`` of a body that is a JSON object; else the whole body, where it is an item id; else the
+    message attribute ``itemId``. Raises InvalidRequest where none of them is there.
+    """
+    body = record["body"].strip()
+    attributes = record.get("messageAttributes") or {}
+    for found in (_in_json(body), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
+        if isinstance(found, str):
+            return found
+    raise InvalidRequest("the message names no item", field="itemId")
+
+
+def _in_json(body: str) -> Any:
+    """What a JSON object calls ``itemId``; None where the body is no such object."""
+    if not body.startswith("{"):
+        return None
+    try:
+        return json.loads(body).get("itemId")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(body: str) -> str | None:
+    try:
+        return str(ItemId.parse(body))
+    except InvalidRequest:
+        return None
+
+
+def _put_off(records: Sequence[Record]) -> list[str]:
+    """The ids of *records* for which no time is left."""
+    logger.warning("no time left; %d messages go back as they came", len(records))
+    return [record["messageId"] for record in records]
+
+
+def _seconds_left(context: Any) -> float:
+    return math.inf if context is None else context.get_remaining_time_in_millis() / 1000

@@ -1,0 +1,177 @@
+"""The transport over HTTP: every POST has an idempotency key, so that whatever gets lost is sent again."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import urllib3
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout, Url, parse_url
+
+from fanin.client import documents, retrying
+from fanin.client.items import Items
+from fanin.client.model import AckReport, Closed, Status
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.tracker import OpenBatch, checked_batch_id
+
+if TYPE_CHECKING:
+    from fanin.client.signing import Sign
+
+T = TypeVar("T")
+CONNECT_SECONDS = 3.0
+# An HTTP API gives its function 30 s; a shorter wait would repeat what is still being done.
+READ_SECONDS = 31.0
+ATTEMPTS = 5
+CONNECTIONS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One logical call: what is sent again is sent with the same headers, and the same key among them."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes = b""
+    retry_after: float = 0.0
+    silence: str = ""
+
+    def checked(self) -> bytes:
+        """The body of a good answer; one of our errors for any other."""
+        if self.silence:
+            raise StoreUnavailable(self.silence)
+        if not 200 <= self.status < 300:
+            raise documents.error_of(self.status, self.body)
+        return self.body
+
+
+class HttpTransport:
+    """Calls the API at *url*.
+
+    *region*: for signatures, where the host does not name it. *sign*: replaces the signatures, with a
+    bearer token for example. Raises InvalidRequest for a URL that is none.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        region: str | None = None,
+        sign: Sign | None = None,
+        attempts: int = ATTEMPTS,
+        read_seconds: float = READ_SECONDS,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._base = _checked(url)
+        self._sign = sign or _signer(self._base.host or "", region)
+        self._attempts = attempts
+        self._pause = pause
+        timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
+        self._pool = urllib3.PoolManager(maxsize=CONNECTIONS, timeout=timeout, retries=False)
+
+    def open(self, wish: OpenBatch, key: str) -> str:
+        return self._post("/v1/batches", documents.wish_body(wish), key, documents.batch_id_of)
+
+    def get(self, batch_id: str) -> Status:
+        request = self._request("GET", _path(batch_id), None, {})
+        return documents.read(self._send(request), documents.status_of)
+
+    def add(self, batch_id: str, count: int, key: str) -> Items:
+        return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
+
+    def close(self, batch_id: str, key: str) -> Closed:
+        return self._post(_path(batch_id, "/close"), {}, key, documents.closed_of)
+
+    def ack(self, items: Sequence[str], callers: Sequence[str]) -> AckReport:
+        return self._post("/v1/acks", {"items": list(items)}, _one_key(callers), documents.report_of)
+
+    def _post(
+        self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]
+    ) -> T:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+        request = self._request("POST", path, json.dumps(body).encode(), headers)
+        return documents.read(self._send(request), reader)
+
+    def _request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Request:
+        accepted = "application/json, application/problem+json"
+        return _Request(method, self._base.url + path, body, {"Accept": accepted, **headers})
+
+    def _send(self, request: _Request) -> bytes:
+        """The body of the answer, after as many attempts as it takes and patience allows."""
+        answer = self._once(request)
+        for attempt in range(self._attempts - 1):
+            if not retrying.is_worth_it(answer.status, answer.retry_after):
+                break
+            self._pause(retrying.pause_seconds(attempt, answer.retry_after, random.random()))
+            answer = self._once(request)
+        return answer.checked()
+
+    def _once(self, request: _Request) -> _Answer:
+        headers = request.headers
+        if self._sign:
+            headers = self._sign(request.method, request.url, request.body, headers)
+        try:
+            answer = self._pool.request(
+                request.method, request.url, body=request.body, headers=headers, redirect=False
+            )
+        except HTTPError as error:
+            silence = f"{self._base.netloc} gave no answer ({type(error).__name__})"
+            return _Answer(retrying.UNANSWERED, silence=silence)
+        asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
+        return _Answer(answer.status, answer.data, asked)
+
+
+def _checked(url: str) -> Url:
+    """The base that paths are appended to: scheme, host and perhaps a stage."""
+    try:
+        parsed = parse_url(url.strip().rstrip("/"))
+    except HTTPError as error:
+        raise InvalidRequest(f"{url!r} is not a URL") from error
+    extras = parsed.auth or parsed.query or parsed.fragment
+    if parsed.scheme not in ("http", "https") or not parsed.host or extras:
+        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
+    return parsed
+
+
+def _signer(host: str, region: str | None) -> Sign | None:
+    """AWS signatures, except on this machine, where nobody asks for them."""
+    if _is_loopback(host.strip("[]")):
+        return None
+    from fanin.client.signing import Signer  # noqa: PLC0415  # botocore takes 0.2 s that a local run can save
+
+    return Signer(host, region)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _path(batch_id: str, action: str = "") -> str:
+    return f"/v1/batches/{checked_batch_id(batch_id)}{action}"
+
+
+def _one_key(callers: Sequence[str]) -> str:
+    """One key for a request: the callers' own where they are one, else a digest of all of them.
+
+    It is the same again when the same messages are delivered again, in whatever order.
+    """
+    distinct = sorted(set(callers))
+    if len(distinct) == 1:
+        return distinct[0]
+    return hashlib.sha256("\n".join(distinct).encode()).hexdigest()

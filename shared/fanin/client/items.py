@@ -1,0 +1,86 @@
+"""The item ids of one add, made one by one and only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from fanin.errors import InvalidRequest
+from fanin.tracker import ItemId
+
+
+class Items(Sequence[str]):
+    """The ids ``batch_id:group_id:0`` to ``batch_id:group_id:<upto - 1>``, or a slice of them.
+
+    A sequence that stores none of its elements: a slice of a billion ids is as small as the whole.
+    """
+
+    def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
+        self.batch_id = batch_id
+        self.group_id = group_id
+        self.upto = upto
+        self._indexes = range(upto)
+
+    def __len__(self) -> int:
+        return len(self._indexes)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Items: ...
+    def __getitem__(self, at: int | slice) -> str | Items:
+        if isinstance(at, slice):
+            return self._only(self._indexes[at])
+        return self._id(self._indexes[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._id, self._indexes)
+
+    def __reversed__(self) -> Iterator[str]:
+        return map(self._id, reversed(self._indexes))
+
+    def __contains__(self, item: object) -> bool:
+        return self._index_of(item) in self._indexes
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """Where *value* stands, without a search; ValueError where it does not."""
+        found = self._indexes.index(self._index_of(value))
+        if found not in range(*slice(start, stop).indices(len(self))):
+            raise ValueError(f"{value!r} is not in this part of the items")
+        return found
+
+    def count(self, value: Any) -> int:
+        """1 where *value* is one of the items, 0 where it is not."""
+        return int(value in self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Items):
+            return NotImplemented
+        return self._facts() == other._facts()
+
+    def __hash__(self) -> int:
+        return hash(self._facts())
+
+    def __repr__(self) -> str:
+        cut = "" if self._indexes == range(self.upto) else f", only {self._indexes}"
+        return f"Items({self.batch_id!r}, {self.group_id!r}, {self.upto}{cut})"
+
+    def _facts(self) -> tuple[str, str, range]:
+        return self.batch_id, self.group_id, self._indexes
+
+    def _only(self, indexes: range) -> Items:
+        part = Items(self.batch_id, self.group_id, self.upto)
+        part._indexes = indexes
+        return part
+
+    def _id(self, index: int) -> str:
+        return f"{self.batch_id}:{self.group_id}:{index}"
+
+    def _index_of(self, item: object) -> int:
+        """The index in *item*; -1, which no item has, where it is no id of this group."""
+        try:
+            parsed = ItemId.parse(item) if isinstance(item, str) else None
+        except InvalidRequest:
+            return -1
+        ours = parsed and (parsed.batch_id, parsed.group_id) == (self.batch_id, self.group_id)
+        return parsed.index if parsed and ours else -1

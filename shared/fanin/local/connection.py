@@ -1,0 +1,44 @@
+"""How a client reaches the emulator: its endpoint, and credentials that are worth nothing elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+"""The emulator's account, and the tenant of everyone who calls the local run."""
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_DEFAULT_REGION": REGION,
+}
+# An empty mapping, not None: a proxy of the user's environment must not be asked for loopback.
+SETTINGS = Config(retries={"mode": "standard"}, max_pool_connections=40, proxies={})
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Makes boto3 clients of the emulator at *endpoint*, a URL."""
+
+    endpoint: str
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of *service*; no profile or credential of the user is looked at."""
+        return boto3.client(  # type: ignore[call-overload]
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+            config=SETTINGS,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs in its environment to reach the emulator with any AWS SDK."""
+        return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}

@@ -1,0 +1,110 @@
+"""Puts an assembly on the emulator as `cdk bootstrap` and `cdk deploy` would, without their command line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fanin.local.assembly import Assembly
+from fanin.local.connection import ACCOUNT, REGION, Connection
+from fanin.local.errors import LocalRunError
+
+Progress = Callable[[str], None]
+
+BUCKET = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
+BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
+DEPLOY_SECONDS = 120.0
+POLL_SECONDS = 0.2
+
+
+class Stack:
+    """A deployed stack: *outputs* by name, *resources* from logical to physical id."""
+
+    def __init__(self, outputs: dict[str, str], resources: dict[str, str]) -> None:
+        self.outputs = outputs
+        self.resources = resources
+
+
+def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
+    """Upload, create the stack, wait for it, and do what the emulator leaves out; raises LocalRunError."""
+    _bootstrap(aws)
+    _upload(assembly, aws)
+    cloudformation = aws.client("cloudformation")
+    template = f"{aws.endpoint}/{BUCKET}/{_template_key(assembly)}"
+    cloudformation.create_stack(
+        StackName=assembly.stack,
+        TemplateURL=template,
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
+    )
+    made = _wait(cloudformation, assembly, progress)
+    stack = Stack(
+        {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])},
+        _physical_ids(cloudformation, assembly.stack),
+    )
+    _expire_items(assembly.template, stack, aws)
+    return stack
+
+
+def _bootstrap(aws: Connection) -> None:
+    aws.client("s3").create_bucket(Bucket=BUCKET)
+    aws.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String")
+
+
+def _upload(assembly: Assembly, aws: Connection) -> None:
+    s3 = aws.client("s3")
+    for asset in assembly.assets:
+        s3.put_object(Bucket=BUCKET, Key=asset.key, Body=asset.content())
+
+
+def _template_key(assembly: Assembly) -> str:
+    """The template is an asset of its own stack: it is longer than a request may be."""
+    name = f"{assembly.stack}.template.json"
+    return next(asset.key for asset in assembly.assets if asset.path.name == name)
+
+
+def _wait(cloudformation: Any, assembly: Assembly, progress: Progress) -> dict[str, Any]:
+    total, deadline = len(assembly.template["Resources"]), time.monotonic() + DEPLOY_SECONDS
+    while time.monotonic() < deadline:
+        stack: dict[str, Any] = cloudformation.describe_stacks(StackName=assembly.stack)["Stacks"][0]
+        if stack["StackStatus"] == "CREATE_COMPLETE":
+            return stack
+        if not stack["StackStatus"].endswith("_IN_PROGRESS") or "ROLLBACK" in stack["StackStatus"]:
+            raise LocalRunError(
+                f"the stack is {stack['StackStatus']}: {_reason(cloudformation, assembly.stack)}"
+            )
+        progress(f"deploying {len(_physical_ids(cloudformation, assembly.stack))} of {total} resources")
+        time.sleep(POLL_SECONDS)
+    raise LocalRunError(f"the stack was not deployed in {DEPLOY_SECONDS:.0f} s")
+
+
+def _reason(cloudformation: Any, stack: str) -> str:
+    events = cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
+    failed = [event for event in events if event["ResourceStatus"].endswith("FAILED")]
+    return "; ".join(f"{e['LogicalResourceId']}: {e.get('ResourceStatusReason')}" for e in reversed(failed))
+
+
+def _physical_ids(cloudformation: Any, stack: str) -> dict[str, str]:
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
+    found = (row for page in pages for row in page["StackResourceSummaries"])
+    return {
+        row["LogicalResourceId"]: row["PhysicalResourceId"] for row in found if row.get("PhysicalResourceId")
+    }
+
+
+def expiries(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The TimeToLiveSpecification of each table that has one, by logical id."""
+    tables = {
+        name: resource["Properties"]
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::DynamoDB::Table"
+    }
+    known = "TimeToLiveSpecification"
+    return {name: properties[known] for name, properties in tables.items() if known in properties}
+
+
+def _expire_items(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
+    """The emulator's CloudFormation passes a table's expiry over in silence."""
+    dynamodb = aws.client("dynamodb")
+    for name, specification in expiries(template).items():
+        dynamodb.update_time_to_live(TableName=stack.resources[name], TimeToLiveSpecification=specification)

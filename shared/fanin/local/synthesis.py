@@ -1,0 +1,33 @@
+"""The child process that runs the CDK app: ``python -m fanin.local.synthesis PARENT DRAFT``.
+
+The app starts processes of its own (Node, uv). All are one group, which goes when the parent does, and takes
+what was written to DRAFT along.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import runpy
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+from fanin.local import guard
+
+
+def main(parent: int, draft: Path) -> None:
+    """Run the app, for as long as *parent* is there."""
+    guard.follow(parent, functools.partial(_give_up, draft))
+    sys.argv = ["infra.app"]
+    runpy.run_module("infra.app", run_name="__main__")
+
+
+def _give_up(draft: Path) -> None:
+    shutil.rmtree(draft, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,75 @@
+"""The handlers over a store of a test's own, in memory and on DynamoDB as moto plays it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.api import edge
+from fanin.aws.settings import Tables
+from fanin.tracker import Tracker, TrackerStore
+from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.memory import MemoryStore
+from functions import wiring
+from tests.api.gateway import Gateway
+from tests.contract.tables import TABLES, create_tables
+
+ENVIRONMENT = {
+    "FANIN_BATCHES_TABLE": TABLES[0],
+    "FANIN_PAGES_TABLE": TABLES[1],
+    "FANIN_TENANT": "111122223333",
+    "FANIN_ALLOW_ANONYMOUS": "true",
+}
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """The environment of a deployed function."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    wiring.settings.cache_clear()
+    yield monkeypatch
+    wiring.settings.cache_clear()
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the edge writes to its log."""
+    handler = edge.logger.registered_handler
+    usual = handler.setStream(io.StringIO())
+    yield handler.stream
+    handler.setStream(usual)
+
+
+@pytest.fixture
+def memory() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def gateway(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Gateway:
+    """The API over a store in memory."""
+    tracker = Tracker(memory, page_bits=8)
+    environment.setattr(wiring, "tracker", lambda: tracker)
+    return Gateway()
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def any_gateway(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch) -> Iterator[Gateway]:
+    """The API over each store."""
+    with mock_aws():
+        tracker = Tracker(_store(request.param), page_bits=8, pause=lambda _: None)
+        environment.setattr(wiring, "tracker", lambda: tracker)
+        yield Gateway()
+
+
+def _store(kind: str) -> TrackerStore:
+    if kind == "memory":
+        return MemoryStore()
+    client = boto3.client("dynamodb", region_name="us-east-1")
+    create_tables(client)
+    return DynamoStore(client, Tables(*TABLES), pause=lambda _: None)

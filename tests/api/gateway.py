@@ -1,0 +1,85 @@
+"""The HTTP API as its handlers see it: payload 2.0 events in, answers out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from functions import ack_items, add_items, close_batch, get_batch, open_batch
+
+ROUTES = (
+    ("POST", r"/v1/batches", open_batch),
+    ("GET", r"/v1/batches/(?P<batchId>[^/]*)", get_batch),
+    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/items", add_items),
+    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/close", close_batch),
+    ("POST", r"/v1/acks", ack_items),
+)
+JSON = {"content-type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass
+class Gateway:
+    """Calls the handler of a route; *authorizer* is what IAM or JWT would say of the caller."""
+
+    authorizer: dict[str, Any] | None = None
+    requests: int = field(default=0)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        query: dict[str, str] | None = None,
+    ) -> Answer:
+        """*body*: bytes travel in base64, text as it is, anything else as JSON."""
+        event = self.event(method, path, headers, query) | _body(body)
+        for verb, pattern, module in ROUTES:
+            match = re.fullmatch(pattern, path)
+            if verb == method and match:
+                event["pathParameters"] = match.groupdict()
+                answer = module.handler(event, None)
+                return Answer(answer["statusCode"], answer["headers"], answer["body"])
+        return Answer(404, {}, '{"message":"Not Found"}')
+
+    def event(
+        self, method: str, path: str, headers: dict[str, str] | None, query: dict[str, str] | None
+    ) -> dict[str, Any]:
+        self.requests += 1
+        context = {
+            "requestId": f"request-{self.requests}",
+            "stage": "$default",
+            "http": {"method": method, "path": path},
+        }
+        return {
+            "version": "2.0",
+            "rawPath": path,
+            "rawQueryString": "",
+            "queryStringParameters": query,
+            "headers": JSON if headers is None else headers,
+            "requestContext": context | ({"authorizer": self.authorizer} if self.authorizer else {}),
+        }
+
+
+def _body(body: Any) -> dict[str, Any]:
+    if body is None:
+        return {"isBase64Encoded": False}
+    if isinstance(body, bytes):
+        return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+    return {"body": body if isinstance(body, str) else json.dumps(body), "isBase64Encoded": False}

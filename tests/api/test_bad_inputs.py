@@ -1,0 +1,99 @@
+"""The table of bad inputs, at the handlers: each is refused as a problem, and nothing is written."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.memory import MemoryStore
+from functions import wiring
+from tests.api.bad_inputs import ALL, Bad
+from tests.api.gateway import Gateway
+
+
+@pytest.fixture
+def filled(gateway: Gateway) -> Callable[[str], str]:
+    """Puts the names of stored things in for the marks of a bad input."""
+    tracker: Tracker = wiring.tracker()
+    tenant = wiring.settings().tenant
+    batch, closed = (tracker.open(tenant, OpenBatch()).batch_id for _ in range(2))
+    foreign = tracker.open("another", OpenBatch()).batch_id
+    group = tracker.add(tenant, batch, 10).groups[0].id
+    tracker.close(tenant, closed, "a test")
+    names = {"<BATCH>": batch, "<CLOSED>": closed, "<FOREIGN>": foreign, "<GROUP>": group}
+    names = {"<ITEM>": f"{batch}:{group}:0", **names}
+
+    def fill(text: str) -> str:
+        for mark, name in names.items():
+            text = text.replace(mark, name)
+        return text
+
+    return fill
+
+
+def _snapshot(store: MemoryStore) -> tuple[object, ...]:
+    return tuple(
+        copy.deepcopy(part) for part in (store.batches, store.receipts, store.groups, store.stored_pages)
+    )
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["text", "base64"])
+@pytest.mark.parametrize("bad", ALL, ids=str)
+def test_a_bad_input_is_refused_and_nothing_is_written(
+    gateway: Gateway, memory: MemoryStore, filled: Callable[[str], str], bad: Bad, encoded: bool
+) -> None:
+    before = _snapshot(memory)
+    body = None if bad.body is None else filled(bad.body.decode("latin-1")).encode("latin-1")
+    if body is not None and not encoded:
+        body = body.decode("utf-8", "replace")  # as the gateway hands on what is declared to be text
+
+    answer = gateway.send(bad.method, filled(bad.path), body, bad.headers, bad.query)
+
+    assert answer.status in bad.expect, answer.text
+    assert _snapshot(memory) == before
+    if answer.headers:  # otherwise the gateway itself had no such route
+        assert answer.headers["Content-Type"] == "application/problem+json"
+        assert answer.body["status"] == answer.status
+        assert {"type", "title", "status", "detail"} <= answer.body.keys()
+
+
+def test_garbage_in_base64_is_refused(gateway: Gateway, memory: MemoryStore) -> None:
+    event = gateway.event("POST", "/v1/batches", None, None) | {"body": "e30=!!!", "isBase64Encoded": True}
+
+    from functions import open_batch
+
+    assert open_batch.handler(event, None)["statusCode"] == 400
+    assert not memory.batches
+
+
+@pytest.mark.parametrize("name", ["expectedItems", "deadlineSeconds", "parentItemId", "maxFailures"])
+def test_a_field_of_a_later_version_is_refused_by_name(gateway: Gateway, name: str) -> None:
+    answer = gateway.send("POST", "/v1/batches", {name: 1})
+
+    assert answer.body["errors"] == [{"field": name, "detail": "not supported yet"}]
+
+
+def test_a_later_mode_is_refused_by_name(gateway: Gateway) -> None:
+    answer = gateway.send("POST", "/v1/batches", {"mode": "estimated"})
+
+    assert answer.body["errors"] == [{"field": "mode", "detail": "not supported yet"}]
+
+
+def test_a_refusal_repeats_little_of_what_was_sent(gateway: Gateway) -> None:
+    answer = gateway.send("POST", "/v1/batches", {f"{n}{'x' * 200}": 1 for n in range(500)})
+
+    assert answer.status == 400
+    assert len(answer.text) < 4000
+
+
+def test_a_refused_text_reaches_no_log(gateway: Gateway, log: io.StringIO) -> None:
+    gateway.send("POST", "/v1/batches", {"userKey": '\r\n{"level":"ERROR"} hunter2'})
+
+    (line,) = log.getvalue().splitlines()
+    assert json.loads(line)["level"] == "INFO"
+    assert "hunter2" not in line

@@ -1,0 +1,114 @@
+"""Who a request comes from, and what it is called in the tracker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanin.api.callers import TOKEN_MAX, Caller, Forbidden, identify
+from functions import wiring
+from tests.api.gateway import Gateway
+
+ROLE = "arn:aws:sts::111122223333:assumed-role/Sender"
+
+
+def _context(authorizer: dict[str, Any] | None) -> dict[str, Any]:
+    return {"requestId": "r", "authorizer": authorizer}
+
+
+def _iam(account: str = "111122223333", arn: str = f"{ROLE}/session-1") -> dict[str, Any]:
+    return {"iam": {"accountId": account, "userArn": arn}}
+
+
+def _jwt(**claims: Any) -> dict[str, Any]:
+    return {"jwt": {"claims": claims, "scopes": []}}
+
+
+def test_an_iam_caller_s_tenant_is_its_account() -> None:
+    assert identify(_context(_iam()), None) == Caller("111122223333", ROLE, "r")
+
+
+def test_all_sessions_of_a_role_are_one_principal() -> None:
+    one, other = (identify(_context(_iam(arn=f"{ROLE}/session-{n}")), None) for n in (1, 2))
+
+    assert one == other
+
+
+def test_a_user_is_a_principal_by_its_whole_name() -> None:
+    arn = "arn:aws:iam::111122223333:user/team/sender"
+
+    assert identify(_context(_iam(arn=arn)), None).principal == arn
+
+
+def test_a_jwt_caller_s_tenant_is_its_subject() -> None:
+    assert identify(_context(_jwt(sub="alice", tenant="bob")), None) == Caller("alice", "alice", "r")
+
+
+@pytest.mark.parametrize("subject", [None, "", "a\nb", "x" * 256, 7])
+def test_a_subject_that_cannot_stand_in_a_key_is_nobody(subject: object) -> None:
+    with pytest.raises(Forbidden):
+        identify(_context(_jwt(sub=subject)), "anonymous tenant")
+
+
+@pytest.mark.parametrize("authorizer", [None, {}, {"lambda": {"tenant": "x"}}, {"iam": None}])
+def test_without_an_authorizer_nobody_is_anybody(authorizer: dict[str, Any] | None) -> None:
+    with pytest.raises(Forbidden):
+        identify(_context(authorizer), None)
+
+
+def test_an_authorizer_that_knows_no_account_does_not_make_an_anonymous_caller() -> None:
+    with pytest.raises(Forbidden):
+        identify(_context({"iam": {"accountId": None, "userArn": "x"}}), "anonymous tenant")
+
+
+def test_the_local_run_stands_in_for_an_authorizer() -> None:
+    assert identify(_context(None), "111122223333").tenant == "111122223333"
+
+
+def test_a_token_is_stable_under_its_key_and_differs_by_request_without_one() -> None:
+    first, again = (Caller("t", "p", request) for request in ("r1", "r2"))
+
+    assert first.token("k") == again.token("k") == "p:k"
+    assert first.token(None) != again.token(None)
+
+
+def test_a_long_token_is_bounded_and_still_told_apart() -> None:
+    caller = Caller("t", "p" * 300, "r")
+
+    assert len(caller.token("k")) <= TOKEN_MAX
+    assert caller.token("k") != caller.token("l")
+    assert caller.token("k") == caller.token("k")
+
+
+def test_anonymous_requests_are_refused_unless_allowed(
+    gateway: Gateway, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("FANIN_ALLOW_ANONYMOUS", "false")
+    wiring.settings.cache_clear()
+
+    answer = gateway.send("POST", "/v1/batches", {})
+    assert (answer.status, answer.body["type"]) == (403, "urn:fanin:problem:forbidden")
+
+
+def test_tenants_do_not_see_each_other(gateway: Gateway) -> None:
+    alice, bob = Gateway(_jwt(sub="alice")), Gateway(_jwt(sub="bob"))
+    batch_id = alice.send("POST", "/v1/batches", {}).body["batchId"]
+    group = alice.send("POST", f"/v1/batches/{batch_id}/items", {"count": 2}).body["groups"][0]["id"]
+    item = f"{batch_id}:{group}:0"
+
+    assert bob.send("GET", f"/v1/batches/{batch_id}").status == 404
+    assert bob.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 404
+    assert bob.send("POST", f"/v1/batches/{batch_id}/close", {}).status == 404
+    assert bob.send("POST", "/v1/acks", {"items": [item]}).body["results"][0]["verdict"] == "not_found"
+    assert alice.send("GET", f"/v1/batches/{batch_id}").body["progress"]["acked"] == 0
+
+
+def test_the_same_key_of_two_tenants_is_two_keys(gateway: Gateway) -> None:
+    headers = {"content-type": "application/json", "idempotency-key": "k"}
+    ids = {
+        Gateway(_jwt(sub=subject)).send("POST", "/v1/batches", {}, headers).body["batchId"]
+        for subject in ("alice", "bob")
+    }
+
+    assert len(ids) == 2

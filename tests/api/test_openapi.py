@@ -1,0 +1,42 @@
+"""The published description is the one that the routes give of themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from openapi_spec_validator import validate
+
+from functions.openapi import document
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+
+def test_the_published_description_is_up_to_date() -> None:
+    assert json.loads(PUBLISHED.read_text()) == document(), (
+        "make it again: python -m functions.openapi > docs/openapi.json"
+    )
+
+
+def test_the_description_is_openapi() -> None:
+    validate(document())
+
+
+def test_the_description_names_the_routes() -> None:
+    routes = {(method, path) for path, methods in document()["paths"].items() for method in methods}
+
+    assert routes == {
+        ("post", "/v1/batches"),
+        ("get", "/v1/batches/{batchId}"),
+        ("post", "/v1/batches/{batchId}/items"),
+        ("post", "/v1/batches/{batchId}/close"),
+        ("post", "/v1/acks"),
+    }
+
+
+def test_bodies_admit_nothing_unknown() -> None:
+    schemas = document()["components"]["schemas"]
+
+    bodies = [schema for name, schema in schemas.items() if name.endswith("Body")]
+    assert bodies
+    assert all(schema["additionalProperties"] is False for schema in bodies)

@@ -1,0 +1,130 @@
+"""Errors as callers see them."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from fanin import errors
+from fanin.api.problems import KINDS, kind_of
+from fanin.errors import (
+    Conflict,
+    FaninError,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    StaleWrite,
+    StoreUnavailable,
+)
+from functions import wiring
+from tests.api.gateway import Gateway
+
+
+class Broken:
+    """A tracker whose every use case fails alike."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: Any, **__: Any) -> None:
+            raise self.error
+
+        return fail
+
+
+def _break(environment: pytest.MonkeyPatch, error: Exception) -> None:
+    environment.setattr(wiring, "tracker", lambda: Broken(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InvalidRequest("x"), 400),
+        (NotFound("x"), 404),
+        (Conflict("x"), 409),
+        (KeyReused("x"), 422),
+        (StaleWrite("x"), 503),
+        (StoreUnavailable("x"), 503),
+        (FaninError("x"), 500),
+        (KeyError("x"), 500),
+    ],
+    ids=repr,
+)
+def test_each_error_has_its_status(
+    gateway: Gateway, environment: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    _break(environment, error)
+    answer = gateway.send("POST", "/v1/batches", {})
+
+    assert answer.status == answer.body["status"] == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_every_error_of_the_tree_but_its_root_is_in_the_table() -> None:
+    tree = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FaninError)]
+
+    assert set(tree) - {FaninError} <= KINDS.keys()
+
+
+def test_the_nearest_class_decides() -> None:
+    assert kind_of(KeyReused("x")).status == 422
+    assert kind_of(Conflict("x")).status == 409
+
+
+def test_a_store_out_of_reach_asks_to_come_again(gateway: Gateway, environment: pytest.MonkeyPatch) -> None:
+    _break(environment, StoreUnavailable("the store is busy; ask again"))
+    answer = gateway.send("POST", "/v1/batches", {})
+
+    assert answer.headers["Retry-After"] == "1"
+    assert answer.body == {
+        "type": "urn:fanin:problem:unavailable",
+        "title": "Too busy; ask again",
+        "status": 503,
+        "detail": "the store is busy; ask again",
+    }
+
+
+def test_a_bug_tells_the_caller_nothing_and_the_log_everything_but_the_body(
+    gateway: Gateway, environment: pytest.MonkeyPatch, log: io.StringIO
+) -> None:
+    _break(environment, KeyError("arn:aws:dynamodb:secret-table"))
+    answer = gateway.send("POST", "/v1/batches", {"userKey": "hunter2"})
+
+    (line,) = log.getvalue().splitlines()
+    entry = json.loads(line)
+    assert "secret-table" not in answer.text
+    assert "Traceback" not in answer.text
+    assert (entry["level"], entry["request_id"]) == ("ERROR", "request-1")
+    assert "KeyError" in entry["exception"]
+    assert "hunter2" not in line
+
+
+def test_a_missing_setting_is_no_fault_of_the_caller(
+    gateway: Gateway, environment: pytest.MonkeyPatch
+) -> None:
+    environment.delenv("FANIN_PAGES_TABLE")
+    wiring.settings.cache_clear()
+
+    answer = gateway.send("POST", "/v1/batches", {})
+    assert answer.status == 500
+    assert "FANIN" not in answer.text
+
+
+def test_an_unknown_route_of_a_handler_is_not_found(gateway: Gateway) -> None:
+    from functions import open_batch
+
+    event = gateway.event("POST", "/v1/other", None, None) | {"body": "{}"}
+    answer = open_batch.handler(event, None)
+
+    assert answer["statusCode"] == 404
+    assert json.loads(answer["body"])["type"] == "urn:fanin:problem:no-route"
+
+
+def test_fields_are_named_by_their_path(gateway: Gateway) -> None:
+    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": "x"}]})
+
+    assert [error["field"] for error in answer.body["errors"]] == ["acks.0.itemId"]

@@ -1,0 +1,266 @@
+"""The contract of the five routes, over every store."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.api.gateway import JSON, Answer, Gateway
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def _keyed(key: str) -> dict[str, str]:
+    return {**JSON, "Idempotency-Key": key}
+
+
+def _opened(gateway: Gateway, **body: Any) -> str:
+    batch_id: str = gateway.send("POST", "/v1/batches", body).body["batchId"]
+    return batch_id
+
+
+def _added(gateway: Gateway, batch_id: str, count: int, key: str | None = None) -> Answer:
+    headers = _keyed(key) if key else None
+    return gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": count}, headers)
+
+
+def _closed(gateway: Gateway, batch_id: str, key: str | None = None) -> Answer:
+    return gateway.send("POST", f"/v1/batches/{batch_id}/close", {}, _keyed(key) if key else None)
+
+
+def _acked(gateway: Gateway, items: list[str], key: str | None = None) -> Answer:
+    return gateway.send("POST", "/v1/acks", {"items": items}, _keyed(key) if key else None)
+
+
+def _batch_of(gateway: Gateway, count: int) -> tuple[str, list[str]]:
+    batch_id = _opened(gateway, userKey="a catalog")
+    group = _added(gateway, batch_id, count).body["groups"][0]
+    return batch_id, [f"{batch_id}:{group['id']}:{index}" for index in range(count)]
+
+
+def test_open_answers_the_new_batch(any_gateway: Gateway) -> None:
+    answer = any_gateway.send("POST", "/v1/batches", {"userKey": "x😀"})
+
+    body = answer.body
+    assert answer.status == 201
+    assert answer.headers["Content-Type"] == "application/json"
+    assert body.keys() == {"batchId", "state", "mode", "userKey", "createdAt", "expiresAt"}
+    assert (body["state"], body["mode"], body["userKey"]) == ("OPEN", "exact", "x😀")
+    assert INSTANT.fullmatch(body["createdAt"])
+    assert INSTANT.fullmatch(body["expiresAt"])
+
+
+def test_open_without_a_user_key_says_null(any_gateway: Gateway) -> None:
+    assert any_gateway.send("POST", "/v1/batches", {}).body["userKey"] is None
+
+
+def test_open_keeps_the_batch_as_long_as_asked(any_gateway: Gateway) -> None:
+    body = any_gateway.send("POST", "/v1/batches", {"retentionSeconds": {"open": 90}}).body
+
+    kept = datetime.fromisoformat(body["expiresAt"]) - datetime.fromisoformat(body["createdAt"])
+    assert kept.total_seconds() == 90
+
+
+def test_a_repeated_open_is_answered_the_same_even_after_close(any_gateway: Gateway) -> None:
+    first = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
+    _closed(any_gateway, first.body["batchId"])
+    again = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
+
+    assert (again.status, again.body) == (201, first.body)
+
+
+def test_the_key_of_an_open_with_another_payload_is_refused(any_gateway: Gateway) -> None:
+    any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
+    answer = any_gateway.send("POST", "/v1/batches", {"userKey": "y"}, _keyed("k"))
+
+    assert answer.status == 422
+    assert answer.body["type"] == "urn:fanin:problem:key-reused"
+
+
+def test_a_key_with_a_comma_is_one_key(any_gateway: Gateway) -> None:
+    first = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,b"))
+    other = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,c"))
+
+    assert first.body["batchId"] != other.body["batchId"]
+
+
+def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    _added(any_gateway, batch_id, 3)
+    answer = _added(any_gateway, batch_id, 2**36)
+
+    assert answer.status == 201
+    assert answer.body == {
+        "batchId": batch_id,
+        "groups": [{"id": answer.body["groups"][0]["id"], "upto": 2**36}],
+        "total": 3 + 2**36,
+    }
+
+
+def test_a_repeated_add_returns_the_same_group_even_after_close(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    first = _added(any_gateway, batch_id, 3, key="k")
+    _closed(any_gateway, batch_id)
+    again = _added(any_gateway, batch_id, 3, key="k")
+
+    assert (again.status, again.body) == (201, first.body)
+
+
+def test_the_key_of_an_add_with_another_count_is_refused(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    _added(any_gateway, batch_id, 3, key="k")
+
+    assert _added(any_gateway, batch_id, 4, key="k").status == 422
+
+
+def test_an_add_after_close_is_a_conflict(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    _closed(any_gateway, batch_id)
+
+    assert _added(any_gateway, batch_id, 1).status == 409
+
+
+def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 10)
+    _acked(any_gateway, items[:4])
+    body = any_gateway.send("GET", f"/v1/batches/{batch_id}").body
+
+    created, expires = body.pop("createdAt"), body.pop("expiresAt")
+    assert INSTANT.fullmatch(created)
+    assert INSTANT.fullmatch(expires)
+    assert body == {
+        "batchId": batch_id,
+        "userKey": "a catalog",
+        "mode": "exact",
+        "state": "OPEN",
+        "isClosed": False,
+        "isComplete": False,
+        "total": 10,
+        "progress": {"acked": 4, "failed": 0, "upperBound": 4, "exact": True},
+    }
+
+
+def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 10)
+    _closed(any_gateway, batch_id)
+    _acked(any_gateway, items)
+    body = any_gateway.send("GET", f"/v1/batches/{batch_id}").body
+
+    assert (body["state"], body["isClosed"], body["isComplete"]) == ("COMPLETE", True, True)
+    assert body["result"] == "succeeded"
+    assert body["createdAt"] <= body["closedAt"] <= body["completedAt"] < body["expiresAt"]
+    assert body["progress"] == {"acked": 10, "failed": 0, "upperBound": 10, "exact": True}
+
+
+def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway, userKey="x")
+    answer = _closed(any_gateway, batch_id)
+
+    assert answer.status == 200
+    assert answer.body == {
+        "batchId": batch_id,
+        "userKey": "x",
+        "state": "COMPLETE",
+        "total": 0,
+        "isComplete": True,
+        "completedByYou": True,
+    }
+
+
+def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    first, again = (_closed(any_gateway, batch_id, key="k") for _ in range(2))
+
+    assert (again.status, again.body) == (200, first.body)
+
+
+def test_another_close_is_not_told_that_it_completed_the_batch(any_gateway: Gateway) -> None:
+    batch_id = _opened(any_gateway)
+    _closed(any_gateway, batch_id, key="k")
+
+    assert _closed(any_gateway, batch_id, key="other").body["completedByYou"] is False
+
+
+def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 3)
+    other, _ = _batch_of(any_gateway, 3)
+    group = items[0].split(":")[1]
+    asked = [items[1], items[1], f"{batch_id}:{group}:3", f"{other}:{group}:0", f"{batch_id}:{other}:0"]
+    answer = _acked(any_gateway, asked)
+
+    verdicts = ["accepted", "duplicate", "out_of_range", "not_found", "not_found"]
+    results = [{"itemId": item, "verdict": verdict} for item, verdict in zip(asked, verdicts, strict=True)]
+    assert answer.status == 200
+    assert answer.body == {"results": results, "completions": []}
+
+
+def test_the_ack_that_completes_is_told_and_told_again_when_it_retries(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 10)
+    _closed(any_gateway, batch_id)
+    first, again = (_acked(any_gateway, items, key="k").body["completions"] for _ in range(2))
+    nobody = _acked(any_gateway, items, key="other").body["completions"]
+
+    told = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
+    assert (first, again, nobody) == ([told], [told], [])
+
+
+def test_requests_without_a_key_are_different_callers(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 2)
+    _closed(any_gateway, batch_id)
+
+    told = [len(_acked(any_gateway, items).body["completions"]) for _ in range(2)]
+    assert told == [1, 0]
+
+
+def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:
+    batch_id, items = _batch_of(any_gateway, 10)
+    group = items[0].split(":")[1]
+    _acked(any_gateway, items[:3])
+    where = {"batchId": batch_id, "groupId": group, "from": 0, "to": 7}
+    answer = any_gateway.send(
+        "POST", "/v1/acks", {"acks": [{"itemId": items[9]}, where, {**where, "to": 10}]}
+    )
+
+    assert answer.body["results"] == [
+        {"itemId": items[9], "verdict": "accepted"},
+        {**where, "counts": {"accepted": 5, "duplicate": 3}},
+        {**where, "to": 10, "counts": {"out_of_range": 11}},
+    ]
+
+
+def test_a_thousand_items_are_acked_in_one_request(gateway: Gateway) -> None:
+    batch_id, items = _batch_of(gateway, 1000)
+    _closed(gateway, batch_id)
+
+    answer = _acked(gateway, items)
+    assert {result["verdict"] for result in answer.body["results"]} == {"accepted"}
+    assert len(answer.body["completions"]) == 1
+
+
+def test_explicit_success_is_an_ack(gateway: Gateway) -> None:
+    _, items = _batch_of(gateway, 1)
+    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": items[0], "outcome": "success"}]})
+
+    assert answer.body["results"] == [{"itemId": items[0], "verdict": "accepted"}]
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=UTF-8"])
+def test_the_type_of_json_may_be_written_in_any_way(gateway: Gateway, content_type: str) -> None:
+    answer = gateway.send("POST", "/v1/batches", {}, {"Content-Type": content_type})
+
+    assert answer.status == 201
+
+
+def test_a_body_in_base64_is_a_body(gateway: Gateway) -> None:
+    answer = gateway.send("POST", "/v1/batches", '{"userKey":"ü"}'.encode())
+
+    assert answer.body["userKey"] == "ü"
+
+
+def test_headers_of_others_have_no_effect(gateway: Gateway) -> None:
+    spoofed = {**JSON, "X-Tenant": "x", "X-HTTP-Method-Override": "DELETE", "X-Forwarded-For": "1.2.3.4"}
+
+    assert gateway.send("POST", "/v1/batches", {}, spoofed).status == 201

@@ -1,0 +1,207 @@
+"""The API on a loopback port: the deployed handlers over a tracker in memory, and faults on the way."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from fanin import Fanin
+from fanin.client.direct import DirectTransport
+from fanin.client.http import HttpTransport
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from functions import ack_items, add_items, close_batch, get_batch, open_batch, wiring
+
+TENANT = "t"
+ROUTES: list[tuple[str, ModuleType]] = [
+    (r"POST /v1/batches", open_batch),
+    (r"GET /v1/batches/(?P<batchId>[^/]+)", get_batch),
+    (r"POST /v1/batches/(?P<batchId>[^/]+)/items", add_items),
+    (r"POST /v1/batches/(?P<batchId>[^/]+)/close", close_batch),
+    (r"POST /v1/acks", ack_items),
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def key(self) -> str | None:
+        return self.headers.get("idempotency-key")
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Fault = Callable[[Callable[[], Reply]], Reply | None]
+"""What happens instead of serving a request; None is silence: the connection is cut."""
+
+
+def lost_before(serve: Callable[[], Reply]) -> None:
+    """The request never arrives."""
+
+
+def lost_after(serve: Callable[[], Reply]) -> None:
+    """The request is carried out, and its answer lost."""
+    serve()
+
+
+def answers(status: int, body: bytes = b"{}", **headers: str) -> Fault:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda serve: Reply(status, body, named)
+
+
+def served(serve: Callable[[], Reply]) -> Reply:
+    return serve()
+
+
+@dataclass
+class Service:
+    """An API whose next requests meet *faults*, one each; afterwards all goes well."""
+
+    url: str = ""
+    faults: deque[Fault] = field(default_factory=deque)
+    seen: list[Seen] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply(self, request: Seen) -> Reply | None:
+        with self.lock:
+            self.seen.append(request)
+            fault = self.faults.popleft() if self.faults else served
+            return fault(lambda: _carried_out(request, f"request-{len(self.seen)}"))
+
+    @property
+    def keys(self) -> list[str | None]:
+        return [request.key for request in self.seen]
+
+
+def _carried_out(request: Seen, request_id: str) -> Reply:
+    for form, module in ROUTES:
+        match = re.fullmatch(form, f"{request.method} {request.path}")
+        if match:
+            answer = module.handler(_event(request, match.groupdict(), request_id), None)
+            return Reply(answer["statusCode"], answer["body"].encode(), _single(answer))
+    return Reply(404, b'{"message":"Not Found"}')
+
+
+def _event(request: Seen, parameters: dict[str, str], request_id: str) -> dict[str, Any]:
+    """The request as API Gateway tells it to a function, in payload 2.0."""
+    return {
+        "version": "2.0",
+        "rawPath": request.path,
+        "rawQueryString": "",
+        "headers": request.headers,
+        "pathParameters": parameters,
+        "body": request.body.decode(),
+        "isBase64Encoded": False,
+        "requestContext": {
+            "requestId": request_id,
+            "stage": "$default",
+            "http": {"method": request.method, "path": request.path},
+        },
+    }
+
+
+def _single(answer: dict[str, Any]) -> dict[str, str]:
+    headers = {**answer.get("headers", {}), **answer.get("multiValueHeaders", {})}
+    return {name: value if isinstance(value, str) else value[0] for name, value in headers.items()}
+
+
+def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            reply = service.reply(Seen(self.command, self.path, headers, body))
+            if reply is None:
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            self.send_response(reply.status)
+            for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Tests speak through their claims."""
+
+    return Handler
+
+
+@pytest.fixture
+def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
+    """A tracker in memory, of four items a page; the handlers use it too."""
+    made = Tracker(MemoryStore(), page_bits=4, pause=lambda _: None)
+    for name in ("FANIN_BATCHES_TABLE", "FANIN_PAGES_TABLE"):
+        monkeypatch.setenv(name, "unused")
+    monkeypatch.setenv("FANIN_TENANT", TENANT)
+    monkeypatch.setenv("FANIN_ALLOW_ANONYMOUS", "true")
+    wiring.settings.cache_clear()
+    monkeypatch.setattr(wiring, "tracker", lambda: made)
+    return made
+
+
+@pytest.fixture
+def service(tracker: Tracker) -> Iterator[Service]:
+    served_here = Service()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served_here))
+    server.daemon_threads = True
+    served_here.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield served_here
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    wiring.settings.cache_clear()
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def over_http(service: Service, pauses: list[float]) -> Fanin:
+    return Fanin(HttpTransport(service.url, pause=pauses.append))
+
+
+@pytest.fixture(params=["direct", "http"])
+def fanin(request: pytest.FixtureRequest, tracker: Tracker) -> Fanin:
+    """The client over each transport."""
+    if request.param == "direct":
+        return Fanin(DirectTransport(tracker, TENANT))
+    made: Fanin = request.getfixturevalue("over_http")
+    return made
+
+
+def sqs_event(*bodies: str | dict[str, Any]) -> dict[str, Any]:
+    """A delivery: message ids ``m0``, ``m1``... in the order of the *bodies*."""
+    texts = [body if isinstance(body, str) else json.dumps(body) for body in bodies]
+    return {"Records": [{"messageId": f"m{n}", "body": text} for n, text in enumerate(texts)]}

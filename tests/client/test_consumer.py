@@ -1,0 +1,368 @@
+"""A delivery: what was done is acked in one request, what was not goes back, nothing goes round for ever."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+
+from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
+from fanin.client.consumer import Consumer, consume, item_id_of
+from fanin.client.direct import DirectTransport
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT, answers, sqs_event
+
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
+NOBODY = {"batchItemFailures": []}
+
+
+@dataclass
+class CountingStore(MemoryStore):
+    """A store in memory that counts what it is asked, and may be out of reach from some write on."""
+
+    asked: Counter = field(default_factory=Counter)
+    writes_left: int = 1_000_000
+
+    def get(self, key):
+        self.asked["get"] += 1
+        return super().get(key)
+
+    def add_bits(self, *args):
+        self._write()
+        return super().add_bits(*args)
+
+    def replace_bits(self, *args):
+        self._write()
+        return super().replace_bits(*args)
+
+    def _write(self):
+        self.asked["write"] += 1
+        if self.asked["write"] > self.writes_left:
+            raise StoreUnavailable("the store is busy; ask again")
+
+
+class Context:
+    """Tells, each time it is asked, the next of the milliseconds that are *left*."""
+
+    def __init__(self, *left):
+        self.left = list(left)
+
+    def get_remaining_time_in_millis(self):
+        return self.left.pop(0)
+
+
+@pytest.fixture
+def store():
+    return CountingStore()
+
+
+@pytest.fixture
+def direct(store):
+    return DirectTransport(Tracker(store, page_bits=1024, pause=lambda _: None), TENANT)
+
+
+@pytest.fixture
+def fanin(direct):
+    return Fanin(direct)
+
+
+def failures(*message_ids):
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in message_ids]}
+
+
+def refusing(*bodies):
+    """Work that fails for some bodies."""
+
+    def handle(record):
+        if record["body"] in bodies:
+            raise RuntimeError("no")
+
+    return handle
+
+
+def test_what_is_done_is_acked_and_what_raises_goes_back(fanin):
+    batch = fanin.open()
+    items = batch.add(3)
+    handler = fanin.acks(refusing(items[1]))
+
+    assert handler(sqs_event(*items), None) == failures("m1")
+    assert batch.status().acked == 2
+
+
+def test_a_message_that_went_back_is_acked_when_it_succeeds(fanin):
+    with fanin.open() as batch:
+        items = batch.add(3)
+    fanin.acks(refusing(items[1]))(sqs_event(*items), None)
+
+    assert fanin.acks(refusing())(sqs_event(*items), None) == NOBODY
+    assert batch.status().is_complete
+
+
+def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
+    items = fanin.open().add(1000)
+    store.asked.clear()
+    fanin.acks(refusing())(sqs_event(*items), None)
+
+    assert store.asked == {"get": 1, "write": 1}
+
+
+def test_each_message_is_the_caller_of_its_own_ack(fanin):
+    with fanin.open() as batch:
+        items = batch.add(2)
+    fanin.acks(refusing())(sqs_event(*items), None)
+    (stored,) = fanin._transport.tracker.store.batches.values()
+
+    assert batch.status().is_complete
+    assert stored.completed_by == "m1"
+
+
+def test_every_record_reaches_the_work_once_and_as_it_came(fanin):
+    items = fanin.open().add(2)
+    event = sqs_event({"itemId": items[0], "sku": 1}, items[1])
+    seen = []
+    fanin.acks(seen.append)(event, None)
+
+    assert seen == event["Records"]
+
+
+def test_copies_in_one_delivery_are_both_settled(fanin):
+    items = fanin.open().add(1)
+    outcomes = []
+    handler = fanin.acks(on_acked=outcomes.extend)(refusing())
+
+    assert handler(sqs_event(items[0], items[0]), None) == NOBODY
+    assert handler(sqs_event(items[0]), None) == NOBODY
+    assert [verdict for _, verdict in outcomes] == [Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.DUPLICATE]
+
+
+@pytest.mark.parametrize(
+    "body", ["", "nothing", "{", "{}", '{"itemId": 7}', '{"itemId": "x"}', "[" * 100_000]
+)
+def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fanin, body):
+    items = fanin.open().add(2)
+    seen = []
+    handler = fanin.acks(seen.append)
+
+    assert handler(sqs_event(items[0], body, items[1]), None) == failures("m1")
+    assert [record["messageId"] for record in seen] == ["m0", "m2"]
+
+
+def test_forged_items_are_dropped_counted_and_told_in_one_line(fanin, caplog):
+    batch = fanin.open()
+    items = batch.add(2)
+    beyond = items[1][:-1] + "2"
+    settled = Consumer(fanin._transport).settle(sqs_event(items[0], FORGED, beyond))
+    (line,) = caplog.records
+
+    assert settled.response() == NOBODY
+    assert [record["messageId"] for record, _ in settled.dropped] == ["m1", "m2"]
+    assert (line.levelno, line.count) == (logging.WARNING, 2)
+    assert line.dropped == [
+        {"messageId": "m1", "verdict": "not_found"},
+        {"messageId": "m2", "verdict": "out_of_range"},
+    ]
+    assert batch.status().acked == 1
+
+
+def test_a_flood_of_forged_items_is_a_short_line(fanin, caplog):
+    consume(fanin._transport, sqs_event(*[FORGED] * 500))
+    (line,) = caplog.records
+
+    assert (line.count, len(line.dropped)) == (500, 10)
+
+
+def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
+    batch = fanin.open()
+    items = batch.add(3)
+    store.writes_left = 0
+    handler = fanin.acks(refusing(items[1]))
+
+    assert sorted(ids(handler(sqs_event(*items), None))) == ["m0", "m1", "m2"]
+    assert "2 messages go back" in caplog.text
+    store.writes_left = 1_000_000
+    assert handler(sqs_event(*items), None) == failures("m1")
+    assert batch.status().acked == 2
+
+
+def test_of_a_delivery_of_several_requests_only_what_was_not_acked_comes_back(direct, store):
+    fanin = Fanin(direct)
+    items = fanin.open().add(1500)
+    store.writes_left = 1
+    settled = consume(direct, sqs_event(*items))
+
+    assert [int(message_id[1:]) for message_id in settled.failed] == list(range(1000, 1500))
+    assert len(settled.acked) == 1000
+
+
+def ids(response):
+    return [one["itemIdentifier"] for one in response["batchItemFailures"]]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, StoreUnavailable, InvalidRequest, AssertionError])
+def test_whatever_the_work_raises_sends_the_message_back(fanin, error, caplog):
+    items = fanin.open().add(1)
+
+    def handle(record):
+        raise error("why")
+
+    assert fanin.acks(handle)(sqs_event(*items), None) == failures("m0")
+    assert caplog.records[0].messageId == "m0"
+    assert "why" in caplog.text
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_the_end_of_the_process_is_not_swallowed(fanin, error):
+    items = fanin.open().add(1)
+
+    def handle(record):
+        raise error
+
+    with pytest.raises(error):
+        fanin.acks(handle)(sqs_event(*items), None)
+
+
+def test_a_bug_in_the_ack_fails_the_whole_delivery(direct, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    items = Fanin(direct).open().add(1)
+    monkeypatch.setattr(DirectTransport, "ack", broken)
+
+    with pytest.raises(ZeroDivisionError):
+        consume(direct, sqs_event(*items))
+
+
+def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
+    batch = fanin.open()
+    items = batch.add(4)
+    seen = []
+    handler = fanin.acks(margin_seconds=1.5)(seen.append)
+    response = handler(sqs_event(*items), Context(2000, 1500, 1499))
+
+    assert response == failures("m3")
+    assert [record["messageId"] for record in seen] == ["m0", "m1", "m2"]
+    assert batch.status().acked == 3
+    assert "1 messages go back" in caplog.text
+
+
+def test_a_function_shorter_than_the_margin_still_moves(fanin):
+    items = fanin.open().add(3)
+
+    assert fanin.acks(refusing())(sqs_event(*items), Context(100)) == failures("m1", "m2")
+
+
+def test_without_a_context_there_is_no_hurry(fanin):
+    items = fanin.open().add(3)
+
+    assert fanin.acks(refusing())(sqs_event(*items), None) == NOBODY
+
+
+def test_the_hook_is_told_once_a_delivery_of_all_that_was_acked(fanin):
+    items = fanin.open().add(2)
+    told = []
+    handler = fanin.acks(on_acked=told.append)(refusing(items[1]))
+    handler(sqs_event(items[0], items[1], FORGED), None)
+    (outcomes,) = told
+
+    assert [(record["messageId"], verdict) for record, verdict in outcomes] == [
+        ("m0", Verdict.ACCEPTED),
+        ("m2", Verdict.NOT_FOUND),
+    ]
+
+
+def test_the_hook_is_not_told_of_nothing(fanin):
+    told = []
+    fanin.acks(on_acked=told.append)(refusing("x"))(sqs_event("x"), None)
+
+    assert told == []
+
+
+def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
+    batch = fanin.open()
+    items = batch.add(2)
+
+    @fanin.acks(item_id=lambda record: json.loads(record["body"])["deep"]["item"])
+    def handle(record):
+        """Work."""
+
+    response = handle(sqs_event({"deep": {"item": items[0]}}, {"itemId": items[1]}), None)
+
+    assert response == failures("m1")
+    assert caplog.records[0].reason == "KeyError"
+    assert batch.status().acked == 1
+
+
+def test_the_decorated_function_keeps_its_name_and_the_work_can_be_tested_alone(fanin):
+    @fanin.acks
+    def index_package(record):
+        """Put it into the index."""
+        return "done"
+
+    assert (index_package.__name__, index_package.__doc__) == ("index_package", "Put it into the index.")
+    assert index_package.__wrapped__({}) == "done"
+
+
+def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
+    batch = Fanin(direct).open()
+    items = batch.add(3)
+    settled = consume(direct, sqs_event(items[0], {"itemId": items[1]}, "malformed"))
+
+    assert settled.response() == failures("m2")
+    assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 2
+    assert batch.status().acked == 2
+
+
+def test_an_empty_delivery_asks_nothing(direct, store):
+    assert consume(direct, {"Records": []}).response() == NOBODY
+    assert store.asked == {}
+
+
+def record(body="", attribute=None):
+    attributes = {"itemId": {"stringValue": attribute, "dataType": "String"}} if attribute else {}
+    return {"messageId": "m", "body": body, "messageAttributes": attributes}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (record('{"itemId": "a", "more": 1}', "b"), "a"),
+        (record(' \n{"itemId": "a"}\n'), "a"),
+        (record(FORGED, "b"), FORGED),
+        (record(f" {FORGED}\n"), FORGED),
+        (record("free text", "b"), "b"),
+        (record('{"sku": 7}', "b"), "b"),
+        (record('{"itemId": 7}', "b"), "b"),
+        (record('{"broken', "b"), "b"),
+        (record("", "b"), "b"),
+        ({"messageId": "m", "body": FORGED}, FORGED),
+        ({"messageId": "m", "body": FORGED, "messageAttributes": None}, FORGED),
+    ],
+)
+def test_an_item_is_looked_for_in_the_body_then_in_the_attributes(given, found):
+    assert item_id_of(given) == found
+
+
+@pytest.mark.parametrize("given", [record(), record("free text"), record('["itemId"]'), record("{}")])
+def test_a_record_that_names_no_item_is_refused(given):
+    with pytest.raises(InvalidRequest):
+        item_id_of(given)
+
+
+def test_over_http_a_delivery_is_one_request_under_a_key_of_its_own(over_http, service):
+    with over_http.open() as batch:
+        items = batch.add(4)
+    handler = over_http.acks(refusing())
+    service.seen.clear()
+    service.faults.append(answers(503))
+    first = handler(sqs_event(*items), None)
+    handler(sqs_event(*items), None)
+
+    assert first == NOBODY
+    assert len(service.seen) == 3
+    assert len(set(service.keys)) == 1
+    assert batch.status().is_complete

@@ -1,0 +1,240 @@
+"""What a user sees, over each transport: straight on the tracker, and through the deployed handlers."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin import (
+    Completion,
+    Conflict,
+    Fanin,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    Retention,
+    State,
+    Verdict,
+)
+from fanin.client.direct import DirectTransport
+from fanin.tracker import COUNT_MAX, ItemId
+
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
+
+
+def verdicts(report):
+    return [one.verdict for one in report.results]
+
+
+def test_leaving_the_block_closes_the_batch_and_the_last_ack_completes_it(fanin):
+    with fanin.open(user_key="catalog-7") as batch:
+        items = batch.add(10)
+        assert batch.closed is None
+    first, last = fanin.ack(items[:9]), fanin.ack(items[9:])
+
+    assert (batch.closed.state, batch.closed.total, batch.closed.is_complete) == (State.CLOSED, 10, False)
+    assert verdicts(first) == [Verdict.ACCEPTED] * 9
+    assert [one.item_id for one in first.results] == list(items[:9])
+    assert first.completions == ()
+    assert last.completions == (Completion(batch.id, "catalog-7", "succeeded"),)
+
+
+def test_a_block_that_raises_leaves_the_batch_open_and_lets_the_exception_go_on(fanin):
+    batch = fanin.open()
+    with pytest.raises(ZeroDivisionError), batch:
+        _ = 1 / 0
+
+    assert batch.closed is None
+    assert batch.status().state is State.OPEN
+
+
+def test_a_batch_closed_within_the_block_is_not_closed_again(fanin):
+    with fanin.open() as batch:
+        answer = batch.close()
+
+    assert batch.closed is answer
+    assert answer.completed_by_you
+    assert answer.is_complete
+
+
+def test_closing_again_through_the_batch_is_the_same_call(fanin):
+    batch = fanin.open()
+
+    assert batch.close() == batch.close()
+    assert not fanin.close(batch.id).completed_by_you
+
+
+def test_the_status_tells_the_life_of_a_batch(fanin):
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    batch = fanin.open("k")
+    items = batch.add(6)
+    fanin.ack(items[:2])
+    at_work = batch.status()
+    fanin.ack(items)
+    batch.close()
+    done = fanin.get(batch.id)
+
+    assert (at_work.batch_id, at_work.user_key, at_work.mode) == (batch.id, "k", "exact")
+    assert (at_work.state, at_work.total, at_work.acked, at_work.failed) == (State.OPEN, 6, 2, 0)
+    assert (at_work.upper_bound, at_work.exact, at_work.result) == (2, True, None)
+    assert (at_work.is_closed, at_work.is_complete) == (False, False)
+    assert (at_work.closed_at, at_work.completed_at) == (None, None)
+    assert (done.state, done.acked, done.result) == (State.COMPLETE, 6, "succeeded")
+    assert (done.is_closed, done.is_complete) == (True, True)
+    assert before < done.created_at <= done.closed_at <= done.completed_at < done.expires_at
+
+
+def test_retention_is_kept(fanin):
+    kept = Retention(open=timedelta(hours=1), closed=timedelta(hours=2), complete=timedelta(hours=3))
+    status = fanin.open(retention=kept).status()
+
+    assert timedelta(minutes=59) < status.expires_at - status.created_at < timedelta(minutes=61)
+
+
+def test_a_key_makes_open_and_add_one_call(fanin):
+    first, again = fanin.open("a", key="run-1"), fanin.open("a", key="run-1")
+    items = first.add(3, key="run-1")
+
+    assert first.id == again.id
+    assert again.add(3, key="run-1") == items
+    assert fanin.get(first.id).total == 3
+    with pytest.raises(KeyReused):
+        fanin.open("b", key="run-1")
+    with pytest.raises(KeyReused):
+        first.add(4, key="run-1")
+
+
+def test_a_publisher_that_starts_again_under_its_key_closes_as_the_same_caller(fanin):
+    assert fanin.open(key="run-1").close().completed_by_you
+    assert fanin.open(key="run-1").close().completed_by_you
+
+
+def test_without_a_key_every_call_is_its_own(fanin):
+    batch = fanin.open()
+
+    assert batch.id != fanin.open().id
+    assert batch.add(3) != batch.add(3)
+    assert batch.status().total == 6
+
+
+def test_an_add_reserves_when_it_is_called(fanin):
+    batch = fanin.open()
+    items = batch.add(COUNT_MAX)
+
+    assert batch.status().total == COUNT_MAX == len(items)
+    assert verdicts(fanin.ack([items[-1]])) == [Verdict.ACCEPTED]
+
+
+def test_an_add_after_close_is_a_conflict(fanin):
+    with fanin.open() as batch:
+        pass
+
+    with pytest.raises(Conflict, match="items are added while it is OPEN"):
+        batch.add(1)
+
+
+def test_counts_out_of_bounds_are_refused(fanin):
+    batch = fanin.open()
+    for count in (0, -1, COUNT_MAX + 1):
+        with pytest.raises(InvalidRequest):
+            batch.add(count)
+    with pytest.raises(TypeError):
+        batch.add(1.5)
+
+    assert batch.status().total == 0
+
+
+@pytest.mark.parametrize("call", ["get", "close", "add"])
+def test_an_unknown_batch_is_not_found_and_a_malformed_id_is_refused(fanin, call):
+    def ask(batch_id):
+        return getattr(fanin, call)(batch_id, *([1] if call == "add" else []))
+
+    with pytest.raises(NotFound):
+        ask(UNKNOWN)
+    for malformed in ("../acks", UNKNOWN.upper().replace("0", "A"), f"{UNKNOWN}/", f"{UNKNOWN}?", ""):
+        with pytest.raises(InvalidRequest):
+            ask(malformed)
+
+
+def test_acks_answer_item_by_item_in_order(fanin):
+    one, other = fanin.open().add(3), fanin.open().add(2)
+    beyond = f"{one.batch_id}:{one.group_id}:3"
+    foreign = f"{one.batch_id}:{other.group_id}:0"
+    report = fanin.ack([other[1], one[0], one[0], beyond, FORGED, foreign])
+
+    assert verdicts(report) == [
+        Verdict.ACCEPTED,
+        Verdict.ACCEPTED,
+        Verdict.DUPLICATE,
+        Verdict.OUT_OF_RANGE,
+        Verdict.NOT_FOUND,
+        Verdict.NOT_FOUND,
+    ]
+
+
+def test_acks_take_parsed_ids_and_none_at_all(fanin):
+    items = fanin.open().add(1)
+
+    assert verdicts(fanin.ack([ItemId.parse(items[0])])) == [Verdict.ACCEPTED]
+    assert fanin.ack([]).results == ()
+
+
+def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
+    batch = fanin.open()
+    items = batch.add(1200)
+
+    with pytest.raises(InvalidRequest):
+        fanin.ack([*items, "malformed"])
+    assert batch.status().acked == 0
+
+
+def test_a_completion_is_told_again_to_who_asks_again_under_its_key_and_to_nobody_else(fanin):
+    with fanin.open() as batch:
+        items = batch.add(2)
+    told = fanin.ack(items, key="mine").completions
+
+    assert told == (Completion(batch.id, None, "succeeded"),)
+    assert fanin.ack(items, key="mine").completions == told
+    assert fanin.ack(items, key="yours").completions == ()
+
+
+def test_many_acks_go_out_a_thousand_at_a_time_each_part_under_its_own_key(over_http, service):
+    with over_http.open() as batch:
+        items = batch.add(2001)
+    service.seen.clear()
+    first = over_http.ack(items, key="k" * 128)
+    again = over_http.ack(items, key="k" * 128)
+    keys = service.keys
+
+    assert [body.count(b":") // 2 for body in (one.body for one in service.seen)] == [1000, 1000, 1] * 2
+    assert len(set(keys)) == 3
+    assert keys[0] == "k" * 128
+    assert keys[:3] == keys[3:]
+    assert len(first.results) == 2001
+    assert len(first.completions) == 1
+    assert again.completions == first.completions
+
+
+@pytest.mark.parametrize("key", ["", "k" * 129, "a\nb", "a\r\nHost: x", "é", " a", "a ", "\x7f"])
+def test_keys_are_checked_before_anything_is_sent(fanin, key):
+    for call in (fanin.open, lambda key: fanin.ack([], key=key)):
+        with pytest.raises(InvalidRequest, match="idempotency key"):
+            call(key=key)
+
+
+def test_two_tenants_do_not_see_each_other(tracker):
+    batch = Fanin(DirectTransport(tracker, "one")).open(key="k")
+    items = batch.add(1)
+    other = Fanin(DirectTransport(tracker, "two"))
+
+    assert other.open(key="k").id != batch.id
+    assert verdicts(other.ack(items)) == [Verdict.NOT_FOUND]
+    with pytest.raises(NotFound):
+        other.get(batch.id)
+
+
+def test_a_batch_shows_its_id(fanin):
+    assert re.fullmatch(r"<Batch [0-9a-f-]{36}>", repr(fanin.open()))

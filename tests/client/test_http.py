@@ -1,0 +1,270 @@
+"""Silence and bad weather between the client and the API."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+
+from fanin import Conflict, Fanin, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable, Verdict
+from fanin.client.http import ATTEMPTS, HttpTransport
+from fanin.tracker import OpenBatch
+from tests.client.conftest import answers, lost_after, lost_before, served
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+PROBLEM = (
+    b'{"type": "urn:fanin:problem:x", "title": "T", "status": 400, "detail": "the detail",'
+    b' "errors": [{"field": "count", "detail": "too small"}, {"field": "other", "detail": "?"}]}'
+)
+WEATHER = [lost_before, lost_after, answers(429), answers(502), answers(503), answers(504)]
+
+
+@pytest.mark.parametrize("fault", WEATHER)
+@pytest.mark.parametrize("call", ["open", "add", "close", "ack"])
+def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_http, service, fault, call):
+    batch = over_http.open()
+    items = batch.add(1)
+    calls = {
+        "open": over_http.open,
+        "add": lambda: batch.add(2),
+        "close": batch.close,
+        "ack": lambda: over_http.ack(items),
+    }
+    service.seen.clear()
+    service.faults.extend([fault, fault])
+    calls[call]()
+    status = batch.status()
+
+    assert len(service.seen) == 4
+    assert len(set(service.keys[:3])) == 1
+    assert len({request.body for request in service.seen[:3]}) == 1
+    assert status.total == (3 if call == "add" else 1)
+    assert status.acked == (1 if call == "ack" else 0)
+
+
+def test_a_completion_is_told_even_if_its_answer_was_lost(over_http, service):
+    with over_http.open() as batch:
+        items = batch.add(1)
+    service.faults.append(lost_after)
+    report = over_http.ack(items)
+
+    assert [one.verdict for one in report.results] == [Verdict.DUPLICATE]
+    assert [done.batch_id for done in report.completions] == [batch.id]
+
+
+def test_an_open_whose_answer_was_lost_is_the_same_batch(over_http, service, tracker):
+    service.faults.append(lost_after)
+    batch = over_http.open()
+
+    assert [key.batch_id for key in tracker.store.batches] == [batch.id]
+
+
+def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
+    batch = over_http.open()
+    service.seen.clear()
+    service.faults.extend([lost_before, answers(503)])
+    batch.status()
+
+    assert service.keys == [None] * 3
+
+
+def test_every_call_has_a_fresh_random_key_unless_one_is_given(over_http, service):
+    batch = over_http.open()
+    batch.add(1)
+    batch.add(1, key="mine")
+    over_http.ack(batch.add(1))
+    keys = service.keys
+
+    assert keys[2] == "mine"
+    assert len(set(keys)) == 5
+    assert all(re.fullmatch(UUID, key) for key in keys if key != "mine")
+
+
+@pytest.mark.parametrize("fault", [lost_before, answers(503, PROBLEM)])
+def test_attempts_are_bounded(over_http, service, pauses, fault):
+    service.faults.extend([fault] * 20)
+
+    with pytest.raises(StoreUnavailable, match=r"no answer|the detail"):
+        over_http.open()
+    assert len(service.seen) == ATTEMPTS
+    assert len(pauses) == ATTEMPTS - 1
+    assert all(0 <= pause <= 0.1 * 2**attempt for attempt, pause in enumerate(pauses))
+
+
+def test_nobody_listening_is_an_unavailable_store(service, pauses):
+    nobody = Fanin(HttpTransport("http://127.0.0.1:1", pause=pauses.append, attempts=2))
+
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer"):
+        nobody.open()
+    assert len(pauses) == 1
+
+
+def test_an_answer_that_takes_too_long_is_no_answer(service, pauses):
+    go_on = threading.Event()
+
+    def stalled(serve):
+        go_on.wait(30)
+
+    service.faults.append(stalled)
+    hasty = Fanin(HttpTransport(service.url, pause=pauses.append, attempts=1, read_seconds=0.05))
+
+    with pytest.raises(StoreUnavailable, match="ReadTimeoutError"):
+        hasty.open()
+    go_on.set()
+
+
+def test_a_pause_is_as_long_as_the_service_asks(over_http, service, pauses):
+    service.faults.extend([answers(503, Retry_After="7"), answers(429, Retry_After="2")])
+    over_http.open()
+
+    assert 7 <= pauses[0] <= 7.1
+    assert 2 <= pauses[1] <= 2.2
+
+
+def test_who_asks_for_more_patience_than_there_is_is_not_asked_again(over_http, service, pauses):
+    service.faults.append(answers(503, PROBLEM, Retry_After="3600"))
+
+    with pytest.raises(StoreUnavailable, match="the detail"):
+        over_http.open()
+    assert pauses == []
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, InvalidRequest),
+        (401, InvalidRequest),
+        (403, InvalidRequest),
+        (404, NotFound),
+        (409, Conflict),
+        (413, InvalidRequest),
+        (422, KeyReused),
+        (500, StoreUnavailable),
+        (302, FaninError),
+    ],
+)
+def test_problems_become_our_errors_at_once_and_keep_their_detail(over_http, service, pauses, status, error):
+    service.faults.append(answers(status, PROBLEM, Location="/v1/acks"))
+    with pytest.raises(FaninError) as raised:
+        over_http.open()
+
+    assert type(raised.value) is error
+    assert str(raised.value) == "the detail"
+    assert getattr(raised.value, "field", "count") == "count"
+    assert (pauses, len(service.seen)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"message":"Forbidden"}', "Forbidden"),
+        (b"<html>", "the API answered with status 403"),
+        (b"", "the API answered with status 403"),
+        (b"[1]", "the API answered with status 403"),
+        (b"[" * 100_000, "the API answered with status 403"),
+        (b"\xff\xfe", "the API answered with status 403"),
+        (b'{"detail": "d", "errors": [1]}', "d"),
+        (b'{"detail": "d", "errors": {}}', "d"),
+    ],
+)
+def test_refusals_in_another_form_are_told_as_well_as_can_be(over_http, service, body, detail):
+    service.faults.append(answers(403, body))
+    with pytest.raises(InvalidRequest) as raised:
+        over_http.open()
+
+    assert str(raised.value) == detail
+    assert raised.value.field is None
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"{}", b"[]", b"null", b'"x"', b'{"batchId"', b"\xff", b"[" * 100_000]
+)
+def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, service, body):
+    service.faults.append(answers(200, body))
+
+    with pytest.raises(FaninError, match="is it the right URL"):
+        over_http.open()
+
+
+def test_the_api_refuses_and_the_client_names_the_field(over_http):
+    with pytest.raises(InvalidRequest) as raised:
+        over_http.open(user_key="a\nb")
+
+    assert raised.value.field == "userKey"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.example.com",
+        "ftp://host",
+        "https://",
+        "https://user:secret@host",
+        "https://host?x=1",
+        "https://host#x",
+        "http://[::1",
+        "https://host:port",
+    ],
+)
+def test_a_url_that_is_none_is_refused(url):
+    with pytest.raises(InvalidRequest):
+        Fanin(url)
+
+
+def test_a_stage_and_a_slash_at_the_end_belong_to_the_url(service):
+    with pytest.raises(NotFound):
+        Fanin(f"{service.url}/dev/").open()
+
+    assert service.seen[0].path == "/dev/v1/batches"
+
+
+def test_a_url_is_all_that_a_local_run_needs(service):
+    with Fanin(service.url).open() as batch:
+        pass
+
+    assert batch.closed.is_complete
+
+
+def test_many_threads_share_a_client(over_http):
+    batch = over_http.open()
+    items = batch.add(40)
+    verdicts = []
+
+    def work(part):
+        for item in part:
+            verdicts.extend(one.verdict for one in over_http.ack([item]).results)
+
+    threads = [threading.Thread(target=work, args=(items[number::8],)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert verdicts == [Verdict.ACCEPTED] * 40
+    assert batch.close().is_complete
+
+
+def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(service):
+    transport = HttpTransport(service.url)
+    batch_id = transport.open(OpenBatch(), "k")
+    items = transport.add(batch_id, 3, "k")
+    service.seen.clear()
+    transport.ack(items, ["m1", "m2", "m3"])
+    transport.ack(items[::-1], ["m3", "m2", "m1"])
+    transport.ack(items, ["m1", "m2", "m4"])
+    transport.ack(items, ["m1"] * 3)
+    first, again, others, single = service.keys
+
+    assert first == again
+    assert others != first
+    assert single == "m1"
+    assert all(1 <= len(key) <= 128 for key in service.keys)
+
+
+def test_an_answer_served_after_a_cut_connection_is_taken(over_http, service):
+    service.faults.extend([lost_before, served])
+    over_http.open()
+
+    assert len(service.seen) == 2

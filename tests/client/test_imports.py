@@ -1,0 +1,67 @@
+"""Nobody pays, at a cold start, for what they do not use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import fanin
+
+HEAVY = "boto3 botocore urllib3 pydantic aws_lambda_powertools"
+
+
+def loaded(code: str) -> set[str]:
+    """Which of the heavy packages, and of our own modules, a fresh process has loaded after *code*."""
+    listing = f"{code}\nimport sys\nprint(*[name for name in sys.modules if name.split('.')[0] in WANTED])"
+    code = f"WANTED = {[*HEAVY.split(), 'fanin']}\n{listing}"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    return set(done.stdout.split())
+
+
+def heavy(names: set[str]) -> set[str]:
+    return names & set(HEAVY.split())
+
+
+def test_the_package_alone_loads_nothing():
+    assert loaded("import fanin") == {"fanin"}
+
+
+def test_the_client_by_itself_loads_no_library():
+    assert heavy(loaded("from fanin import *")) == set()
+
+
+def test_a_local_run_over_http_loads_no_aws_library():
+    assert heavy(loaded("from fanin import Fanin; Fanin('http://127.0.0.1:1')")) == {"urllib3"}
+
+
+def test_http_does_not_load_boto3():
+    names = loaded("from fanin import Fanin; Fanin('https://a.execute-api.eu-west-1.amazonaws.com')")
+
+    assert heavy(names) == {"urllib3", "botocore"}
+
+
+def test_a_consumer_inside_aws_loads_neither_the_http_client_nor_models():
+    names = loaded(
+        "from fanin import Fanin, Tables\n"
+        "import os; os.environ['AWS_DEFAULT_REGION'] = 'eu-west-1'\n"
+        "fanin = Fanin.direct(Tables('b', 'p'), 't')\n"
+        "@fanin.acks\n"
+        "def handle(record): ...\n"
+    )
+
+    assert not {"pydantic", "aws_lambda_powertools", "fanin.client.http", "fanin.client.signing"} & names
+    assert "fanin.client.consumer" in names
+
+
+def test_every_public_name_is_there_and_they_are_sorted():
+    assert fanin.__all__ == sorted(fanin.__all__)
+    assert all(getattr(fanin, name).__name__ == name for name in fanin.__all__)
+
+
+def test_another_name_is_missing_as_it_should_be():
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        _ = fanin.nothing_of_this_name

@@ -1,0 +1,130 @@
+"""Who is asking: signatures of AWS, checked against botocore's own signer at the other end."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.session import Session
+
+from fanin import Fanin, InvalidRequest
+from fanin.client.http import HttpTransport
+from fanin.client.signing import Signer, region_in
+from fanin.tracker import OpenBatch
+
+HOST = "a1b2c3.execute-api.eu-central-1.amazonaws.com"
+URL = f"https://{HOST}/v1/acks"
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "example", "AWS_SESSION_TOKEN": "token"}
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch, tmp_path):
+    """A process without credentials, a region, or a way to find them."""
+    for name in (*KEYS, "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+
+
+@pytest.fixture
+def somebody(monkeypatch):
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+
+
+def signature(headers):
+    return re.search("Signature=([0-9a-f]{64})", headers["Authorization"])[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        (HOST, "eu-central-1"),
+        ("a1b2c3-vpce-0f.execute-api.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
+        ("a1b2c3.execute-api.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("api.example.com", None),
+        (f"{HOST}.example.com", None),
+        ("execute-api.eu-central-1.amazonaws.com", None),
+    ],
+)
+def test_the_region_stands_in_the_apis_own_host_name(host, region):
+    assert region_in(host) == region
+
+
+def test_a_signature_covers_method_url_body_and_key(somebody):
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    signed = Signer(HOST, None)("POST", URL, b"{}", headers)
+    again = AWSRequest("POST", URL, headers=headers, data=b"{}")
+    again.context["timestamp"] = signed["X-Amz-Date"]
+    again.headers["X-Amz-Date"] = signed["X-Amz-Date"]
+    again.headers["X-Amz-Security-Token"] = "token"
+    signer = SigV4Auth(Credentials("AKIDEXAMPLE", "example", "token"), "execute-api", "eu-central-1")
+    expected = signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again)
+
+    assert signature(signed) == expected
+    assert "/eu-central-1/execute-api/aws4_request" in signed["Authorization"]
+    assert "content-type;host;idempotency-key;x-amz-date" in signed["Authorization"]
+    assert signed["X-Amz-Security-Token"] == "token"
+    assert signed["Idempotency-Key"] == "k"
+
+
+def test_without_credentials_a_request_goes_as_it_is():
+    headers = {"Accept": "x"}
+
+    assert Signer("api.example.com", None)("GET", URL, None, headers) == headers
+
+
+def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(somebody, monkeypatch):
+    with pytest.raises(InvalidRequest, match="region"):
+        Signer("api.example.com", None)("GET", URL, None, {})
+    given = Signer("api.example.com", "eu-west-1")("GET", URL, None, {})
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-2")
+    own = Signer("api.example.com", None, Session())("GET", URL, None, {})
+
+    assert "/eu-west-1/" in given["Authorization"]
+    assert "/eu-west-2/" in own["Authorization"]
+
+
+def test_nothing_is_signed_on_this_machine(somebody, service):
+    Fanin(service.url).open()
+    Fanin(service.url.replace("127.0.0.1", "localhost")).open()
+
+    assert len(service.seen) == 2
+    assert all("authorization" not in request.headers for request in service.seen)
+
+
+@pytest.mark.parametrize(
+    ("url", "signs"),
+    [
+        ("http://127.0.0.1:1", False),
+        ("http://127.9.9.9", False),
+        ("http://[::1]:1", False),
+        ("http://localhost:1", False),
+        ("http://fanin.localhost", False),
+        (f"https://{HOST}", True),
+        ("https://localhost.example.com", True),
+        ("https://127.0.0.1.example.com", True),
+        ("https://10.0.0.1", True),
+    ],
+)
+def test_whatever_is_not_on_this_machine_is_signed(url, signs):
+    assert (HttpTransport(url)._sign is not None) == signs
+
+
+def test_each_attempt_is_signed_anew_and_keeps_its_key(service):
+    signed = []
+
+    def sign(method, url, body, headers):
+        signed.append((method, url, body))
+        return {**headers, "Authorization": f"Bearer {len(signed)}"}
+
+    service.faults.append(lambda serve: None)
+    HttpTransport(service.url, sign=sign, pause=lambda _: None).open(OpenBatch(), "k")
+
+    assert signed == [("POST", f"{service.url}/v1/batches", b'{"mode": "exact"}')] * 2
+    assert [request.headers["authorization"] for request in service.seen] == ["Bearer 1", "Bearer 2"]
+    assert service.keys == ["k", "k"]

@@ -1,0 +1,25 @@
+"""SQS events as Lambda hands them over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def delivery(*bodies: str, receives: int = 1, prefix: str = "message") -> dict[str, Any]:
+    """One event of messages ``message-0``, ``message-1``, ..., each received for the *receives*-th time."""
+    return {
+        "Records": [
+            {
+                "messageId": f"{prefix}-{number}",
+                "body": body,
+                "attributes": {"ApproximateReceiveCount": str(receives)},
+                "messageAttributes": {},
+            }
+            for number, body in enumerate(bodies)
+        ]
+    }
+
+
+def failed(response: dict[str, Any]) -> list[str]:
+    """The ids of the messages that a partial batch response sends back."""
+    return [failure["itemIdentifier"] for failure in response["batchItemFailures"]]

@@ -1,0 +1,126 @@
+"""The consumer of the acks queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from fanin.client.direct import DirectTransport
+from fanin.errors import StoreUnavailable
+from fanin.tracker import Ack, AckReport, OpenBatch, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from functions import consume_acks, wiring
+from tests.functions.deliveries import delivery, failed
+
+TENANT = "111122223333"
+
+
+class CountingTracker(Tracker):
+    """A tracker that remembers what it was asked to ack, and can be out of reach."""
+
+    asked: list[Sequence[Ack]]
+    down = False
+
+    def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
+        self.asked.append(acks)
+        if self.down:
+            raise StoreUnavailable("the store is busy; ask again")
+        return super().ack(tenant, acks)
+
+
+@pytest.fixture
+def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> CountingTracker:
+    tracker = CountingTracker(memory, page_bits=8)
+    tracker.asked = []
+    environment.setattr(wiring, "transport", lambda: DirectTransport(tracker, TENANT))
+    return tracker
+
+
+def _items(tracker: Tracker, count: int, tenant: str = TENANT) -> tuple[str, list[str]]:
+    batch_id = tracker.open(tenant, OpenBatch()).batch_id
+    group = tracker.add(tenant, batch_id, count).groups[0].id
+    return batch_id, [f"{batch_id}:{group}:{index}" for index in range(count)]
+
+
+def _acked(tracker: Tracker, batch_id: str) -> int:
+    return tracker.progress(tracker.get(TENANT, batch_id)).acked
+
+
+def test_a_delivery_is_one_request_in_the_names_of_its_messages(tracker: CountingTracker) -> None:
+    batch_id, items = _items(tracker, 20)
+
+    assert failed(consume_acks.handler(delivery(*items), None)) == []
+    assert _acked(tracker, batch_id) == 20
+    (acks,) = tracker.asked
+    assert [ack.caller for ack in acks] == [f"message-{number}" for number in range(20)]
+
+
+def test_an_ack_may_be_json(tracker: CountingTracker) -> None:
+    batch_id, items = _items(tracker, 1)
+
+    assert failed(consume_acks.handler(delivery(json.dumps({"itemId": items[0]})), None)) == []
+    assert _acked(tracker, batch_id) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "x",
+        "{",
+        "[]",
+        "{}",
+        '"<ITEM>"',
+        '{"itemId": 7}',
+        '{"itemId": "<ITEM>", "itemId": "<ITEM>"}',
+        '{"itemId": "<ITEM>", "outcome": "failure"}',
+        "<ITEM>:evil",
+        '{"itemId": "<ITEM>"' + " " * 2**20 + "}",
+        "x" * 2**20,
+        "[" * 100_000,
+    ],
+    ids=lambda body: body[:40],
+)
+def test_a_malformed_message_goes_back_alone(tracker: CountingTracker, body: str) -> None:
+    batch_id, items = _items(tracker, 2)
+    bad = body.replace("<ITEM>", items[1])
+
+    assert failed(consume_acks.handler(delivery(items[0], bad, items[0]), None)) == ["message-1"]
+    assert _acked(tracker, batch_id) == 1
+
+
+def test_items_of_nobody_are_dropped_and_change_nothing(
+    tracker: CountingTracker, memory: MemoryStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, foreign = _items(tracker, 1, tenant="another")
+    _, items = _items(tracker, 1)
+    beyond = items[0][:-1] + "7"
+    forged = items[0][:-3] + ("0" if items[0][-3] != "0" else "1") + ":0"
+
+    response = consume_acks.handler(delivery(foreign[0], beyond, forged), None)
+
+    assert failed(response) == []
+    assert not memory.stored_pages
+    assert json.loads(capsys.readouterr().out)["AcksDropped"] == [3]
+
+
+def test_a_store_out_of_reach_sends_the_delivery_back(tracker: CountingTracker) -> None:
+    _, items = _items(tracker, 3)
+    tracker.down = True
+
+    response = consume_acks.handler(delivery(*items, "malformed"), None)
+
+    assert sorted(failed(response)) == [f"message-{number}" for number in range(4)]
+
+
+def test_the_same_delivery_again_changes_nothing(tracker: CountingTracker, memory: MemoryStore) -> None:
+    batch_id, items = _items(tracker, 20)
+    tracker.close(TENANT, batch_id, "a test")
+    consume_acks.handler(delivery(*items), None)
+    before = (dict(memory.batches), dict(memory.stored_pages))
+
+    assert failed(consume_acks.handler(delivery(*items), None)) == []
+    assert (memory.batches, memory.stored_pages) == before
+    assert tracker.get(TENANT, batch_id).state is State.COMPLETE

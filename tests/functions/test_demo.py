@@ -1,0 +1,268 @@
+"""The demo's worker: its rules, its chaos, and what it leaves in the index and the tracker."""
+
+from __future__ import annotations
+
+import bz2
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+from moto import mock_aws
+
+from fanin.client.direct import DirectTransport
+from fanin.errors import InvalidRequest
+from fanin.tracker import OpenBatch, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from functions.demo.catalog import Package, checked
+from functions.demo.chaos import Chaos, Fault
+from functions.demo.index import Index
+from functions.demo.metering import WriteUnits
+from functions.demo.work import Worker
+from tests.functions.deliveries import delivery, failed
+
+CATALOG = Path(__file__).parents[2] / "data" / "catalog.jsonl.bz2"
+TENANT = "111122223333"
+RECORD = {
+    "name": "libfoo1",
+    "version": "1:2.0~rc1+dfsg-3",
+    "section": "libs",
+    "maintainer": "A Team",
+    "size": 880,
+    "depends": "libc6 (>= 2.14), bar | baz:any (<< 2~), qux [amd64 !arm64], libc6 (<= 3)",
+}
+
+
+def catalog(count: int) -> list[dict[str, Any]]:
+    with bz2.open(CATALOG, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in itertools.islice(lines, count)]
+
+
+def test_a_record_becomes_a_package_with_the_names_it_depends_on() -> None:
+    assert checked(RECORD) == Package(
+        "libfoo1", "1:2.0~rc1+dfsg-3", "libs", "A Team", 880, ("libc6", "bar", "baz", "qux")
+    )
+
+
+def test_the_records_of_the_catalog_keep_the_rules() -> None:
+    records = catalog(2000)
+
+    assert [checked(record).name for record in records] == [record["name"] for record in records]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "Foo"),
+        ("name", "x"),
+        ("name", None),
+        ("name", "foo\n"),
+        ("version", ""),
+        ("version", "1_2"),
+        ("version", "x:1"),
+        ("size", 0),
+        ("size", -1),
+        ("size", "1"),
+        ("size", True),
+        ("size", 1.0),
+        ("depends", None),
+        ("depends", "foo (>> )"),
+        ("depends", "foo,,bar"),
+        ("depends", "foo (= 1"),
+    ],
+)
+def test_a_record_that_breaks_a_rule_is_refused_by_field(field: str, value: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        checked({**RECORD, field: value})
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("record", [None, [], "x", 7])
+def test_a_record_is_an_object(record: object) -> None:
+    with pytest.raises(InvalidRequest):
+        checked(record)
+
+
+def test_chaos_fails_its_share_in_both_places_the_same_again() -> None:
+    faults = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
+    again = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
+
+    counts = Counter(faults)
+    assert faults == again
+    assert 400 < counts[Fault.BEFORE_WORK] < 600
+    assert 400 < counts[Fault.BEFORE_ACK] < 600
+
+
+def test_chaos_of_another_seed_fails_others() -> None:
+    one, other = ([Chaos(seed, 10).fault(f"item-{n}", 1) for n in range(1000)] for seed in ("a", "b"))
+
+    assert one != other
+
+
+def test_chaos_spares_the_second_receive() -> None:
+    assert {Chaos("seed", 100).fault(f"item-{n}", 2) for n in range(100)} == {Fault.NONE}
+
+
+def test_no_chaos_fails_nothing() -> None:
+    assert {Chaos("", 0).fault(f"item-{n}", 1) for n in range(1000)} == {Fault.NONE}
+
+
+@dataclass
+class Stage:
+    """A worker with an index of its own, and a batch of records."""
+
+    worker: Worker
+    tracker: Tracker
+    batch_id: str
+    bodies: list[str]
+    client: Any
+
+    def rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.client.scan(TableName="Index")["Items"]
+        return [row for row in rows if not row["pk"]["S"].startswith("run#")]
+
+    def counted(self) -> dict[str, float]:
+        key = {"pk": {"S": f"run#{self.batch_id}"}}
+        row = self.client.get_item(TableName="Index", Key=key)["Item"]
+        return {name: float(value["N"]) for name, value in row.items() if name != "pk"}
+
+    def state(self) -> State:
+        return self.tracker.get(TENANT, self.batch_id).state
+
+
+@pytest.fixture
+def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stage]:
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        client.create_table(
+            TableName="Index",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        tracker = Tracker(memory, page_bits=8)
+        batch_id = tracker.open(TENANT, OpenBatch()).batch_id
+        group = tracker.add(TENANT, batch_id, 60).groups[0].id
+        tracker.close(TENANT, batch_id, "a test")
+        bodies = [
+            json.dumps({"itemId": f"{batch_id}:{group}:{index}", "record": record, "sentAt": 1000})
+            for index, record in enumerate(catalog(60))
+        ]
+        units = WriteUnits()
+        units.watch(client)
+        index = Index(client, "Index", sleep=lambda _: None)
+        transport = DirectTransport(tracker, TENANT)
+        worker = Worker(transport, index, units, Chaos("", 0), now=lambda: 1500)
+        yield Stage(worker, tracker, batch_id, bodies, client)
+
+
+def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
+    assert failed(stage.worker.work(delivery(*stage.bodies))) == []
+    assert stage.state() is State.COMPLETE
+    assert len(stage.rows()) == 60
+    (row,) = [row for row in stage.rows() if row["name"]["S"] == "0ad-data"]
+    assert row == {
+        "pk": {"S": "0ad-data_0.0.26-1"},
+        "itemId": {"S": json.loads(stage.bodies[1])["itemId"]},
+        "name": {"S": "0ad-data"},
+        "version": {"S": "0.0.26-1"},
+        "section": {"S": "games"},
+        "maintainer": {"S": "Debian Games Team"},
+        "size": {"N": "1377557908"},
+        "sentAt": {"N": "1000"},
+        "processedAt": {"N": "1500"},
+        "depends": {"L": []},
+    }
+
+
+def test_a_message_delivered_twice_in_one_delivery_is_one_row_and_one_repeat(stage: Stage) -> None:
+    stage.worker.work(delivery(*stage.bodies, *stage.bodies[:5]))
+
+    assert len(stage.rows()) == 60
+    assert (stage.counted()["deliveries"], stage.counted()["repeats"]) == (65, 5)
+
+
+def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: Stage) -> None:
+    worker = replace(stage.worker, chaos=Chaos("seed", 30))
+    back = failed(worker.work(delivery(*stage.bodies)))
+    assert 5 < len(back) < 40
+    assert stage.state() is State.CLOSED
+
+    again = [stage.bodies[int(message_id.split("-")[1])] for message_id in back]
+    assert failed(worker.work(delivery(*again, receives=2))) == []
+    assert stage.state() is State.COMPLETE
+    assert len(stage.rows()) == 60
+    assert stage.counted()["faults"] == len(back)
+    assert stage.counted()["deliveries"] == 60 + len(back)
+    assert stage.counted()["repeats"] == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"record": None}, {"record": {}}, {"itemId": "x"}, {"itemId": None}, {"sentAt": "1"}, {"sentAt": True}],
+    ids=str,
+)
+def test_a_message_that_breaks_a_rule_goes_back_alone(stage: Stage, change: dict[str, Any]) -> None:
+    bad = json.dumps(json.loads(stage.bodies[1]) | change)
+
+    assert failed(stage.worker.work(delivery(stage.bodies[0], bad, "{"))) == ["message-1", "message-2"]
+    assert len(stage.rows()) == 1
+
+
+def _told(units: float) -> dict[str, Any]:
+    return {"TableName": "Index", "CapacityUnits": units}
+
+
+def test_write_units_are_those_that_the_store_tells_of_writes() -> None:
+    client = boto3.client(
+        "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
+    )
+    asked = {"TableName": "Index", "Key": {"pk": {"S": "x"}}}
+    units = WriteUnits()
+    units.watch(client)
+    with Stubber(client) as answers:
+        answers.add_response("get_item", {"ConsumedCapacity": _told(100)}, asked)
+        telling = {**asked, "ReturnConsumedCapacity": "TOTAL"}
+        answers.add_response("update_item", {"ConsumedCapacity": _told(2)}, telling)
+        answers.add_response("batch_write_item", {"ConsumedCapacity": [_told(3), _told(4)]})
+        client.get_item(**asked)
+        client.update_item(**asked)
+        client.batch_write_item(RequestItems={"Index": [{"DeleteRequest": {"Key": asked["Key"]}}]})
+
+    assert (units.take(), units.take()) == (9, 0)
+
+
+def test_write_units_are_counted_with_the_batch(stage: Stage) -> None:
+    stage.worker.units.units = 7
+    stage.worker.work(delivery("{"))
+    stage.worker.work(delivery(stage.bodies[0]))
+
+    assert stage.counted()["writeUnits"] >= 7
+
+
+def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.MonkeyPatch) -> None:
+    class Busy:
+        """Takes one row a request."""
+
+        taken: list[str]
+
+        def batch_write_item(self, RequestItems: dict[str, list[Any]]) -> dict[str, Any]:  # noqa: N803
+            first, *rest = RequestItems["Index"]
+            self.taken.append(first["PutRequest"]["Item"]["pk"]["S"])
+            return {"UnprocessedItems": {"Index": rest} if rest else {}}
+
+    from functions.demo.index import Entry
+
+    client = Busy()
+    client.taken = []
+    entries = [Entry(f"item-{n}", replace(checked(RECORD), name=f"p{n}"), 0, 0) for n in range(4)]
+    Index(client, "Index", sleep=lambda _: None).write(entries)  # type: ignore[arg-type]
+
+    assert client.taken == [entry.key for entry in entries]
