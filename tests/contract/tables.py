@@ -9,10 +9,37 @@ TABLES = ("Batches", "Pages")
 
 def create_tables(client: Any) -> None:
     """Create both tables, keyed as the template keys them."""
-    for name, keys in (("Batches", {"pk": "HASH", "sk": "RANGE"}), ("Pages", {"pk": "HASH"})):
-        client.create_table(
-            TableName=name,
-            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
-            KeySchema=[{"AttributeName": key, "KeyType": kind} for key, kind in keys.items()],
-            BillingMode="PAY_PER_REQUEST",
-        )
+    client.create_table(
+        TableName="Batches",
+        AttributeDefinitions=[
+            {"AttributeName": name, "AttributeType": "N" if name == "dueAt" else "S"}
+            for name in ("pk", "sk", "dueShard", "dueAt", "tenantShard", "tenantUser", "createdKey")
+        ],
+        KeySchema=_keys("pk", "sk"),
+        GlobalSecondaryIndexes=[
+            _index("due", "dueShard", "dueAt", "KEYS_ONLY"),
+            _index("byTenant", "tenantShard", "createdKey", "ALL"),
+            _index("byUser", "tenantUser", "createdKey", "ALL"),
+        ],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.create_table(
+        TableName="Pages",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=_keys("pk"),
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def _keys(*names: str) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ("HASH", "RANGE"), strict=False)
+    ]
+
+
+def _index(name: str, partition: str, sort: str, projection: str) -> dict[str, Any]:
+    return {
+        "IndexName": name,
+        "KeySchema": _keys(partition, sort),
+        "Projection": {"ProjectionType": projection},
+    }

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fanin.tracker import Batch, BatchKey, Group, Retention, State, TrackerStore
-from fanin.tracker.model import PageKey, Receipt
+from fanin.tracker.model import Mode, PageKey, Query, Receipt, Sample, Turn, shard_of
 from fanin.tracker.page import Page, mask_of
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
@@ -24,7 +24,7 @@ def batch() -> Batch:
         tenant=KEY.tenant,
         batch_id=KEY.batch_id,
         state=State.OPEN,
-        mode="exact",
+        mode=Mode.EXACT,
         user_key="käy 🎈",
         total=0,
         failed=0,
@@ -43,6 +43,14 @@ def receipt(start: int, count: int, key: str = "k") -> Receipt:
 
 def reserve(store: TrackerStore, seen: Batch, wanted: Receipt) -> Receipt | None:
     return store.reserve(seen, wanted, Group("g", wanted.count))
+
+
+def close(store: TrackerStore, at: datetime = NOW) -> Batch | None:
+    return store.turn(KEY, Turn(State.CLOSED, at, LATER, LATER, expected=True))
+
+
+def complete(store: TrackerStore, caller: str, at: datetime = NOW) -> Batch | None:
+    return store.turn(KEY, Turn(State.COMPLETE, at, LATER, LATER, caller=caller))
 
 
 def page(store: TrackerStore) -> Page:
@@ -70,8 +78,8 @@ def test_the_first_batch_of_a_key_stays(store, batch):
 
 def test_a_batch_that_is_not_there_is_none(store):
     assert store.get(KEY) is None
-    assert store.close(KEY, NOW, LATER) is None
-    assert store.complete(KEY, "me", NOW, LATER) is None
+    assert close(store) is None
+    assert complete(store, "me") is None
     assert store.get(KEY) is None
 
 
@@ -108,7 +116,7 @@ def test_a_reservation_over_a_total_that_has_moved_changes_nothing(store, batch)
 
 def test_a_closed_batch_refuses_reservations(store, batch):
     store.create(batch)
-    store.close(KEY, NOW, LATER)
+    close(store)
 
     assert reserve(store, batch, receipt(0, 10)) is None
     assert store.get(KEY).total == 0
@@ -116,34 +124,34 @@ def test_a_closed_batch_refuses_reservations(store, batch):
 
 def test_close_happens_once_and_keeps_its_time(store, batch):
     store.create(batch)
-    closed = replace(batch, state=State.CLOSED, closed_at=NOW, expires_at=LATER)
+    closed = replace(batch, state=State.CLOSED, closed_at=NOW, expires_at=LATER, due_at=LATER)
 
-    assert store.close(KEY, NOW, LATER) == closed
-    assert store.close(KEY, LATER, LATER) == closed
+    assert close(store) == closed
+    assert close(store, LATER) == closed
 
 
 def test_an_open_batch_does_not_complete(store, batch):
     store.create(batch)
 
-    assert store.complete(KEY, "me", NOW, LATER) == batch
+    assert complete(store, "me") == batch
     assert store.get(KEY) == batch
 
 
 def test_the_first_to_complete_a_closed_batch_is_named_for_ever(store, batch):
     store.create(batch)
-    store.close(KEY, NOW, LATER)
-    first = store.complete(KEY, "first", NOW, LATER)
+    close(store)
+    first = complete(store, "first")
 
     assert (first.state, first.completed_by, first.completed_at) == (State.COMPLETE, "first", NOW)
-    assert store.complete(KEY, "second", LATER, LATER) == first
+    assert complete(store, "second", LATER) == first
 
 
 def test_a_complete_batch_is_not_closed_again(store, batch):
     store.create(batch)
-    store.close(KEY, NOW, LATER)
-    done = store.complete(KEY, "first", NOW, LATER)
+    close(store)
+    done = complete(store, "first")
 
-    assert store.close(KEY, LATER, LATER) == done
+    assert close(store, LATER) == done
 
 
 def test_an_absent_page_is_not_among_the_pages(store):
@@ -244,3 +252,232 @@ def test_many_pages_are_read_at_once(store):
         store.add_bits(key, 1, LATER)
 
     assert store.pages(keys) == {key: Page(1, 1) for key in keys[::2]}
+
+
+ENDINGS = [
+    Turn(State.CANCELLED, NOW, LATER, LATER, reason="no longer wanted"),
+    Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=0),
+    Turn(State.TIMED_OUT, NOW, LATER, LATER, reason="deadline"),
+    Turn(State.EXPIRED, NOW, LATER, LATER),
+]
+
+
+@pytest.mark.parametrize("turn", ENDINGS, ids=lambda turn: turn.to)
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_live_batch_ends_once_and_for_ever(store, batch, turn, closed):
+    store.create(replace(batch, deadline_at=NOW, expires_at=NOW))
+    if closed:
+        store.turn(KEY, Turn(State.CLOSED, NOW, NOW, LATER))
+    ended = store.turn(KEY, turn)
+
+    assert (ended.state, ended.ended_at, ended.end_reason) == (turn.to, NOW, turn.reason)
+    assert store.get(KEY) == ended
+    for other in ENDINGS:
+        assert store.turn(KEY, replace(other, at=LATER)) == ended
+
+
+@pytest.mark.parametrize("turn", ENDINGS[2:], ids=lambda turn: turn.to)
+def test_nothing_ends_by_time_before_its_time(store, batch, turn):
+    store.create(replace(batch, deadline_at=LATER, expires_at=LATER))
+
+    assert store.turn(KEY, turn).state is State.OPEN
+
+
+def test_a_batch_without_a_deadline_does_not_time_out(store, batch):
+    store.create(batch)
+
+    assert store.turn(KEY, ENDINGS[2]).state is State.OPEN
+
+
+@pytest.mark.parametrize(("expected", "state"), [(11, State.OPEN), (10, State.CLOSED), (9, State.CLOSED)])
+def test_close_waits_for_the_items_that_are_expected(store, batch, expected, state):
+    batch = replace(batch, expected_items=expected)
+    store.create(batch)
+    reserve(store, batch, receipt(0, 10))
+
+    assert close(store).state is state
+
+
+def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b11, LATER)
+    turn = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
+
+    assert store.turn(KEY, turn).state is State.OPEN
+    assert store.turn(KEY, replace(turn, failures=2)).state is State.COMPLETE
+
+
+def test_failures_are_marked_and_counted_together(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, 1, LATER)
+
+    assert store.fail_bits(LEAF, 0b10 | 1 << 700, LATER)
+    assert page(store) == Page(0b11 | 1 << 700, 3, failed=0b10 | 1 << 700)
+    assert store.get(KEY).failed == 2
+
+
+def test_a_failure_of_an_item_that_was_acked_changes_nothing(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, 1, LATER)
+
+    assert not store.fail_bits(LEAF, 0b11, LATER)
+    assert page(store) == Page(1, 1)
+    assert store.get(KEY).failed == 0
+
+
+def test_healing_takes_the_mark_and_the_count(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b111, LATER)
+
+    assert store.heal_bits(LEAF, 0b101)
+    assert page(store) == Page(0b111, 3, failed=0b010)
+    assert store.get(KEY).failed == 1
+
+
+def test_healing_what_did_not_fail_changes_nothing(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b01, LATER)
+    store.add_bits(LEAF, 0b10, LATER)
+
+    assert not store.heal_bits(LEAF, 0b11)
+    assert page(store) == Page(0b11, 2, failed=0b01)
+    assert store.get(KEY).failed == 1
+
+
+def test_nothing_fails_or_heals_in_a_batch_that_has_ended(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 1, LATER)
+    store.turn(KEY, ENDINGS[0])
+
+    assert not store.fail_bits(LEAF, 0b10, LATER)
+    assert not store.heal_bits(LEAF, 1)
+    assert page(store) == Page(1, 1, failed=1)
+    assert store.get(KEY).failed == 1
+
+
+def test_a_climb_carries_the_mark_of_failures(store):
+    store.add_bits(LEAF, 0b100, LATER, failed=0b100)
+
+    assert page(store) == Page(0b100, 1, failed=0b100)
+
+
+def test_compaction_keeps_the_marks_of_failures(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b10, LATER)
+    store.add_bits(LEAF, 0b01, LATER)
+    store.compact(LEAF, 2)
+
+    assert page(store) == Page(0, 2, compacted=True, failed=0b10)
+
+
+def test_counts_add_up_and_stop_at_compaction(store, batch):
+    store.create(batch)
+    store.add_count(LEAF, 5, LATER)
+
+    assert store.fail_count(LEAF, 2, LATER) == type(store.add_count(LEAF, 0, LATER))(Page(n=7), applied=True)
+    store.compact(LEAF, 7)
+    assert not store.add_count(LEAF, 1, LATER).applied
+    assert not store.fail_count(LEAF, 1, LATER).applied
+    assert store.get(KEY).failed == 2
+
+
+def test_a_live_batch_lives_longer_but_never_shorter(store, batch):
+    store.create(batch)
+    longer = batch.expires_at + timedelta(days=1)
+
+    assert store.extend(KEY, LATER, LATER) == batch
+    assert store.extend(KEY, longer, LATER) == replace(batch, expires_at=longer, due_at=LATER)
+
+
+def test_an_ended_batch_does_not_live_longer(store, batch):
+    store.create(batch)
+    ended = store.turn(KEY, ENDINGS[0])
+
+    assert store.extend(KEY, batch.expires_at + timedelta(days=1), LATER) == ended
+
+
+def test_batches_are_due_in_order_and_by_shard(store, batch):
+    first = replace(batch, due_at=NOW)
+    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", due_at=NOW - timedelta(seconds=1))
+    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", due_at=LATER)
+    for each in (first, second, later):
+        store.create(each)
+    shard = shard_of(batch.batch_id)
+
+    assert store.due(shard, NOW, 10) == [second.key, first.key]
+    assert store.due(shard, NOW, 1) == [second.key]
+    assert store.due((shard + 1) % 8, NOW, 10) == []
+
+
+def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
+    batch = replace(batch, due_at=NOW)
+    store.create(batch)
+    store.postpone(replace(batch, due_at=LATER), None)
+    assert store.get(KEY).due_at == NOW
+    store.postpone(batch, LATER)
+    assert store.get(KEY).due_at == LATER
+    store.postpone(store.get(KEY), None)
+
+    assert store.get(KEY).due_at is None
+    assert store.due(shard_of(KEY.batch_id), LATER, 10) == []
+
+
+def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):
+    store.create(batch)
+    assert not store.announced(KEY)
+    store.notice(batch, NOW)
+    store.notice(batch, NOW)
+    assert not store.announced(KEY)
+    store.confirm(KEY, LATER)
+    store.confirm(KEY, LATER)
+
+    assert store.announced(KEY)
+    assert store.get(KEY) == batch
+
+
+def test_groups_are_found_from_any_item_of_theirs(store, batch):
+    store.create(batch)
+    for start, count, key in ((0, 10, "a"), (10, 1, "b"), (11, 2**36, "c")):
+        seen = store.get(KEY)
+        store.reserve(seen, receipt(start, count, key), Group(key, count))
+    found = [(0, Group("a", 10)), (10, Group("b", 1)), (11, Group("c", 2**36))]
+
+    assert store.groups(KEY, 0, 10) == found
+    assert store.groups(KEY, 9, 2) == found[:2]
+    assert store.groups(KEY, 10, 10) == found[1:]
+    assert store.groups(KEY, 2**35, 10) == found[2:]
+    assert store.groups(KEY, 2**37, 10) == []
+
+
+def test_the_first_sample_keeps_its_slot(store):
+    first, second = Sample("a", "böse", NOW), Sample("b", "worse", NOW)
+
+    assert store.sample(KEY, 3, first, LATER) == first
+    assert store.sample(KEY, 3, second, LATER) == first
+    assert store.sample(KEY, 12, second, LATER) == second
+    assert store.samples(KEY) == [first, second]
+
+
+def listed(store, **query):
+    defaults = {
+        "tenant": KEY.tenant,
+        "user_key": None,
+        "shard": shard_of(KEY.batch_id),
+        "state": None,
+        "limit": 10,
+    }
+    return [found.batch_id[-5:] for found in store.listing(Query(**defaults | query))]
+
+
+def test_lists_are_newest_first_filtered_and_go_on(store, batch):
+    for number, at in enumerate((NOW, LATER, LATER)):
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at))
+    store.create(replace(batch, tenant="other", batch_id=batch.batch_id[:-5] + "90001"))
+    store.create(replace(batch, user_key="b", batch_id=batch.batch_id[:-5] + "80001"))
+
+    assert listed(store) == ["20001", "10001", "80001", "00001"]
+    assert listed(store, user_key=batch.user_key) == ["20001", "10001", "00001"]
+    assert listed(store, limit=1) == ["20001"]
+    assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
+    assert listed(store, state=State.CLOSED) == []
+    assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []

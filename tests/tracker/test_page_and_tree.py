@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.tracker.page import Page, bits_of, digits, mask_of
-from fanin.tracker.tree import capacity, height, stretches, tails
+from fanin.tracker.tree import Shape, capacity, height, stretches, tails
 
 masks = st.integers(0, 2**1024 - 1)
 
@@ -57,11 +57,11 @@ def test_a_page_is_full_at_its_size_or_at_the_size_of_a_page(n, size, full):
 
 @given(st.integers(1, 10**10), st.integers(2, 1024))
 def test_tails_end_in_one_root_and_count_the_pages_below(total, page_bits):
-    found = list(tails(total, page_bits))
+    found = list(tails(total, Shape(page_bits, page_bits)))
 
     assert [tail.root for tail in found] == [False] * (len(found) - 1) + [True]
     assert found[-1].number == 0
-    assert height(total, page_bits) == found[-1].level
+    assert height(total, Shape(page_bits, page_bits)) == found[-1].level
     for entries, tail in zip([total] + [tail.number + 1 for tail in found], found, strict=False):
         assert tail.number * page_bits + tail.size == entries
         assert 1 <= tail.size <= page_bits
@@ -82,8 +82,8 @@ def test_stretches_cover_a_range_page_by_page(first, more, page_bits):
 def test_the_capacities_of_a_level_add_up_to_the_batch(total, page_bits, level):
     pages = range(total // page_bits ** (level + 1) + 2)
 
-    assert sum(capacity(level, number, total, page_bits) for number in pages) == total
+    assert sum(capacity(level, number, total, Shape(page_bits, page_bits)) for number in pages) == total
 
 
 def test_a_billion_items_are_a_million_leaves_under_one_root():
-    assert [tail.number + 1 for tail in tails(10**9, 1024)] == [976_563, 954, 1]
+    assert [tail.number + 1 for tail in tails(10**9, Shape(1024, 1024))] == [976_563, 954, 1]

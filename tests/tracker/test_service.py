@@ -81,11 +81,6 @@ def test_open_under_a_key_of_another_wish_is_refused(tracker):
         tracker.open("t", OpenBatch(user_key="b"), key="k")
 
 
-def test_a_mode_that_is_not_there_is_refused(tracker):
-    with pytest.raises(InvalidRequest):
-        tracker.open("t", OpenBatch(mode="estimated"))
-
-
 def test_another_tenants_batch_is_not_there(tracker):
     batch_id, items = opened(tracker, 3)
 

@@ -42,14 +42,19 @@ def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datet
         times = [expires_at, batch.deadline_at, at + CHECK_AFTER]
     else:
         times = [at + CHECK_AFTER]
-    return min(time for time in times if time is not None)
+    return earliest(*times)
 
 
 def next_look(batch: Batch, at: datetime) -> datetime:
     """When to look again at a batch that was found in order: rarely, the older it is."""
     since = batch.ended_at or batch.closed_at or batch.created_at
     wait = min(max(at - since, CHECK_AFTER), CHECK_AT_MOST_EVERY)
-    times = [at + wait, *((batch.expires_at, batch.deadline_at) if batch.is_alive else ())]
+    ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
+    return earliest(at + wait, *ends)
+
+
+def earliest(*times: datetime | None) -> datetime:
+    """The first of those times that are set; at least one is."""
     return min(time for time in times if time is not None)
 
 

@@ -145,7 +145,9 @@ class MemoryStore:
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         with self.lock:
-            return [sample for (of, _), sample in sorted(self.kept.items(), key=str) if of == key]
+            return [
+                self.kept[place] for place in sorted(self.kept, key=lambda place: place[1]) if place[0] == key
+            ]
 
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         with self.lock:

@@ -85,7 +85,8 @@ def fail_bits(tables: tuple[str, str], key: PageKey, mask: int, expires_at: date
 
 def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
     """One transaction: the failed bits off the page, where all of them are set, and off the batch's count."""
-    guards, adds, values = [], [], {}
+    guards, adds = [], []
+    values: Item = {}
     for digit, value in digits(mask):
         held = [v for v in range(DIGIT_MAX + 1) if v & value == value]
         values |= {f":v{v}": number(v) for v in held} | {f":m{digit}": number(-value)}
