@@ -1,6 +1,7 @@
 """When is it done? The capability that tracks a batch of items to its one completion."""
 
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
+from fanin.tracker.listing import Listing, ListWish
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -10,15 +11,21 @@ from fanin.tracker.model import (
     Closed,
     Completion,
     Group,
+    ItemRange,
+    Mode,
     OpenBatch,
+    Outcome,
     Progress,
     Result,
     Retention,
+    Sample,
+    Slice,
     State,
     Verdict,
 )
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import TrackerStore
+from fanin.tracker.sweeping import Sweep
 
 __all__ = [
     "COUNT_MAX",
@@ -33,11 +40,19 @@ __all__ = [
     "Group",
     "GroupId",
     "ItemId",
+    "ItemRange",
+    "ListWish",
+    "Listing",
+    "Mode",
     "OpenBatch",
+    "Outcome",
     "Progress",
     "Result",
     "Retention",
+    "Sample",
+    "Slice",
     "State",
+    "Sweep",
     "Tracker",
     "TrackerStore",
     "Verdict",

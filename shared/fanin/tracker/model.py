@@ -15,6 +15,8 @@ ESTIMATED_LEAF = 2**20
 """Items that one counter of an estimated batch stands for."""
 LIFE_MAX = timedelta(days=400)
 """No batch lives longer, however active it is: after that its pages are gone."""
+USER_KEY_MAX = 256
+"""Characters of a user key."""
 SHARDS = 8
 """Parts of the list of batches to look at, and of a tenant's list: no index partition takes every write."""
 
@@ -82,6 +84,10 @@ class OpenBatch:
     deadline: timedelta | None = None
     max_failures: int | None = None
     parent_item_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
+            raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
 
 
 @dataclass(frozen=True, slots=True)

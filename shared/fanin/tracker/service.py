@@ -15,6 +15,7 @@ from fanin.tracker.acking import judge, plan
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
 from fanin.tracker.life import due, prolonged, turned
+from fanin.tracker.listing import Listing, ListWish, listing
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -92,6 +93,10 @@ class Tracker:
         if batch is None or batch.state is State.EXPIRED or batch.expires_at <= self.now():
             raise NotFound(f"there is no batch {batch_id}")
         return batch
+
+    def list(self, tenant: str, wish: ListWish) -> Listing:
+        """A page of the tenant's batches, newest first; it may lag behind by a moment."""
+        return listing(self.store, tenant, wish, self.now())
 
     def progress(self, batch: Batch) -> Progress:
         """How far the batch is, at a cost that does not grow with it."""
