@@ -122,11 +122,12 @@ class DynamoStore:
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
         """A page of one of the index's parts; after its last page the next part begins."""
-        shard, start = json.loads(cursor) if cursor is not None else (0, None)
+        shard, start = json.loads(cursor or "[0, null]")
         request = requests.live(self.tables.bundles, shard, before)
         answer = send(self.client.query, request | ({"ExclusiveStartKey": start} if start else {}))
-        following = [shard, answer["LastEvaluatedKey"]] if "LastEvaluatedKey" in answer else [shard + 1, None]
-        more = json.dumps(following) if following[0] < items.LIVE_SHARDS else None
+        last = answer.get("LastEvaluatedKey")
+        shard = shard if last else shard + 1
+        more = json.dumps([shard, last]) if shard < items.LIVE_SHARDS else None
         return Page([items.bundle_key_of(item) for item in answer["Items"]], more)
 
     def bundles_of(self, lane: Lane, limit: int, cursor: str | None) -> Page[BundleKey]:
@@ -149,9 +150,7 @@ class DynamoStore:
         asked: Any = {self.tables.tasks: {"Keys": wanted, "ConsistentRead": True}}
         found: list[Task] = []
         for attempt in range(READ_ATTEMPTS):
-            answer = (
-                send(self.client.batch_get_item, {"RequestItems": asked}) if wanted else {"Responses": {}}
-            )
+            answer = send(self.client.batch_get_item, {"RequestItems": asked})
             found += [items.task_of(row) for row in answer["Responses"].get(self.tables.tasks, [])]
             asked = answer.get("UnprocessedKeys")
             if not asked:

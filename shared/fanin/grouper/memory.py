@@ -112,10 +112,12 @@ class MemoryStore:
             return [_candidate(task) for task in self._open() if task.lane == lane][:limit]
 
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
+        del cursor  # everything is one page
         with self.lock:
             return Page([_candidate(task) for task in self._open()])
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
+        del cursor  # everything is one page
         with self.lock:
             return Page([b.key for b in self.shown_bundles() if _is_live(b) and b.created_at < before])
 
