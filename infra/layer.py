@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import shutil
 import subprocess
 import sys
@@ -99,8 +98,7 @@ def interpreter(version: str) -> str | None:
 
 
 def _run(command: Sequence[str]) -> None:
-    env = {**os.environ, "PYTHONHASHSEED": "0"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode != 0:
         raise RuntimeError(f"the Lambda layer could not be built: {' '.join(command)}\n{done.stderr}")
 

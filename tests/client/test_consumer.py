@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
-from fanin.client.consumer import Consumer, consume, item_id_of
+from fanin.client.consumer import Consumer, item_id_of
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -141,7 +141,7 @@ def test_copies_in_one_delivery_are_both_settled(fanin):
 
 
 @pytest.mark.parametrize(
-    "body", ["", "nothing", "{", "{}", '{"itemId": 7}', '{"itemId": "x"}', "[" * 100_000]
+    "body", ["", "nothing", "{", "{}", '{"itemId": 7}', '{"itemId": "x"}', "[" * 100_000, '{"a":' * 100_000]
 )
 def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fanin, body):
     items = fanin.open().add(2)
@@ -170,7 +170,7 @@ def test_forged_items_are_dropped_counted_and_told_in_one_line(fanin, caplog):
 
 
 def test_a_flood_of_forged_items_is_a_short_line(fanin, caplog):
-    consume(fanin._transport, sqs_event(*[FORGED] * 500))
+    Consumer(fanin._transport).settle(sqs_event(*[FORGED] * 500))
     (line,) = caplog.records
 
     assert (line.count, len(line.dropped)) == (500, 10)
@@ -193,7 +193,7 @@ def test_of_a_delivery_of_several_requests_only_what_was_not_acked_comes_back(di
     fanin = Fanin(direct)
     items = fanin.open().add(1500)
     store.writes_left = 1
-    settled = consume(direct, sqs_event(*items))
+    settled = Consumer(direct).settle(sqs_event(*items))
 
     assert [int(message_id[1:]) for message_id in settled.failed] == list(range(1000, 1500))
     assert len(settled.acked) == 1000
@@ -234,7 +234,7 @@ def test_a_bug_in_the_ack_fails_the_whole_delivery(direct, monkeypatch):
     monkeypatch.setattr(DirectTransport, "ack", broken)
 
     with pytest.raises(ZeroDivisionError):
-        consume(direct, sqs_event(*items))
+        Consumer(direct).settle(sqs_event(*items))
 
 
 def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
@@ -310,7 +310,7 @@ def test_the_decorated_function_keeps_its_name_and_the_work_can_be_tested_alone(
 def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
     batch = Fanin(direct).open()
     items = batch.add(3)
-    settled = consume(direct, sqs_event(items[0], {"itemId": items[1]}, "malformed"))
+    settled = Consumer(direct).settle(sqs_event(items[0], {"itemId": items[1]}, "malformed"))
 
     assert settled.response() == failures("m2")
     assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 2
@@ -318,7 +318,7 @@ def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
 
 
 def test_an_empty_delivery_asks_nothing(direct, store):
-    assert consume(direct, {"Records": []}).response() == NOBODY
+    assert Consumer(direct).settle({"Records": []}).response() == NOBODY
     assert store.asked == {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -185,6 +186,16 @@ def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, s
 
     with pytest.raises(FaninError, match="is it the right URL"):
         over_http.open()
+
+
+def test_only_completions_of_this_caller_are_its_own(over_http, service):
+    items = over_http.open().add(1)
+    done = {"batchId": items.batch_id, "userKey": None, "result": "succeeded"}
+    told = [{**done, "completedByYou": mine} for mine in (False, True)]
+    body = {"results": [{"itemId": items[0], "verdict": "accepted"}], "completions": told}
+    service.faults.append(answers(200, json.dumps(body).encode()))
+
+    assert len(over_http.ack(items).completions) == 1
 
 
 def test_the_api_refuses_and_the_client_names_the_field(over_http):

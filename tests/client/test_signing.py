@@ -86,6 +86,7 @@ def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(somebo
     own = Signer("api.example.com", None, Session())("GET", URL, None, {})
 
     assert "/eu-west-1/" in given["Authorization"]
+    assert "/eu-west-1/" in Signer(HOST, "eu-west-1")("GET", URL, None, {})["Authorization"]
     assert "/eu-west-2/" in own["Authorization"]
 
 

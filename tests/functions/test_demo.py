@@ -17,7 +17,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from fanin.client.direct import DirectTransport
-from fanin.errors import InvalidRequest
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.demo.catalog import Package, checked
@@ -183,7 +183,7 @@ def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
 
 
 def test_a_message_delivered_twice_in_one_delivery_is_one_row_and_one_repeat(stage: Stage) -> None:
-    stage.worker.work(delivery(*stage.bodies, *stage.bodies[:5]))
+    stage.worker.work(delivery(*stage.bodies[:5], *stage.bodies))
 
     assert len(stage.rows()) == 60
     assert (stage.counted()["deliveries"], stage.counted()["repeats"]) == (65, 5)
@@ -202,6 +202,26 @@ def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: S
     assert stage.counted()["faults"] == len(back)
     assert stage.counted()["deliveries"] == 60 + len(back)
     assert stage.counted()["repeats"] == 0
+
+
+def test_what_fails_before_its_work_is_not_indexed(stage: Stage) -> None:
+    worker = replace(stage.worker, chaos=Chaos("seed", 100))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    items = [json.loads(body)["itemId"] for body in stage.bodies]
+    worked = {item for item in items if worker.chaos.fault(item, 1) is Fault.BEFORE_ACK}
+    assert len(back) == 60
+    assert {row["itemId"]["S"] for row in stage.rows()} == worked
+    assert 0 < len(worked) < 60
+
+
+def test_a_tracker_out_of_reach_sends_all_back(stage: Stage) -> None:
+    def refuse(*_: Any) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    stage.tracker.ack = refuse  # type: ignore[assignment,method-assign]
+
+    assert len(failed(stage.worker.work(delivery(*stage.bodies)))) == 60
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tu
 
 
 def test_the_templates_differ_in_the_layer_and_the_leave_to_be_anonymous_alone():
-    aws = synthesised(demo=True)
+    aws = synthesised(demo=True, target="aws")
     local = synthesised(demo=True, target="local")
     (layer,) = aws.of_type("AWS::Lambda::LayerVersion")
     functions = aws.of_type("AWS::Lambda::Function")

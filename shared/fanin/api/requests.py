@@ -124,8 +124,6 @@ class AckBody(Body):
         missing = range_fields.count(None)
         if missing != (0 if self.item_id is None else 4):
             raise PydanticCustomError("ack_form", "give itemId, or batchId, groupId, from and to")
-        if self.first is not None and self.last is not None and self.first > self.last:
-            raise PydanticCustomError("ack_range", "from is not greater than to")
         return self
 
     @property

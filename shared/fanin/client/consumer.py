@@ -137,11 +137,6 @@ def handler_of(consumer: Consumer) -> Handler:
     return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
 
 
-def consume(transport: Transport, event: Mapping[str, Any]) -> Settled:
-    """Ack a delivery of messages each of which says that its item is done."""
-    return Consumer(transport).settle(event)
-
-
 def item_id_of(record: Record) -> str:
     """The item that *record* names in the usual places.
 

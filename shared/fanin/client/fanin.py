@@ -21,12 +21,14 @@ _KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 
 
 class Fanin:
-    """A client of the API at a URL, or of any other transport; safe in many threads.
+    """A client of the API at a URL, or over a transport made elsewhere; safe in many threads.
 
-    *region*: for AWS signatures, where the URL does not name it. Every call that changes something takes
-    an idempotency *key*, 1 to 128 printable ASCII characters: repeated with the same key it is the same
-    call. Without one it gets a fresh key, which covers its own repetitions. All calls raise the errors of
-    ``fanin.errors``; after StoreUnavailable the outcome is unknown, and the same call may be repeated.
+    *region*: for AWS signatures, where the URL does not name it; an ``HttpTransport`` takes more.
+
+    Every call that changes something takes an idempotency *key*, 1 to 128 printable ASCII characters:
+    repeated with the same key it is the same call. Without one it gets a fresh key, which covers its own
+    repetitions. All calls raise the errors of ``fanin.errors``; after StoreUnavailable the outcome is
+    unknown, and the same call may be repeated.
     """
 
     def __init__(self, to: str | Transport, *, region: str | None = None) -> None:

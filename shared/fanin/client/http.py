@@ -61,8 +61,9 @@ class _Answer:
 class HttpTransport:
     """Calls the API at *url*.
 
-    *region*: for signatures, where the host does not name it. *sign*: replaces the signatures, with a
-    bearer token for example. Raises InvalidRequest for a URL that is none.
+    *region*: for signatures, where the host does not name it. *sign*: stands in for the signatures of AWS,
+    with a bearer token for example. Each of the *attempts* waits *read_seconds* at most.
+    Raises InvalidRequest for a URL that is none.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class HttpTransport:
                 request.method, request.url, body=request.body, headers=headers, redirect=False
             )
         except HTTPError as error:
-            silence = f"{self._base.netloc} gave no answer ({type(error).__name__})"
+            silence = f"{self._base.netloc} gave no answer ({type(error).__name__}: {error})"
             return _Answer(retrying.UNANSWERED, silence=silence)
         asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
         return _Answer(answer.status, answer.data, asked)

@@ -1,0 +1,178 @@
+"""The grouper's store on three DynamoDB tables: tasks, leases (with the rate buckets) and bundles."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from fanin.aws.calls import send
+from fanin.errors import StaleWrite, StoreUnavailable
+from fanin.grouper import items, requests
+from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
+from fanin.grouper.store import Claim, Page
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+KEYS_A_READ = 100
+READ_ATTEMPTS = 8
+FIRST_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class GrouperTables:
+    """Names of the grouper's tables."""
+
+    tasks: str
+    leases: str
+    bundles: str
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoStore:
+    """Keeps the grouper's items in DynamoDB through a low-level client."""
+
+    client: DynamoDBClient
+    tables: GrouperTables
+    pause: Callable[[float], None] = time.sleep
+
+    def create(self, task: Task) -> Task:
+        try:
+            send(self.client.put_item, requests.create(self.tables.tasks, task))
+        except StaleWrite as stale:
+            return self._stored_task(task.key, stale) or task
+        return task
+
+    def task(self, key: TaskKey) -> Task | None:
+        item = self._row(self.tables.tasks, items.task_key(key))
+        return items.task_of(item) if item else None
+
+    def tasks(self, keys: Collection[TaskKey]) -> Mapping[TaskKey, Task]:
+        wanted = list(keys)
+        found: dict[TaskKey, Task] = {}
+        for first in range(0, len(wanted), KEYS_A_READ):
+            found |= self._some_tasks(wanted[first : first + KEYS_A_READ])
+        return found
+
+    def settle(self, task: Task, bundle_id: str) -> Task | None:
+        try:
+            answer = send(self.client.update_item, requests.settle(self.tables.tasks, task, bundle_id))
+        except StaleWrite as stale:
+            return self._stored_task(task.key, stale)
+        return items.task_of(answer["Attributes"])
+
+    def lease(self, lane: Lane) -> Lease | None:
+        item = self._row(self.tables.leases, items.lane_key(lane))
+        return items.lease_of(lane, item) if item else None
+
+    def put_lease(self, seen: Lease | None, wanted: Lease) -> Lease:
+        try:
+            request = requests.put_lease(self.tables.leases, seen, wanted)
+            return items.lease_of(wanted.lane, send(self.client.update_item, request)["Attributes"])
+        except StaleWrite as stale:
+            item = stale.stored[0] or self._row(self.tables.leases, items.lane_key(wanted.lane))
+        if item is None:
+            raise StoreUnavailable("the lease was removed while it was written; ask again")
+        return items.lease_of(wanted.lane, item)
+
+    def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
+        request = requests.claim(self.tables.tasks, self.tables.bundles, bundle, joining)
+        try:
+            send(self.client.transact_write_items, request)
+        except StaleWrite:
+            return self._refusal(bundle, joining)
+        return Claim(bundle)
+
+    def seal(self, bundle: Bundle) -> Bundle:
+        return self._turn(bundle.key, requests.seal(self.tables.bundles, bundle))
+
+    def bundle(self, key: BundleKey) -> Bundle | None:
+        item = self._row(self.tables.bundles, items.bundle_key(key))
+        return items.bundle_of(item) if item else None
+
+    def replace_bundle(self, bundle: Bundle) -> Bundle:
+        return self._turn(bundle.key, requests.replace_bundle(self.tables.bundles, bundle))
+
+    def full_at(self, lane: Lane) -> datetime | None:
+        item = self._row(self.tables.leases, items.lane_key(lane))
+        return items.time(item, "fullAt") if item else None
+
+    def put_full_at(self, lane: Lane, seen: datetime | None, wanted: datetime) -> bool:
+        try:
+            send(self.client.update_item, requests.put_full_at(self.tables.leases, lane, seen, wanted))
+        except StaleWrite:
+            return False
+        return True
+
+    def candidates(self, lane: Lane, limit: int) -> Sequence[Candidate]:
+        answer = send(self.client.query, requests.candidates(self.tables.tasks, lane, limit))
+        return [items.candidate_of(item) for item in answer["Items"]]
+
+    def open_tasks(self, cursor: str | None) -> Page[Candidate]:
+        request: dict[str, Any] = {"TableName": self.tables.tasks, "IndexName": requests.OPEN_INDEX}
+        if cursor is not None:
+            request["ExclusiveStartKey"] = json.loads(cursor)
+        answer = send(self.client.scan, request)
+        last = answer.get("LastEvaluatedKey")
+        return Page([items.candidate_of(i) for i in answer["Items"]], json.dumps(last) if last else None)
+
+    def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
+        """A page of one of the index's parts; after its last page the next part begins."""
+        shard, start = json.loads(cursor or "[0, null]")
+        request = requests.live(self.tables.bundles, shard, before)
+        answer = send(self.client.query, request | ({"ExclusiveStartKey": start} if start else {}))
+        last = answer.get("LastEvaluatedKey")
+        shard = shard if last else shard + 1
+        more = json.dumps([shard, last]) if shard < items.LIVE_SHARDS else None
+        return Page([items.bundle_key_of(item) for item in answer["Items"]], more)
+
+    def bundles_of(self, lane: Lane, limit: int, cursor: str | None) -> Page[BundleKey]:
+        fence = int(cursor) if cursor is not None else None
+        answer = send(self.client.query, requests.bundles_of(self.tables.bundles, lane, limit + 1, fence))
+        rows = answer["Items"]
+        more = rows[limit - 1]["fence"]["N"] if len(rows) > limit else None
+        return Page([items.bundle_key_of(item) for item in rows[:limit]], more)
+
+    def _refusal(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
+        """What stood in the way of a claim, by a look at what is stored: the bundle first."""
+        stored = self.bundle(bundle.key)
+        tasks = self.tasks([TaskKey(bundle.tenant, name) for name in joining])
+        free = {t.task_id for t in tasks.values() if t.state is TaskState.CREATED and t.lane == bundle.lane}
+        return Claim(stored, frozenset(joining) - free)
+
+    def _some_tasks(self, keys: list[TaskKey]) -> dict[TaskKey, Task]:
+        """At most 100 tasks; what an answer leaves unprocessed is asked for again."""
+        wanted = [items.task_key(key) for key in keys]
+        asked: Any = {self.tables.tasks: {"Keys": wanted, "ConsistentRead": True}}
+        found: list[Task] = []
+        for attempt in range(READ_ATTEMPTS):
+            answer = send(self.client.batch_get_item, {"RequestItems": asked})
+            found += [items.task_of(row) for row in answer["Responses"].get(self.tables.tasks, [])]
+            asked = answer.get("UnprocessedKeys")
+            if not asked:
+                return {task.key: task for task in found}
+            self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
+        raise StoreUnavailable("the store is busy; ask again")
+
+    def _row(self, table: str, key: items.Item) -> items.Item | None:
+        request = {"TableName": table, "Key": key, "ConsistentRead": True}
+        return send(self.client.get_item, request).get("Item")
+
+    def _turn(self, key: BundleKey, request: items.Item) -> Bundle:
+        """The bundle after a write, or as a refused write came upon it."""
+        try:
+            return items.bundle_of(send(self.client.update_item, request)["Attributes"])
+        except StaleWrite as stale:
+            item = stale.stored[0] or self._row(self.tables.bundles, items.bundle_key(key))
+        if item is None:
+            raise StoreUnavailable("the bundle has expired while it was written")
+        return items.bundle_of(item)
+
+    def _stored_task(self, key: TaskKey, stale: StaleWrite) -> Task | None:
+        """The task that a refused write came upon, read where the refusal did not bring it along."""
+        (item,) = stale.stored
+        return items.task_of(item) if item else self.task(key)

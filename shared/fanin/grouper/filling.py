@@ -1,0 +1,98 @@
+"""Filling one bundle: candidates from the index, claimed in transactions that ask the tasks themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from fanin.errors import StoreUnavailable
+from fanin.grouper import rules
+from fanin.grouper.model import Bundle, BundleState, Candidate, Lease, Task
+from fanin.grouper.world import World
+
+QUERIES = 3
+CLAIM_ATTEMPTS = 8
+FIRST_PAUSE_SECONDS = 0.02
+
+
+@dataclass
+class Filler:
+    """Fills the bundles of one leader. *ghosts*: tasks that an index may show, and that are open no more."""
+
+    world: World
+    chunk: int = rules.CHUNK
+    ghosts: set[str] = field(default_factory=set)
+    longest_wait: timedelta = timedelta()
+
+    def fill(self, term: Lease, own: Task | None) -> tuple[Bundle | None, bool]:
+        """The bundle of a term, if it got a member, and whether the leader should go on with another.
+
+        *own*: the task whose message this is; it comes along even where the index does not show it yet.
+        """
+        policy = self.world.policies.of(term.lane.target)
+        bundle = rules.empty_bundle(term, self.world.now(), self.world.timing)
+        for _ in range(QUERIES):
+            found = self._fresh(bundle, policy.max_size, own)
+            if (
+                own is None
+                and not bundle.members
+                and not rules.worth_another(found, policy, self.world.now())
+            ):
+                break
+            found = found[: policy.max_size - len(bundle.members)]
+            wanted = [candidate.task_id for candidate in found]
+            bundle, in_office = self._claim_all(bundle, wanted, term)
+            self._note_waits(bundle, found)
+            if not wanted or not in_office or len(bundle.members) == policy.max_size:
+                break
+        full = len(bundle.members) == policy.max_size
+        more = full and bundle.state is BundleState.OPEN and self._in_time(term)
+        return (bundle if bundle.members else None), more
+
+    def _fresh(self, bundle: Bundle, size: int, own: Task | None) -> list[Candidate]:
+        """Candidates that this leader did not try yet, its own task before them."""
+        known = self.ghosts | set(bundle.members)
+        now = self.world.now()
+        found = self.world.store.candidates(bundle.lane, size + len(known))
+        fresh = [c for c in found if c.task_id not in known and c.due_at <= now]
+        if own is None or own.task_id in known:
+            return fresh
+        others = [c for c in fresh if c.task_id != own.task_id]
+        return [Candidate(own.lane, own.task_id, own.due_at), *others]
+
+    def _claim_all(self, bundle: Bundle, wanted: list[str], term: Lease) -> tuple[Bundle, bool]:
+        """The bundle with those of *wanted* that it got, and whether the leader may go on."""
+        for joining in rules.chunks(wanted, self.chunk):
+            if not self._in_time(term):
+                return bundle, False
+            bundle, in_office = self._claim(bundle, joining)
+            if not in_office:
+                return bundle, False
+        return bundle, True
+
+    def _claim(self, bundle: Bundle, joining: tuple[str, ...]) -> tuple[Bundle, bool]:
+        """One transaction, again without those who are no longer open, until it goes through."""
+        for attempt in range(CLAIM_ATTEMPTS):
+            if not joining:
+                return bundle, True
+            claim = self.world.store.claim(bundle.joined(joining), joining)
+            stored = claim.bundle
+            if stored is not None and set(joining) <= set(stored.members):
+                self.ghosts.update(joining)
+                return stored, stored.state is BundleState.OPEN
+            if stored is not None and (stored.state, stored.version) != (BundleState.OPEN, bundle.version):
+                return (bundle if not stored.members else stored), False
+            self.ghosts |= claim.refused
+            joining = tuple(task_id for task_id in joining if task_id not in claim.refused)
+            if not claim.refused:
+                self.world.pause(self.world.jitter() * FIRST_PAUSE_SECONDS * 2**attempt)
+        raise StoreUnavailable("the tasks of a bundle are written to from too many sides; ask again")
+
+    def _note_waits(self, bundle: Bundle, found: list[Candidate]) -> None:
+        now = self.world.now()
+        waits = [now - candidate.due_at for candidate in found if candidate.task_id in bundle.members]
+        self.longest_wait = max([self.longest_wait, *waits])
+
+    def _in_time(self, term: Lease) -> bool:
+        """Whether the lease lasts long enough to trust it: a slow leader stops by himself."""
+        return self.world.now() + self.world.timing.margin < term.until

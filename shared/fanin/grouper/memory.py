@@ -1,0 +1,178 @@
+"""A store in dictionaries: for tests, for the simulator, and as the plainest statement of the contract."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from fanin.grouper.model import (
+    Bundle,
+    BundleKey,
+    BundleState,
+    Candidate,
+    Lane,
+    Lease,
+    Task,
+    TaskKey,
+    TaskState,
+)
+from fanin.grouper.order import order_of
+from fanin.grouper.store import Claim, Page
+
+
+@dataclass
+class MemoryStore:
+    """Keeps the grouper's items in this process; one lock makes each request atomic."""
+
+    stored_tasks: dict[TaskKey, Task] = field(default_factory=dict)
+    leases: dict[Lane, Lease] = field(default_factory=dict)
+    bundles: dict[BundleKey, Bundle] = field(default_factory=dict)
+    buckets: dict[Lane, datetime] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def create(self, task: Task) -> Task:
+        with self.lock:
+            if task.key not in self.stored_tasks:
+                self.write_task(task)
+            return self.stored_tasks[task.key]
+
+    def task(self, key: TaskKey) -> Task | None:
+        with self.lock:
+            return self.stored_tasks.get(key)
+
+    def tasks(self, keys: Collection[TaskKey]) -> Mapping[TaskKey, Task]:
+        with self.lock:
+            return {key: self.stored_tasks[key] for key in keys if key in self.stored_tasks}
+
+    def settle(self, task: Task, bundle_id: str) -> Task | None:
+        with self.lock:
+            stored = self.stored_tasks.get(task.key)
+            if stored and stored.state is TaskState.BUNDLED and stored.bundle_id == bundle_id:
+                self.write_task(task)
+            return self.stored_tasks.get(task.key)
+
+    def lease(self, lane: Lane) -> Lease | None:
+        with self.lock:
+            return self.leases.get(lane)
+
+    def put_lease(self, seen: Lease | None, wanted: Lease) -> Lease:
+        with self.lock:
+            stored = self.leases.get(wanted.lane)
+            if _term(stored) == _term(seen):
+                self.write_lease(wanted)
+            return self.leases[wanted.lane]
+
+    def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
+        with self.lock:
+            stored = self.bundles.get(bundle.key)
+            refused = frozenset(name for name in joining if not self._is_open(bundle.lane, name))
+            if refused or not _precedes(stored, bundle):
+                return Claim(stored, refused)
+            self.write_bundle(bundle)
+            for name in joining:
+                self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+            return Claim(bundle)
+
+    def seal(self, bundle: Bundle) -> Bundle:
+        with self.lock:
+            stored = self.bundles.get(bundle.key)
+            if stored is None:
+                void = replace(bundle, members=(), version=0, state=BundleState.OPEN)
+                self.write_bundle(void.turned(BundleState.READY))
+            elif stored.state is BundleState.OPEN:
+                self.write_bundle(stored.turned(BundleState.READY))
+            return self.bundles[bundle.key]
+
+    def bundle(self, key: BundleKey) -> Bundle | None:
+        with self.lock:
+            return self.bundles.get(key)
+
+    def replace_bundle(self, bundle: Bundle) -> Bundle:
+        with self.lock:
+            stored = self.bundles[bundle.key]
+            if stored.version == bundle.version - 1:
+                self.write_bundle(bundle)
+            return self.bundles[bundle.key]
+
+    def full_at(self, lane: Lane) -> datetime | None:
+        with self.lock:
+            return self.buckets.get(lane)
+
+    def put_full_at(self, lane: Lane, seen: datetime | None, wanted: datetime) -> bool:
+        with self.lock:
+            if self.buckets.get(lane) != seen:
+                return False
+            self.buckets[lane] = wanted
+            return True
+
+    def candidates(self, lane: Lane, limit: int) -> Sequence[Candidate]:
+        with self.lock:
+            return [_candidate(task) for task in self._open() if task.lane == lane][:limit]
+
+    def open_tasks(self, cursor: str | None) -> Page[Candidate]:
+        del cursor  # everything is one page
+        with self.lock:
+            return Page([_candidate(task) for task in self._open()])
+
+    def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
+        del cursor  # everything is one page
+        with self.lock:
+            return Page([b.key for b in self.shown_bundles() if _is_live(b) and b.created_at < before])
+
+    def bundles_of(self, lane: Lane, limit: int, cursor: str | None) -> Page[BundleKey]:
+        with self.lock:
+            older = [b for b in self.shown_bundles() if b.lane == lane and not b.is_void]
+            if cursor is not None:
+                older = [b for b in older if b.fence < int(cursor)]
+            rows = sorted(older, key=lambda b: -b.fence)
+            more = str(rows[limit - 1].fence) if len(rows) > limit else None
+            return Page([b.key for b in rows[:limit]], more)
+
+    def shown_tasks(self) -> Collection[Task]:
+        """The tasks as the index knows them; a simulated one lags."""
+        return self.stored_tasks.values()
+
+    def shown_bundles(self) -> Collection[Bundle]:
+        """The bundles as the index knows them."""
+        return self.bundles.values()
+
+    def write_task(self, task: Task) -> None:
+        self.stored_tasks[task.key] = task
+
+    def write_lease(self, lease: Lease) -> None:
+        self.leases[lease.lane] = lease
+
+    def write_bundle(self, bundle: Bundle) -> None:
+        self.bundles[bundle.key] = bundle
+
+    def _bundle_task(self, key: TaskKey, bundle_id: str) -> None:
+        task = self.stored_tasks[key]
+        self.write_task(replace(task, state=TaskState.BUNDLED, bundle_id=bundle_id))
+
+    def _is_open(self, lane: Lane, name: str) -> bool:
+        task = self.stored_tasks.get(TaskKey(lane.tenant, name))
+        return task is not None and task.state is TaskState.CREATED and task.lane == lane
+
+    def _open(self) -> list[Task]:
+        return sorted((t for t in self.shown_tasks() if t.state is TaskState.CREATED), key=order_of)
+
+
+def _term(lease: Lease | None) -> tuple[int, str | None] | None:
+    return (lease.fence, lease.holder) if lease else None
+
+
+def _precedes(stored: Bundle | None, bundle: Bundle) -> bool:
+    """Whether *bundle* is what becomes of *stored* by a claim."""
+    if stored is None:
+        return bundle.version == 1
+    return stored.state is BundleState.OPEN and stored.version == bundle.version - 1
+
+
+def _candidate(task: Task) -> Candidate:
+    return Candidate(task.lane, task.task_id, task.due_at)
+
+
+def _is_live(bundle: Bundle) -> bool:
+    return not bundle.is_void and not bundle.state.ended

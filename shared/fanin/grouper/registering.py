@@ -1,0 +1,93 @@
+"""Registering a task: one conditional write, then a message that lingers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fanin.errors import InvalidRequest, KeyReused
+from fanin.grouper import rules
+from fanin.grouper.ids import checked_target, checked_task_id, slot_of
+from fanin.grouper.messages import Posting, TaskMessage
+from fanin.grouper.model import NewTask, Task, TaskState
+from fanin.grouper.world import World
+
+PAYLOAD_BYTES = 32_768
+PRIORITY_MAX = 999
+ITEM_ID_MAX = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Registrar:
+    """Takes tasks in. *target_of* computes the target of a task that names none."""
+
+    world: World
+    target_of: Callable[[NewTask], str] | None = None
+
+    def register(self, tenant: str, wish: NewTask) -> Task:
+        """The task as it is stored, now or since it was registered before under the same id.
+
+        Raises InvalidRequest where a part is out of bounds, KeyReused where the id came with another wish,
+        StoreUnavailable where it is unknown whether the task will be worked on: register it again.
+        """
+        wanted = self._task(tenant, wish)
+        stored = self.world.store.create(wanted)
+        if not stored.asks_for_the_same(wanted):
+            raise KeyReused(
+                "this taskId was used for a task with another target, payload, priority or itemId"
+            )
+        if stored.state is TaskState.CREATED:
+            linger = self.world.policies.of(stored.target).linger
+            self.world.queue.send([Posting(TaskMessage(stored.key), rules.seconds(linger))])
+        return stored
+
+    def _task(self, tenant: str, wish: NewTask) -> Task:
+        at = self.world.now()
+        task_id = checked_task_id(wish.task_id or self.world.new_id())
+        target = self._target(wish)
+        shards = self.world.policies.of(target).shards
+        return Task(
+            tenant=tenant,
+            task_id=task_id,
+            target=target,
+            shard=str(slot_of(task_id, shards)),
+            state=TaskState.CREATED,
+            payload=payload_text(wish.payload),
+            priority=_checked_priority(wish.priority),
+            item_id=_checked_item_id(wish.item_id),
+            attempts=0,
+            created_at=at,
+            due_at=at,
+            expires_at=at + self.world.timing.pending,
+        )
+
+    def _target(self, wish: NewTask) -> str:
+        if wish.target is not None:
+            return checked_target(wish.target)
+        if self.target_of is None:
+            raise InvalidRequest("a task names its target; nothing here computes one", field="target")
+        return checked_target(self.target_of(wish))
+
+
+def payload_text(payload: object) -> str:
+    """The payload as JSON in one form; InvalidRequest where it is none, or longer than 32 KiB."""
+    try:
+        text = json.dumps(payload, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest("the payload is not a JSON value", field="payload") from error
+    if len(text) > PAYLOAD_BYTES:
+        raise InvalidRequest(f"a payload has at most {PAYLOAD_BYTES} bytes as JSON", field="payload")
+    return text
+
+
+def _checked_priority(priority: int) -> int:
+    if type(priority) is not int or not 0 <= priority <= PRIORITY_MAX:
+        raise InvalidRequest(f"a priority goes from 0 to {PRIORITY_MAX}", field="priority")
+    return priority
+
+
+def _checked_item_id(item_id: str | None) -> str | None:
+    if item_id is not None and not 0 < len(item_id) <= ITEM_ID_MAX:
+        raise InvalidRequest(f"an item id has 1 to {ITEM_ID_MAX} characters", field="itemId")
+    return item_id

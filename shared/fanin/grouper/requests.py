@@ -1,0 +1,223 @@
+"""Every write to the grouper's tables, as plain data: no client, no network, nothing sent here.
+
+Names of attributes are constants of this module; whatever comes from outside travels as a value.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fanin.grouper.items import (
+    PART_LEASE_KEPT,
+    Item,
+    bundle_key,
+    instant,
+    lane_key,
+    live_shard,
+    names,
+    number,
+    open_keys,
+    outcomes_text,
+    task_item,
+    task_key,
+    text,
+    time_to_live,
+)
+from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
+
+ABSENT = "attribute_not_exists(pk)"
+OPEN_INDEX = "open"
+LIVE_INDEX = "live"
+LANE_INDEX = "lane"
+
+
+def create(table: str, task: Task) -> Item:
+    """Store the task unless one of its key is there."""
+    return {
+        "TableName": table,
+        "Item": task_item(task),
+        "ConditionExpression": ABSENT,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def settle(table: str, task: Task, bundle_id: str) -> Item:
+    """A bundled task ends, or is open again; only in the bundle whose outcome this is."""
+    facts = {
+        "state": text(task.state),
+        "shard": text(task.shard),
+        "attempts": number(task.attempts),
+        "dueAt": instant(task.due_at),
+        "expiresAt": instant(task.expires_at),
+        "ttl": time_to_live(task.expires_at),
+        "detail": text(task.detail),
+    }
+    reopened = task.state is TaskState.CREATED
+    facts |= open_keys(task) if reopened else {}
+    request = _update(table, task_key(task.key), facts, removed=("bundleId",) if reopened else ())
+    request["ConditionExpression"] = "#state = :bundled AND bundleId = :bundle"
+    request["ExpressionAttributeValues"] |= {":bundled": text(TaskState.BUNDLED), ":bundle": text(bundle_id)}
+    return request
+
+
+def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
+    """The next term, or the end of one, over exactly the term that was seen."""
+    facts = {"fence": number(wanted.fence), "until": instant(wanted.until)}
+    facts |= {"holder": text(wanted.holder)} if wanted.holder else {}
+    facts |= {"ttl": time_to_live(wanted.until + PART_LEASE_KEPT)} if wanted.lane.is_part else {}
+    request = _update(table, lane_key(wanted.lane), facts, removed=() if wanted.holder else ("holder",))
+    if seen is None:
+        request["ConditionExpression"] = "attribute_not_exists(lane)"
+        return request
+    holder = "attribute_not_exists(#holder)" if seen.holder is None else "#holder = :seenHolder"
+    request["ExpressionAttributeNames"]["#holder"] = "holder"
+    request["ConditionExpression"] = f"#fence = :seenFence AND {holder}"
+    request["ExpressionAttributeValues"][":seenFence"] = number(seen.fence)
+    if seen.holder is not None:
+        request["ExpressionAttributeValues"][":seenHolder"] = text(seen.holder)
+    return request
+
+
+def claim(tasks: str, bundles: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
+    """One transaction: the bundle grows by *joining*, each of which is open in its lane until now."""
+    keys = [TaskKey(bundle.tenant, name) for name in joining]
+    claims = [{"Update": _claim_task(tasks, key, bundle)} for key in keys]
+    return {"TransactItems": [{"Update": _grow(bundles, bundle, joining)}, *claims]}
+
+
+def seal(table: str, bundle: Bundle) -> Item:
+    """OPEN becomes READY; a row that is not there becomes one without members, in a slow leader's way."""
+    first = _identity(bundle) | {"attempt": number(0)}
+    request = _update(table, bundle_key(bundle.key), {"state": text(BundleState.READY)}, first=first)
+    request["UpdateExpression"] += ", #version = if_not_exists(#version, :none) + :one"
+    request["ExpressionAttributeNames"]["#version"] = "version"
+    request["ConditionExpression"] = f"{ABSENT} OR #state = :open"
+    values = {":open": text(BundleState.OPEN), ":none": number(0), ":one": number(1)}
+    request["ExpressionAttributeValues"] |= values
+    return request
+
+
+def replace_bundle(table: str, bundle: Bundle) -> Item:
+    """The bundle's next version, members apart: those of a sealed bundle are never written again."""
+    facts = {
+        "state": text(bundle.state),
+        "version": number(bundle.version),
+        "attempt": number(bundle.attempt),
+    }
+    facts |= {"owner": text(bundle.owner)} if bundle.owner else {}
+    facts |= {"outcomes": outcomes_text(bundle.outcomes)} if bundle.outcomes else {}
+    times = {"callUntil": bundle.call_until, "notBefore": bundle.not_before}
+    facts |= {name: instant(at) for name, at in times.items() if at is not None}
+    removed = [name for name, at in times.items() if at is None] + (["live"] if bundle.state.ended else [])
+    request = _update(table, bundle_key(bundle.key), facts, removed=tuple(removed))
+    request["ConditionExpression"] = "#version = :seen"
+    request["ExpressionAttributeValues"][":seen"] = number(bundle.version - 1)
+    return request
+
+
+def put_full_at(table: str, lane: Lane, seen: datetime | None, wanted: datetime) -> Item:
+    """The bucket of a target after a token, over exactly the bucket that was seen."""
+    request = _update(table, lane_key(lane), {"fullAt": instant(wanted)})
+    request["ConditionExpression"] = "attribute_not_exists(#fullAt)" if seen is None else "#fullAt = :seen"
+    if seen is not None:
+        request["ExpressionAttributeValues"][":seen"] = instant(seen)
+    return request
+
+
+def candidates(table: str, lane: Lane, limit: int) -> Item:
+    """Open tasks of a lane, in the order in which they are bundled."""
+    return {
+        "TableName": table,
+        "IndexName": OPEN_INDEX,
+        "KeyConditionExpression": "lane = :lane",
+        "ExpressionAttributeValues": {":lane": text(str(lane))},
+        "Limit": limit,
+    }
+
+
+def live(table: str, shard: int, before: datetime) -> Item:
+    """Live bundles of one part of their index, created before a moment."""
+    return {
+        "TableName": table,
+        "IndexName": LIVE_INDEX,
+        "KeyConditionExpression": "live = :shard AND createdAt < :before",
+        "ExpressionAttributeValues": {":shard": text(str(shard)), ":before": instant(before)},
+    }
+
+
+def bundles_of(table: str, lane: Lane, limit: int, fence: int | None) -> Item:
+    """Bundles of a lane, the newest first; older than *fence*, if there is one."""
+    values = {":lane": text(str(lane))} | ({":fence": number(fence)} if fence is not None else {})
+    return {
+        "TableName": table,
+        "IndexName": LANE_INDEX,
+        "KeyConditionExpression": "lane = :lane" + (" AND fence < :fence" if fence is not None else ""),
+        "ExpressionAttributeValues": values,
+        "ScanIndexForward": False,
+        "Limit": limit,
+    }
+
+
+def _identity(bundle: Bundle) -> Item:
+    """What never changes about a bundle."""
+    return {
+        "tenant": text(bundle.tenant),
+        "bundleId": text(bundle.bundle_id),
+        "target": text(bundle.lane.target),
+        "shard": text(bundle.lane.shard),
+        "fence": number(bundle.fence),
+        "createdAt": instant(bundle.created_at),
+        "expiresAt": instant(bundle.expires_at),
+        "ttl": time_to_live(bundle.expires_at),
+    }
+
+
+def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
+    """The bundle's part of a claim: the first one makes it, the others find it OPEN as it was seen."""
+    facts = {"state": text(BundleState.OPEN), "version": number(bundle.version)}
+    if bundle.version == 1:
+        facts |= _identity(bundle) | {"attempt": number(0), "lane": text(str(bundle.lane))}
+        facts |= {"live": text(live_shard(bundle.key)), "members": names(joining)}
+        grown = _update(table, bundle_key(bundle.key), facts)
+        guard, values = ABSENT, {}
+    else:
+        grown = _update(table, bundle_key(bundle.key), facts)
+        grown["UpdateExpression"] += ", members = list_append(members, :joining)"
+        guard = "#state = :state AND #version = :seen"
+        values = {":joining": names(joining), ":seen": number(bundle.version - 1)}
+    grown["ExpressionAttributeValues"] |= values
+    return _in_transaction(grown | {"ConditionExpression": guard})
+
+
+def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
+    """A task's part of a claim: open in this very lane, it becomes bundled, and leaves the index."""
+    facts = {"state": text(TaskState.BUNDLED), "bundleId": text(bundle.bundle_id)}
+    request = _update(table, task_key(key), facts, removed=("lane", "order"))
+    request["ConditionExpression"] = "#state = :created AND #lane = :lane"
+    values = {":created": text(TaskState.CREATED), ":lane": text(str(bundle.lane))}
+    request["ExpressionAttributeValues"] |= values
+    return _in_transaction(request)
+
+
+def _in_transaction(request: Item) -> Item:
+    """An action of a transaction answers with no attributes."""
+    return {name: value for name, value in request.items() if not name.startswith("ReturnValues")}
+
+
+def _update(
+    table: str, key: Item, facts: Item, removed: tuple[str, ...] = (), first: Item | None = None
+) -> Item:
+    """Set *facts*, set those of *first* that are not there, remove others; the answer shows all of it."""
+    first = first or {}
+    sets = [f"#{name} = :{name}" for name in facts]
+    sets += [f"#{name} = if_not_exists(#{name}, :{name})" for name in first]
+    remove = f"REMOVE {', '.join(f'#{name}' for name in removed)} " if removed else ""
+    return {
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": f"{remove}SET {', '.join(sets)}",
+        "ExpressionAttributeNames": {f"#{name}": name for name in (*facts, *first, *removed)},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in (facts | first).items()},
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }

@@ -1,0 +1,36 @@
+"""What every use case needs from outside: store, queue, policies, and the sources of time, ids and chance."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from fanin.grouper.messages import Queue
+from fanin.grouper.policy import Policies, Timing
+from fanin.grouper.store import GrouperStore
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return str(uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The effects of the group-batcher, each replaceable. *pause* waits for so many seconds."""
+
+    store: GrouperStore
+    queue: Queue
+    policies: Policies = field(default_factory=Policies)
+    timing: Timing = field(default_factory=Timing)
+    now: Callable[[], datetime] = _now
+    new_id: Callable[[], str] = _new_id
+    jitter: Callable[[], float] = random.random
+    pause: Callable[[float], None] = time.sleep

@@ -1,0 +1,44 @@
+"""Runs a session's duties beside the work: each of them again and again, until it says that it is over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+STOP_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Something to do every so many *seconds*, as long as it answers True."""
+
+    do: Callable[[], bool]
+    seconds: float
+
+
+class Background(Protocol):
+    """Starts duties, and gives what stops them."""
+
+    def __call__(self, duties: Sequence[Duty]) -> Callable[[], None]: ...
+
+
+def in_threads(duties: Sequence[Duty]) -> Callable[[], None]:
+    """Each duty in a thread of its own: a slow one does not hold up the heartbeat."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=_repeat, args=(duty, stop), daemon=True) for duty in duties]
+    for thread in threads:
+        thread.start()
+
+    def stop_all() -> None:
+        stop.set()
+        for thread in threads:
+            thread.join(STOP_SECONDS)
+
+    return stop_all
+
+
+def _repeat(duty: Duty, stop: threading.Event) -> None:
+    while not stop.wait(duty.seconds) and duty.do():
+        pass

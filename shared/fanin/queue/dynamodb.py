@@ -1,0 +1,194 @@
+"""The queue's store on one DynamoDB table with one local index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fanin.aws.calls import send
+from fanin.errors import StaleWrite
+from fanin.queue import items, life, order, requests
+from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.store import Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DELAYED: order.DELAYED}
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoStore:
+    """Keeps queues in the table *table* through a low-level client."""
+
+    client: DynamoDBClient
+    table: str
+
+    def configure(self, queue: QueueKey, parts: int) -> int:
+        try:
+            send(self.client.put_item, requests.configure(self.table, queue, parts))
+        except StaleWrite as stale:
+            row = stale.stored[0] or self._row(items.config_row(queue)) or {}
+            return int(row["parts"]["N"])
+        return parts
+
+    def add(self, job: Job, over: Job | None) -> Job | None:
+        try:
+            send(self.client.put_item, requests.add(self.table, job, over))
+        except StaleWrite as stale:
+            return self._seen(job.key, stale)
+        return job
+
+    def collide(self, seen: Job) -> None:
+        self._applies(requests.collide(self.table, seen))
+
+    def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
+        return self._update(seen.key, requests.rerun(self.table, seen, rerun))
+
+    def get(self, key: JobKey) -> Job | None:
+        row = self._row(items.job_row(key))
+        return items.job_of(row, key.part) if row else None
+
+    def ready(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, requests.listed(self.table, items.part_pk(part), order.READY), limit)
+
+    def claim(self, seen: Entry, session: str, claim: str, at: int) -> Job | None:
+        job = self._update(seen.key, requests.claim(self.table, seen, session, claim, at))
+        return job if job is not None and job.claim == claim else None
+
+    def give_back(self, seen: Entry, how: GivenBack) -> bool:
+        return self._applies(requests.give_back(self.table, seen, how))
+
+    def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
+        if writes or dead is not None or job.item_id is not None:
+            return self._end_with(job, at, writes, dead)
+        kind, request = requests.end(self.table, job, at)
+        if kind == "Update":
+            return self._update(job.key, request)
+        try:
+            send(self.client.put_item, request)
+        except StaleWrite as stale:
+            return self._seen(job.key, stale)
+        return life.ended(job, at)
+
+    def promote(self, seen: Entry, at: int) -> bool:
+        return self._applies(requests.promote(self.table, seen, at))
+
+    def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
+        return self._entries(part, requests.outstanding(self.table, part, now))
+
+    def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
+        listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
+        return self._entries(part, listed)
+
+    def tellings(self, queue: QueueKey) -> Sequence[Telling]:
+        rows = self._rows(requests.partition(self.table, items.telling_pk(queue)))
+        return [items.telling_of(row) for row in rows]
+
+    def told(self, queue: QueueKey, telling: Telling) -> None:
+        self._applies(requests.told(self.table, queue, telling), self.client.delete_item)
+
+    def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
+        pk, every = items.part_pk(part), {"Select": "ALL_ATTRIBUTES"}
+        rows = self._rows(requests.listed(self.table, pk, PREFIXES[state], **every), limit)
+        return [items.job_of(row, part) for row in rows]
+
+    def count(self, part: PartKey, state: JobState) -> int:
+        request = requests.listed(self.table, items.part_pk(part), PREFIXES[state], Select="COUNT")
+        return sum(answer["Count"] for answer in self._pages(request))
+
+    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
+        every = {"Select": "ALL_ATTRIBUTES"}
+        rows = self._rows(requests.listed(self.table, items.dead_pk(queue), order.DEAD, **every), limit)
+        return [items.dead_of(row, queue) for row in rows]
+
+    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+        try:
+            send(self.client.transact_write_items, requests.revive(self.table, dead, job, over))
+        except StaleWrite:
+            return self.get(job.key)
+        return job
+
+    def enter(self, queue: QueueKey, member: Member) -> None:
+        self._put(requests.enter(self.table, queue, member))
+
+    def beat(self, queue: QueueKey, session: str, expires_us: int) -> bool:
+        return self._applies(requests.beat(self.table, queue, session, expires_us))
+
+    def members(self, queue: QueueKey) -> Sequence[Member]:
+        rows = self._rows(requests.partition(self.table, items.session_pk(queue)))
+        return [items.member_of(row) for row in rows]
+
+    def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
+        try:
+            send(self.client.update_item, requests.end_session(self.table, queue, session, heartbeats))
+        except StaleWrite as stale:
+            row = stale.stored[0] or self._row(items.session_row(queue, session))
+            return row is None or not items.member_of(row).live
+        return True
+
+    def forget(self, queue: QueueKey, session: str) -> None:
+        self._applies(requests.forget(self.table, queue, session), self.client.delete_item)
+
+    def _end_with(self, job: Job, at: int, writes: Sequence[Write], dead: Dead | None) -> Job | None:
+        try:
+            request = requests.end_with(self.table, job, at, writes, dead)
+            send(self.client.transact_write_items, request)
+        except StaleWrite:
+            stored = self.get(job.key)
+            if stored is not None and stored.claim == job.claim and _asked(stored) == _asked(job):
+                raise  # our own condition holds, so it is one of the user's that does not
+            return stored
+        return life.ended(job, at)
+
+    def _put(self, request: items.Item) -> bool:
+        return self._applies(request, self.client.put_item)
+
+    def _applies(self, request: items.Item, operation: Callable[..., Any] | None = None) -> bool:
+        """Whether a conditional write found its condition true."""
+        try:
+            send(operation or self.client.update_item, request)
+        except StaleWrite:
+            return False
+        return True
+
+    def _update(self, key: JobKey, request: items.Item) -> Job | None:
+        """The job as it is stored after an update, whether its condition was true or not."""
+        try:
+            return items.job_of(send(self.client.update_item, request)["Attributes"], key.part)
+        except StaleWrite as stale:
+            return self._seen(key, stale)
+
+    def _seen(self, key: JobKey, stale: StaleWrite) -> Job | None:
+        """The job that a refused write came upon, read where the refusal did not bring it along."""
+        (row,) = stale.stored
+        return items.job_of(row, key.part) if row else self.get(key)
+
+    def _row(self, key: items.Item) -> items.Item | None:
+        return send(self.client.get_item, requests.read(self.table, key)).get("Item")
+
+    def _entries(self, part: PartKey, request: items.Item, limit: int | None = None) -> list[Entry]:
+        return [items.entry_of(row, part) for row in self._rows(request, limit)]
+
+    def _rows(self, request: items.Item, limit: int | None = None) -> list[items.Item]:
+        """The rows of a query, *limit* of them at most, over as many pages as it takes."""
+        found: list[items.Item] = []
+        for answer in self._pages(request if limit is None else request | {"Limit": limit}):
+            found += answer["Items"]
+            if limit is not None and len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _pages(self, request: items.Item) -> Iterator[dict[str, Any]]:
+        start: Any = {}
+        while start is not None:
+            answer = send(self.client.query, request | start)
+            yield answer
+            last = answer.get("LastEvaluatedKey")
+            start = {"ExclusiveStartKey": last} if last else None
+
+
+def _asked(job: Job) -> str | None:
+    return job.rerun.id if job.rerun else None

@@ -1,0 +1,207 @@
+"""How the queue's values are written as DynamoDB items, and read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanin.queue import order
+from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.model import SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
+
+Item = dict[str, Any]
+MARK_SECONDS = 3600
+"""How long a done job's mark stays: longer than any copy of a request can be under way (its signature is
+good for 15 minutes)."""
+SESSION_SECONDS = 86_400
+
+_TEXTS = {
+    "name": "name",
+    "id": "job_id",
+    "payload": "payload",
+    "item_id": "item_id",
+    "session": "session",
+    "claim": "claim",
+    "done_by": "done_by",
+}
+_NUMBERS = (
+    "priority",
+    "added_us",
+    "ready_us",
+    "generation",
+    "deliveries",
+    "failures",
+    "collisions",
+    "queued_us",
+    "busy_us",
+    "claimed_us",
+    "done_us",
+)
+
+
+def number(value: int) -> Item:
+    return {"N": str(value)}
+
+
+def text(value: str) -> Item:
+    return {"S": value}
+
+
+def part_pk(part: PartKey) -> Item:
+    return text(f"J#{part}")
+
+
+def job_row(key: JobKey) -> Item:
+    return {"pk": part_pk(key.part), "sk": text(key.sort)}
+
+
+def session_pk(queue: QueueKey) -> Item:
+    return text(f"S#{queue}")
+
+
+def session_row(queue: QueueKey, session: str) -> Item:
+    return {"pk": session_pk(queue), "sk": text(session)}
+
+
+def dead_pk(queue: QueueKey) -> Item:
+    return text(f"D#{queue}")
+
+
+def dead_row(queue: QueueKey, job_id: str) -> Item:
+    return {"pk": dead_pk(queue), "sk": text(job_id)}
+
+
+def config_row(queue: QueueKey) -> Item:
+    return {"pk": text(f"C#{queue}"), "sk": text("config")}
+
+
+def job_item(job: Job) -> Item:
+    """The row of a job; attributes that it lacks are absent."""
+    item = job_row(job.key) | _facts(job) | {"st": text(job.state), "ro": text(job.place)}
+    return item if job.ix is None else item | {"ix": text(job.ix)}
+
+
+def _facts(job: Job) -> Item:
+    texts = {row: getattr(job, name) for name, row in _TEXTS.items()}
+    item = {row: text(value) for row, value in texts.items() if value is not None}
+    numbers = {name: getattr(job, name) for name in _NUMBERS}
+    item |= {name: number(value) for name, value in numbers.items() if value is not None}
+    return item | rerun_facts(job.rerun)
+
+
+def rerun_facts(rerun: Rerun | None) -> Item:
+    """What a row says of the run that was asked for while it was busy."""
+    if rerun is None:
+        return {}
+    facts: Item = {"rerun_id": text(rerun.id), "rerun_us": number(rerun.added_us)}
+    facts["rerun_priority"] = number(rerun.priority)
+    texts = {"rerun_payload": rerun.payload, "rerun_item": rerun.item_id}
+    return facts | {name: text(value) for name, value in texts.items() if value is not None}
+
+
+def job_of(item: Item, part: PartKey) -> Job:
+    """The job that a row describes."""
+    return _job(item, JobKey(part, item["sk"]["S"]))
+
+
+def _job(item: Item, key: JobKey) -> Job:
+    texts = {name: _text(item, row) for name, row in _TEXTS.items()}
+    numbers = {name: int(item[name]["N"]) for name in _NUMBERS if name in item}
+    facts: Any = texts | numbers
+    return Job(key=key, state=JobState(item["st"]["S"]), rerun=_rerun_of(item), **facts)
+
+
+def _rerun_of(item: Item) -> Rerun | None:
+    if "rerun_id" not in item:
+        return None
+    return Rerun(
+        id=item["rerun_id"]["S"],
+        added_us=int(item["rerun_us"]["N"]),
+        priority=int(item["rerun_priority"]["N"]),
+        payload=_text(item, "rerun_payload"),
+        item_id=_text(item, "rerun_item"),
+    )
+
+
+def entry_of(item: Item, part: PartKey) -> Entry:
+    """The job as a row of the index describes it."""
+    return Entry(
+        key=JobKey(part, item["sk"]["S"]),
+        job_id=item["job_id"]["S"],
+        ix=item["ix"]["S"],
+        state=JobState(item["st"]["S"]),
+        deliveries=int(item["deliveries"]["N"]),
+        ready_us=int(item["ready_us"]["N"]),
+        session=_text(item, "session"),
+        claim=_text(item, "claim"),
+        claimed_us=int(item["claimed_us"]["N"]) if "claimed_us" in item else None,
+    )
+
+
+def dead_item(queue: QueueKey, dead: Dead) -> Item:
+    """The row of a dead job: the job as it was, listed by the time of its death."""
+    row = job_item(dead.job) | dead_row(queue, dead.job.id)
+    row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
+    return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
+
+
+def dead_of(item: Item, queue: QueueKey) -> Dead:
+    key = JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"])
+    return Dead(_job(item, key), item["error"]["S"], int(item["died_us"]["N"]))
+
+
+def telling_pk(queue: QueueKey) -> Item:
+    return text(f"T#{queue}")
+
+
+def telling_row(queue: QueueKey, job_id: str) -> Item:
+    return {"pk": telling_pk(queue), "sk": text(job_id)}
+
+
+def telling_item(queue: QueueKey, telling: Telling) -> Item:
+    row = telling_row(queue, telling.job_id)
+    return row | {"item_id": text(telling.item_id), "failed": {"BOOL": telling.failed}}
+
+
+def telling_of(item: Item) -> Telling:
+    return Telling(item["sk"]["S"], item["item_id"]["S"], item["failed"]["BOOL"])
+
+
+def member_item(queue: QueueKey, member: Member) -> Item:
+    return session_row(queue, member.id) | {
+        "st": text("live" if member.live else "dead"),
+        "beats": {"BOOL": member.beats},
+        "hb": number(member.heartbeats),
+        "expires_us": number(member.expires_us),
+        "expiry_us": number(member.expiry_us),
+        "host": text(member.host),
+        "pid": number(member.pid),
+        "started_us": number(member.started_us),
+        "ttl": number(session_ttl(member.expires_us)),
+    }
+
+
+def member_of(item: Item) -> Member:
+    return Member(
+        id=item["sk"]["S"],
+        beats=item["beats"]["BOOL"],
+        expires_us=int(item["expires_us"]["N"]),
+        expiry_us=int(item["expiry_us"]["N"]),
+        host=item["host"]["S"],
+        pid=int(item["pid"]["N"]),
+        started_us=int(item["started_us"]["N"]),
+        live=item["st"]["S"] == "live",
+        heartbeats=int(item["hb"]["N"]),
+    )
+
+
+def session_ttl(expires_us: int) -> int:
+    return expires_us // SECOND_US + SESSION_SECONDS
+
+
+def mark_ttl(at: int) -> int:
+    return at // SECOND_US + MARK_SECONDS
+
+
+def _text(item: Item, name: str) -> str | None:
+    value: str | None = item.get(name, {}).get("S")
+    return value

@@ -1,0 +1,188 @@
+"""A store in dictionaries: for tests, for the simulator, and as the plainest statement of the contract."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from fanin.errors import StaleWrite
+from fanin.queue import life, order
+from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.store import Write
+
+
+@dataclass
+class MemoryStore:
+    """Keeps a queue in this process; one lock makes each request atomic.
+
+    *written*: the users' writes in the order they happened; *admits* stands for their conditions.
+    """
+
+    stored: dict[JobKey, Job] = field(default_factory=dict)
+    dead_jobs: dict[QueueKey, dict[str, Dead]] = field(default_factory=dict)
+    untold: dict[QueueKey, dict[str, Telling]] = field(default_factory=dict)
+    sessions: dict[QueueKey, dict[str, Member]] = field(default_factory=dict)
+    parts: dict[QueueKey, int] = field(default_factory=dict)
+    written: list[Write] = field(default_factory=list)
+    admits: Callable[[Write], bool] = lambda _: True
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def configure(self, queue: QueueKey, parts: int) -> int:
+        with self.lock:
+            return self.parts.setdefault(queue, parts)
+
+    def add(self, job: Job, over: Job | None) -> Job | None:
+        with self.lock:
+            if life.may_be_added(self.stored.get(job.key), over):
+                self._put(job)
+            return self.stored.get(job.key)
+
+    def collide(self, seen: Job) -> None:
+        with self.lock:
+            job = self.stored.get(seen.key)
+            if job is not None and job.id == seen.id and job.is_live:
+                self._put(replace(job, collisions=job.collisions + 1))
+
+    def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
+        with self.lock:
+            job = self.stored.get(seen.key)
+            if job is not None and job.id == seen.id and job.state is JobState.BUSY:
+                if _asked(job) != _asked(seen):
+                    return job
+                self._put(replace(job, rerun=rerun))
+            return self.stored.get(seen.key)
+
+    def get(self, key: JobKey) -> Job | None:
+        with self.lock:
+            return self.stored.get(key)
+
+    def ready(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, order.READY)[:limit]
+
+    def claim(self, seen: Entry, session: str, claim: str, at: int) -> Job | None:
+        with self.lock:
+            job = self.stored.get(seen.key)
+            if job is not None and life.may_be_claimed(job, seen):
+                job = self._put(life.claimed(job, session, claim, at))
+            return job if job is not None and job.claim == claim else None
+
+    def give_back(self, seen: Entry, how: GivenBack) -> bool:
+        with self.lock:
+            job = self.stored.get(seen.key)
+            if job is None or job.claim != seen.claim:
+                return False
+            self._put(life.given_back(job, how))
+            return True
+
+    def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
+        with self.lock:
+            now = self.stored.get(job.key)
+            if now is None or now.claim != job.claim or _asked(now) != _asked(job):
+                return now
+            if not all(self.admits(write) for write in writes):
+                raise StaleWrite("a condition of the writes failed")
+            self.written.extend(writes)
+            if dead is not None:
+                self.dead_jobs.setdefault(job.key.part.queue, {})[job.id] = dead
+            telling = life.telling(now, dead)
+            if telling is not None:
+                self.untold.setdefault(job.key.part.queue, {})[job.id] = telling
+            return self._put(life.ended(now, at))
+
+    def promote(self, seen: Entry, at: int) -> bool:
+        with self.lock:
+            job = self.stored.get(seen.key)
+            if job is None or (job.state, job.ix, job.id) != (JobState.DELAYED, seen.ix, seen.job_id):
+                return False
+            self._put(life.promoted(job, at))
+            return True
+
+    def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
+        due = order.delayed(now)
+        return [*self._entries(part, order.BUSY), *(e for e in self._entries(part, "2#") if e.ix <= due)]
+
+    def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
+        return self._entries(part, order.busy_of(session))
+
+    def tellings(self, queue: QueueKey) -> Sequence[Telling]:
+        with self.lock:
+            return list(self.untold.get(queue, {}).values())
+
+    def told(self, queue: QueueKey, telling: Telling) -> None:
+        with self.lock:
+            if self.untold.get(queue, {}).get(telling.job_id) == telling:
+                del self.untold[queue][telling.job_id]
+
+    def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
+        return [job for job in self._jobs(part, "") if job.state is state][:limit]
+
+    def count(self, part: PartKey, state: JobState) -> int:
+        return sum(job.state is state for job in self._jobs(part, ""))
+
+    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
+        with self.lock:
+            return sorted(self.dead_jobs.get(queue, {}).values(), key=lambda dead: dead.died_us)[:limit]
+
+    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+        with self.lock:
+            graves = self.dead_jobs.get(job.key.part.queue, {})
+            if dead.job.id in graves and life.may_be_added(self.stored.get(job.key), over):
+                del graves[dead.job.id]
+                self._put(job)
+            return self.stored.get(job.key)
+
+    def enter(self, queue: QueueKey, member: Member) -> None:
+        with self.lock:
+            self.sessions.setdefault(queue, {}).setdefault(member.id, member)
+
+    def beat(self, queue: QueueKey, session: str, expires_us: int) -> bool:
+        with self.lock:
+            member = self._members(queue).get(session)
+            if member is None or not member.live:
+                return False
+            beats = member.heartbeats + 1
+            self._members(queue)[session] = replace(member, heartbeats=beats, expires_us=expires_us)
+            return True
+
+    def members(self, queue: QueueKey) -> Sequence[Member]:
+        with self.lock:
+            return list(self._members(queue).values())
+
+    def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
+        with self.lock:
+            member = self._members(queue).get(session)
+            if member is None or not member.live:
+                return True
+            if heartbeats not in {None, member.heartbeats}:
+                return False
+            self._members(queue)[session] = replace(member, live=False)
+            return True
+
+    def forget(self, queue: QueueKey, session: str) -> None:
+        with self.lock:
+            member = self._members(queue).get(session)
+            if member is not None and not member.live:
+                del self._members(queue)[session]
+
+    def _put(self, job: Job) -> Job:
+        self.stored[job.key] = job
+        return job
+
+    def _members(self, queue: QueueKey) -> dict[str, Member]:
+        return self.sessions.setdefault(queue, {})
+
+    def _jobs(self, part: PartKey, prefix: str) -> list[Job]:
+        with self.lock:
+            mine: Iterable[Job] = [job for job in self.stored.values() if job.key.part == part]
+        listed = [(job.ix, job) for job in mine if job.ix is not None and job.ix.startswith(prefix)]
+        return [job for _, job in sorted(listed, key=lambda row: row[0])]
+
+    def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
+        return [life.entry_of(job) for job in self._jobs(part, prefix)]
+
+
+def _asked(job: Job) -> str | None:
+    """The id of the run that was asked for while the job was busy."""
+    return job.rerun.id if job.rerun else None

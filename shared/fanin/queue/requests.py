@@ -1,0 +1,252 @@
+"""Every request to the queue's table, as plain data: no client, no network, nothing sent here.
+
+Expressions are constants of this module; whatever comes from outside travels as a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fanin.queue import items, life, order
+from fanin.queue.items import Item, number, text
+from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+
+INDEX = "by_ix"
+PROJECTED = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
+"""What the index has beside the keys: enough to claim, free or promote a job."""
+
+ABSENT = "attribute_not_exists(pk)"
+OVER_DONE = "#st = :done AND #generation = :seen"
+
+
+def configure(table: str, queue: QueueKey, parts: int) -> Item:
+    """Fix the number of parts, unless it is fixed."""
+    row = items.config_row(queue) | {"parts": number(parts)}
+    return {
+        "TableName": table,
+        "Item": row,
+        "ConditionExpression": ABSENT,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def add(table: str, job: Job, over: Job | None) -> Item:
+    """Store a job in an empty place, or over the done one that was seen."""
+    put: Item = {
+        "TableName": table,
+        "Item": items.job_item(job),
+        "ConditionExpression": ABSENT,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    if over is None:
+        return put
+    values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
+    return put | _expression(values, ConditionExpression=OVER_DONE)
+
+
+def collide(table: str, seen: Job) -> Item:
+    """Count a refused add."""
+    return _update(
+        table,
+        items.job_row(seen.key),
+        "ADD #collisions :one",
+        "#job_id = :job AND #st <> :done",
+        {":one": number(1), ":job": text(seen.id), ":done": text(JobState.DONE)},
+    )
+
+
+def rerun(table: str, seen: Job, wish: Rerun) -> Item:
+    """Ask for one more run of a busy job, over the one asked for when it was seen."""
+    facts = items.rerun_facts(wish)
+    optional = [name for name in ("rerun_payload", "rerun_item") if name not in facts]
+    sets = ", ".join(f"#{name} = :{name}" for name in facts)
+    update = f"SET {sets}" + (" REMOVE " + ", ".join(f"#{name}" for name in optional) if optional else "")
+    guard, values = _as_asked(seen)
+    values |= {f":{name}": value for name, value in facts.items()}
+    values |= {":busy": text(JobState.BUSY), ":job": text(seen.id)}
+    guard = f"#st = :busy AND #job_id = :job AND {guard}"
+    return _update(table, items.job_row(seen.key), update, guard, values)
+
+
+def claim(table: str, seen: Entry, session: str, claim_id: str, at: int) -> Item:
+    """Ready becomes busy, if no other claim came between."""
+    values = {
+        ":busy": text(JobState.BUSY),
+        ":ix": text(order.busy(session, at)),
+        ":session": text(session),
+        ":claim": text(claim_id),
+        ":at": number(at),
+        ":one": number(1),
+        ":queued": number(max(0, at - seen.ready_us)),
+        ":ready": text(JobState.READY),
+        ":job": text(seen.job_id),
+        ":seen": number(seen.deliveries),
+    }
+    return _update(
+        table,
+        items.job_row(seen.key),
+        "SET #st = :busy, #ix = :ix, #session = :session, #claim = :claim, #claimed_us = :at"
+        " ADD #deliveries :one, #queued_us :queued",
+        "#st = :ready AND #job_id = :job AND #deliveries = :seen",
+        values,
+    )
+
+
+def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
+    """Busy becomes ready in its old place, or delayed, if the claim still holds."""
+    state = JobState.READY if how.due_us is None else JobState.DELAYED
+    values = {
+        ":st": text(state),
+        ":from": number(how.at if how.due_us is None else how.due_us),
+        ":failed": number(int(how.failed)),
+        ":worked": number(life.worked(seen.claimed_us, how.at)),
+        ":claim": text(seen.claim or ""),
+    }
+    place = "#ro"
+    if how.due_us is not None:
+        place, values[":ix"] = ":ix", text(order.delayed(how.due_us))
+    return _update(
+        table,
+        items.job_row(seen.key),
+        f"SET #st = :st, #ix = {place}, #ready_us = :from REMOVE #session, #claim, #claimed_us"
+        " ADD #failures :failed, #busy_us :worked",
+        "#claim = :claim",
+        values,
+    )
+
+
+def end(table: str, job: Job, at: int) -> tuple[str, Item]:
+    """The action that ends a job under its claim: its name in a transaction, and the request."""
+    guard, values = _as_asked(job)
+    guard = f"#claim = :claim AND {guard}"
+    values[":claim"] = text(job.claim or "")
+    if job.rerun is not None:
+        put = {"TableName": table, "Item": items.job_item(life.ended(job, at))}
+        put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return "Put", put | _expression(values, ConditionExpression=guard)
+    values |= {":done": text(JobState.DONE), ":at": number(at)}
+    values |= {":worked": number(life.worked(job.claimed_us, at))}
+    values[":ttl"] = number(items.mark_ttl(at))
+    update = (
+        "SET #st = :done, #done_by = :claim, #done_us = :at, #ttl = :ttl"
+        " REMOVE #session, #claim, #claimed_us, #payload, #ix ADD #busy_us :worked"
+    )
+    return "Update", _update(table, items.job_row(job.key), update, guard, values)
+
+
+def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]], dead: Dead | None) -> Item:
+    """One transaction: the end of the job first, then the dead record and the user's writes."""
+    kind, action = end(table, job, at)
+    action.pop("ReturnValues", None)
+    actions: list[Item] = [{kind: action}]
+    queue, telling = job.key.part.queue, life.telling(job, dead)
+    records = [items.dead_item(queue, dead)] if dead else []
+    records += [items.telling_item(queue, telling)] if telling else []
+    actions += [{"Put": {"TableName": table, "Item": record}} for record in records]
+    return {"TransactItems": [*actions, *(dict(write) for write in writes)]}
+
+
+def promote(table: str, seen: Entry, at: int) -> Item:
+    """Delayed becomes ready in its old place."""
+    values = {":ready": text(JobState.READY), ":at": number(at), ":delayed": text(JobState.DELAYED)}
+    return _update(
+        table,
+        items.job_row(seen.key),
+        "SET #st = :ready, #ix = #ro, #ready_us = :at",
+        "#st = :delayed AND #job_id = :job AND #ix = :seen",
+        values | {":job": text(seen.job_id), ":seen": text(seen.ix)},
+    )
+
+
+def told(table: str, queue: QueueKey, telling: Telling) -> Item:
+    """The outside was told of an end; said again it changes nothing."""
+    row = items.telling_row(queue, telling.job_id)
+    values = {":failed": {"BOOL": telling.failed}}
+    request = {"TableName": table, "Key": row}
+    return request | _expression(values, ConditionExpression="#failed = :failed")
+
+
+def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
+    """One transaction: the dead record goes, the job comes back as an add."""
+    grave = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead.job.id)}
+    grave["ConditionExpression"] = "attribute_exists(pk)"
+    return {"TransactItems": [{"Delete": grave}, {"Put": add(table, job, over)}]}
+
+
+def enter(table: str, queue: QueueKey, member: Member) -> Item:
+    item = items.member_item(queue, member)
+    return {"TableName": table, "Item": item, "ConditionExpression": ABSENT}
+
+
+def beat(table: str, queue: QueueKey, session: str, expires_us: int) -> Item:
+    """A sign of life of a session that nobody ended."""
+    values = {":expires": number(expires_us), ":ttl": number(items.session_ttl(expires_us))}
+    return _update(
+        table,
+        items.session_row(queue, session),
+        "SET #expires_us = :expires, #ttl = :ttl ADD #hb :one",
+        "#st = :live",
+        values | {":one": number(1), ":live": text("live")},
+    )
+
+
+def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | None) -> Item:
+    """Live becomes dead, if no heartbeat came between."""
+    values, guard = {":dead": text("dead"), ":live": text("live")}, "#st = :live"
+    if heartbeats is not None:
+        guard, values[":seen"] = f"{guard} AND #hb = :seen", number(heartbeats)
+    return _update(table, items.session_row(queue, session), "SET #st = :dead", guard, values)
+
+
+def forget(table: str, queue: QueueKey, session: str) -> Item:
+    request = {"TableName": table, "Key": items.session_row(queue, session)}
+    return request | _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+
+
+def read(table: str, key: Item) -> Item:
+    return {"TableName": table, "Key": key, "ConsistentRead": True}
+
+
+def listed(table: str, pk: Item, prefix: str, **more: Any) -> Item:
+    """The rows of a partition whose place begins with *prefix*, in order."""
+    values = {":pk": pk, ":prefix": text(prefix)}
+    return _query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
+
+
+def outstanding(table: str, part: PartKey, now: int) -> Item:
+    """The busy rows and the delayed ones that are due: they lie side by side."""
+    values = {":pk": items.part_pk(part), ":low": text(order.BUSY), ":high": text(order.delayed(now))}
+    return _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
+
+
+def partition(table: str, pk: Item) -> Item:
+    """Every row of a partition."""
+    request = {"TableName": table, "ConsistentRead": True}
+    return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
+
+
+def _query(table: str, condition: str, values: Item) -> Item:
+    request = {"TableName": table, "IndexName": INDEX, "ConsistentRead": True}
+    return request | _expression(values, KeyConditionExpression=condition)
+
+
+def _as_asked(seen: Job) -> tuple[str, Item]:
+    """The condition that no run was asked for since the job was seen."""
+    if seen.rerun is None:
+        return "attribute_not_exists(#rerun_id)", {}
+    return "#rerun_id = :asked", {":asked": text(seen.rerun.id)}
+
+
+def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Item:
+    request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    expressions = {"UpdateExpression": update, "ConditionExpression": guard}
+    return request | {"ReturnValues": "ALL_NEW"} | _expression(values, **expressions)
+
+
+def _expression(values: Item, **expressions: str) -> Item:
+    """Expressions with the names that stand in them (``#name``), many of which DynamoDB reserves."""
+    names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
+    return {**expressions, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}

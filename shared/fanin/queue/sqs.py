@@ -1,0 +1,104 @@
+"""The doorbell as an SQS queue: one message a ring, received by long polling."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fanin.aws.calls import send
+from fanin.errors import InvalidRequest
+from fanin.queue.doorbell import Ring
+from fanin.queue.keys import QueueKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+MESSAGES_A_REQUEST = 10
+DELAY_MAX_SECONDS = 900
+POLL_MAX_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SqsDoorbell:
+    """Rings for *queue* through the SQS queue at *url*, which serves no other queue."""
+
+    client: SQSClient
+    url: str
+    queue: QueueKey
+
+    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
+        seconds = min(DELAY_MAX_SECONDS, math.ceil(delay))
+        for some in _tens(rings):
+            entries = [
+                {"Id": str(i), "MessageBody": body(self.queue, ring), "DelaySeconds": seconds}
+                for i, ring in enumerate(some)
+            ]
+            self._send(entries)
+
+    def wait(self, seconds: float, most: int) -> Sequence[Ring]:
+        until = time.monotonic() + seconds
+        while True:
+            left = max(0.0, until - time.monotonic())
+            rings = self._receive(min(self._longest_poll(), math.ceil(left)), most)
+            if rings or time.monotonic() >= until:
+                return rings
+
+    def heard(self, rings: Sequence[Ring]) -> None:
+        for some in _tens(rings):
+            entries = [{"Id": str(i), "ReceiptHandle": ring.receipt} for i, ring in enumerate(some)]
+            send(self.client.delete_message_batch, {"QueueUrl": self.url, "Entries": entries})
+
+    def _send(self, entries: list[dict[str, Any]]) -> None:
+        """Send, and what was refused once more; a ring that is lost then is found by the sweep."""
+        answer = send(self.client.send_message_batch, {"QueueUrl": self.url, "Entries": entries})
+        refused = {failure["Id"] for failure in answer.get("Failed", [])}
+        if refused:
+            again = [entry for entry in entries if entry["Id"] in refused]
+            send(self.client.send_message_batch, {"QueueUrl": self.url, "Entries": again})
+
+    def _receive(self, seconds: int, most: int) -> list[Ring]:
+        answer = send(
+            self.client.receive_message,
+            {
+                "QueueUrl": self.url,
+                "WaitTimeSeconds": seconds,
+                "MaxNumberOfMessages": min(MESSAGES_A_REQUEST, most),
+            },
+        )
+        return [ring for message in answer.get("Messages", []) for ring in self._understood(message)]
+
+    def _understood(self, message: dict[str, Any]) -> Iterator[Ring]:
+        """The ring, where it is one; what is none stays for the dead-letter queue."""
+        with suppress(InvalidRequest):
+            yield ring_of(self.queue, message["Body"], message["ReceiptHandle"])
+
+    def _longest_poll(self) -> int:
+        """A poll that lasts longer than the client's patience would be taken for a silence."""
+        return min(POLL_MAX_SECONDS, max(1, int(getattr(self.client.meta.config, "read_timeout", 60)) - 1))
+
+
+def body(queue: QueueKey, ring: Ring) -> str:
+    """The message of a ring."""
+    return json.dumps({"tenant": queue.tenant, "queue": queue.name, "part": ring.part, "due": ring.due})
+
+
+def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
+    """The ring that a message stands for; InvalidRequest for what no doorbell of this queue sent."""
+    try:
+        told = json.loads(text)
+        key, ring = (told["tenant"], told["queue"]), Ring(int(told["part"]), bool(told["due"]), receipt)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidRequest("this message is no ring of a doorbell") from error
+    if key != (queue.tenant, queue.name):
+        raise InvalidRequest("a ring for another queue came through this doorbell")
+    return ring
+
+
+def _tens(rings: Sequence[Ring]) -> Iterator[Sequence[Ring]]:
+    for first in range(0, len(rings), MESSAGES_A_REQUEST):
+        yield rings[first : first + MESSAGES_A_REQUEST]

@@ -1,0 +1,50 @@
+"""The client on the tables themselves, as DynamoDB is played by moto."""
+
+from __future__ import annotations
+
+import pytest
+from moto import mock_aws
+
+from fanin import Fanin, Tables
+from fanin.aws import clients
+from tests.contract.tables import TABLES, create_tables
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        clients.dynamodb.cache_clear()
+        create_tables(clients.dynamodb())
+        yield Tables(*TABLES)
+    clients.dynamodb.cache_clear()
+
+
+def test_a_batch_lives_and_ends_on_the_tables(tables):
+    fanin = Fanin.direct(tables, "tenant", page_bits=8)
+    with fanin.open("catalog-7") as batch:
+        items = batch.add(20)
+    fanin.ack(items[:-1])
+    (completion,) = fanin.ack(items[-1:]).completions
+    (stored,) = clients.dynamodb().scan(
+        TableName=tables.batches,
+        FilterExpression="sk = :sk",
+        ExpressionAttributeValues={":sk": {"S": "batch"}},
+    )["Items"]
+
+    assert completion.user_key == "catalog-7"
+    assert batch.status().is_complete
+    assert (stored["tenant"], stored["pageBits"]) == ({"S": "tenant"}, {"N": "8"})
+
+
+def test_two_clients_on_the_tables_see_one_batch(tables):
+    publisher, consumer = Fanin.direct(tables, "tenant"), Fanin.direct(tables, "tenant")
+    with publisher.open() as batch:
+        items = batch.add(3)
+    report = consumer.ack(items)
+
+    assert [done.batch_id for done in report.completions] == [batch.id]
+    assert publisher.get(batch.id) == consumer.get(batch.id)

@@ -1,0 +1,112 @@
+"""What the actors were answered about one batch, held against what they may be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, State
+from tests.simulation.scenario import AddScript, BatchScript
+from tests.simulation.violation import require
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An ack that waits to be delivered: a range of a group that begins at *start* of the batch."""
+
+    batch: BatchKey
+    group_id: str
+    start: int
+    first: int
+    last: int
+    caller: str
+
+    @property
+    def ack(self) -> Ack:
+        return Ack(self.batch.batch_id, self.group_id, self.first, self.last, self.caller)
+
+    @property
+    def mask(self) -> int:
+        """Its items, as bits of the batch's index space."""
+        return (1 << self.last - self.first + 1) - 1 << self.start + self.first
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The answers about one batch. *unsettled* adds have neither an answer nor been given up."""
+
+    script: BatchScript
+    unsettled: int = 0
+    batch: Batch | None = None
+    added: dict[AddScript, Added] = field(default_factory=dict)
+    refused: set[AddScript] = field(default_factory=set)
+    given_up: set[AddScript] = field(default_factory=set)
+    handed: int = 0
+    accepted: int = 0
+    told: set[str] = field(default_factory=set)
+    messages: list[Message] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.unsettled = sum(add.callers for add in self.script.adds)
+
+    @property
+    def key(self) -> BatchKey:
+        if self.batch is None:
+            raise LookupError("nobody was told the batch's id yet")
+        return self.batch.key
+
+    def opened(self, batch: Batch) -> bool:
+        """Note the answer to open; whether it is the first."""
+        first = self.batch is None
+        self.batch = self.batch or batch
+        same = (batch.batch_id, batch.salt, batch.page_bits)
+        expected = (self.batch.batch_id, self.batch.salt, self.batch.page_bits)
+        require(same == expected, "I8", f"open was answered {batch}, before that {self.batch}")
+        return first
+
+    def grown(self, add: AddScript, added: Added) -> bool:
+        """Note the answer to an add; whether it is the first, which hands the items out."""
+        self.unsettled -= 1
+        earlier = self.added.setdefault(add, added)
+        require(earlier == added, "I8", f"{add.name} was answered {added}, before that {earlier}")
+        require(add not in self.refused, "I8", f"{add.name} was refused and then answered")
+        if earlier is not added:
+            return False
+        (group,) = added.groups
+        items = (1 << add.count) - 1 << added.total - add.count
+        require(group.upto == add.count, "I8", f"{add.name} asked for {add.count}, got {group}")
+        require(not items & self.handed, "I8", f"{add.name} was handed items of another add: {added}")
+        self.handed |= items
+        return True
+
+    def fenced(self, add: AddScript, state: State) -> None:
+        """Note that an add was refused for the state of the batch, which is *state*."""
+        self.unsettled -= 1
+        self.refused.add(add)
+        require(state is not State.OPEN, "I8", f"{add.name} was refused by an open batch")
+        require(add not in self.added, "I8", f"{add.name} was answered and then refused")
+
+    def abandoned(self, add: AddScript) -> None:
+        self.unsettled -= 1
+        self.given_up.add(add)
+
+    def closed(self, caller: str, closed: Closed) -> None:
+        """Note the answer to close."""
+        require(closed.batch.state is not State.OPEN, "I5", f"close left the batch {closed.batch.state}")
+        self.heard({caller}, caller if closed.completed_by_caller else None, closed.batch)
+
+    def heard(self, callers: set[str], told: str | None, batch: Batch) -> None:
+        """Note that *callers* asked as one, and whom of them the answer names as the completer."""
+        if told is None:
+            return
+        self.told.add(told)
+        require(told in callers, "I3", f"{told} was told in a request of {sorted(callers)}")
+        require(batch.state is State.COMPLETE, "I1", f"{told} was told of a batch that is {batch.state}")
+        require(len(self.told) == 1, "I3", f"several were told: {sorted(self.told)}")
+
+    def phantoms(self) -> Iterator[int]:
+        """How many items the adds that were given up may have reserved, in every combination."""
+        sums = {0}
+        for add in self.given_up - self.added.keys():
+            sums |= {known + add.count for known in sums}
+        return iter(sorted(sums))

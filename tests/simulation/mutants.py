@@ -1,0 +1,297 @@
+"""Breaks the protocol, one rule at a time, and counts the seeds until the simulation notices.
+
+``python -m tests.simulation.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested too
+weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+from unittest.mock import patch
+
+from fanin.tracker import State, Tracker, Verdict, acking
+from fanin.tracker.acking import PagePlan
+from fanin.tracker.climb import BitsSet, Climber
+from fanin.tracker.ids import GroupId
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey, Receipt
+from fanin.tracker.page import Page
+from fanin.tracker.store import Written
+from fanin.tracker.tree import tails
+from tests.simulation.simulation import simulate
+
+_climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """*rule* says what is left out; *owner*'s attribute *name* is *broken* while the mutant lives."""
+
+    rule: str
+    owner: Any
+    name: str
+    broken: Any
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        with patch.object(self.owner, self.name, self.broken):
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The first seed that noticed a mutant, and the invariant that broke."""
+
+    seed: int
+    invariant: str
+    detail: str
+
+
+def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
+    """Run *seeds* against a mutant until one of them breaks a promise."""
+    with mutant.alive():
+        for seed in seeds:
+            violation = simulate(seed).violation
+            if violation:
+                return Kill(seed, violation.invariant, str(violation))
+    return None
+
+
+def _climb_if_fresh(self, batch, level, number, mask, caller):
+    key = PageKey(batch.key, level, number)
+    fresh, page = self._write(batch, key, mask)
+    return BitsSet(fresh, self.climb(batch, key, page, caller) if fresh else None)
+
+
+def _climb_if_not_compacted(self, batch, key, page, caller):
+    return None if page.compacted else _climb(self, batch, key, page, caller)
+
+
+def _compact_each(self, batch, key, page, caller):
+    completed = _climb(self, batch, key, page, caller)
+    self.store.compact(key, page.n)
+    return completed
+
+
+def _compact_first(self, batch, key, page, caller):
+    if page.is_full(batch.page_bits) and not page.compacted:
+        self.store.compact(key, page.n)
+    return _climb(self, batch, key, page, caller)
+
+
+def _complete_always(self, key, caller, at, expires_at):
+    batch = self.batches[key]
+    self.batches[key] = replace(batch, state=State.COMPLETE, completed_by=caller)
+    return self.batches[key]
+
+
+def _complete_open_too(self, key, caller, at, expires_at):
+    batch = self.batches[key]
+    if batch.state is not State.COMPLETE:
+        self.batches[key] = replace(batch, state=State.COMPLETE, completed_by=caller)
+    return self.batches[key]
+
+
+def _complete_is_mine_if_applied(self, key, caller, at, expires_at):
+    if self.batches[key].state is not State.CLOSED:
+        return None
+    return _complete_always(self, key, caller, at, expires_at)
+
+
+def _tell_everyone(self, batch, caller):
+    at = self.now()
+    stored = self.store.complete(batch.key, caller, at, at)
+    return replace(stored, completed_by=caller) if stored.state is State.COMPLETE else None
+
+
+_names = count()
+_new_name_each_time = property(lambda self: f"attempt {next(_names)}")
+
+
+def _close_always(self, key, at, expires_at):
+    self.batches[key] = replace(self.batches[key], state=State.CLOSED)
+    return self.batches[key]
+
+
+def _create_always(self, batch):
+    self.batches[batch.key] = batch
+    return batch
+
+
+def _reserve(state: bool, total: bool, receipt: bool) -> Callable[..., Receipt | None]:
+    """The reservation with some of its three conditions."""
+
+    def reserve(self, seen, wanted, group):
+        batch, earlier = self.batches[seen.key], self.receipts.get((seen.key, wanted.key))
+        if receipt and earlier:
+            return earlier
+        if (state and batch.state is not State.OPEN) or (total and batch.total != seen.total):
+            return None
+        self.receipts[seen.key, wanted.key] = wanted
+        self.batches[seen.key] = replace(batch, total=batch.total + wanted.count)
+        return wanted
+
+    return reserve
+
+
+def _add_under_new_key(self, tenant, batch_id, size, key=None):
+    return _add(self, tenant, batch_id, size, None)
+
+
+def _judge_without_bound(batch, ack, now):
+    start, verdict = _judge(batch, ack, now)
+    if verdict is Verdict.OUT_OF_RANGE:
+        return GroupId.decode(ack.group_id).start, None
+    return start, verdict
+
+
+def _replace_bits(n: bool, compacted: bool) -> Callable[..., Written]:
+    """The replacement of a page with some of its conditions."""
+
+    def replace_bits(self, key, seen, mask, expires_at):
+        page = self.stored_pages.get(key, Page())
+        if (n and page.n != seen.n) or (compacted and page.compacted):
+            return Written(page, applied=False)
+        return self._put(key, page.with_bits(seen.unset(mask)))
+
+    return replace_bits
+
+
+def _sum_of_masks(self):
+    return sum(piece.mask for piece in self.pieces)
+
+
+def _settle_without_memory(self, fresh):
+    for piece in self.pieces:
+        accepted = (piece.mask & fresh).bit_count()
+        yield piece.position, accepted, piece.mask.bit_count() - accepted
+
+
+def _seal_without_climb(self, batch, caller):
+    if batch.total == 0:
+        return self.complete(batch, caller)
+    for tail in tails(batch.total, batch.page_bits):
+        key = PageKey(batch.key, tail.level, tail.number)
+        self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
+    return None
+
+
+def _seal_climbs_from_root(self, batch, caller):
+    if batch.total == 0:
+        return self.complete(batch, caller)
+    for tail in tails(batch.total, batch.page_bits):
+        key = PageKey(batch.key, tail.level, tail.number)
+        page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
+    return self.climb(batch, key, page, caller)
+
+
+def _seal_from_root(self, batch, caller):
+    if batch.total == 0:
+        return self.complete(batch, caller)
+    completed = None
+    for tail in reversed(list(tails(batch.total, batch.page_bits))):
+        key = PageKey(batch.key, tail.level, tail.number)
+        page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
+        completed = self.climb(batch, key, page, caller) or completed
+    return completed
+
+
+def _seal_then_close(self, tenant, batch_id, caller):
+    self._climber().seal(self.get(tenant, batch_id), caller)
+    return _close(self, tenant, batch_id, caller)
+
+
+MUTANTS = (
+    Mutant("a duplicate climbs", Climber, "set_bits", _climb_if_fresh),
+    Mutant("a compacted page climbs", Climber, "climb", _climb_if_not_compacted),
+    Mutant("an add is guarded", Page, "admits", lambda self, mask: True),
+    Mutant("an add is refused by a compacted page", Page, "admits", lambda self, mask: not self.bits & mask),
+    Mutant("only a full page is compacted", Climber, "climb", _compact_each),
+    Mutant("a page is full at its size", Page, "is_full", lambda self, bits: self.n == bits),
+    Mutant("only a closed batch completes, once", MemoryStore, "complete", _complete_always),
+    Mutant(
+        "told is who is stored, not whose request succeeded",
+        MemoryStore,
+        "complete",
+        _complete_is_mine_if_applied,
+    ),
+    Mutant("told is who is stored, not whoever asks", Climber, "complete", _tell_everyone),
+    Mutant("a caller has one name for all its attempts", PagePlan, "speaker", _new_name_each_time),
+    Mutant("a batch closes once", MemoryStore, "close", _close_always),
+    Mutant("a batch is created once", MemoryStore, "create", _create_always),
+    Mutant("a reservation wants an open batch", MemoryStore, "reserve", _reserve(False, True, True)),
+    Mutant("a reservation wants the total it saw", MemoryStore, "reserve", _reserve(True, False, True)),
+    Mutant("a reservation wants no earlier receipt", MemoryStore, "reserve", _reserve(True, True, False)),
+    Mutant("a retried add has the key it had", Tracker, "add", _add_under_new_key),
+    Mutant("a receipt is found after close", MemoryStore, "receipt", lambda self, key, receipt_key: None),
+    Mutant("the tag of a group is checked", GroupId, "is_of", lambda self, salt, batch_id: True),
+    Mutant("an index lies within its group", acking, "judge", _judge_without_bound),
+    Mutant("two acks of an item in one request set one bit", PagePlan, "mask", property(_sum_of_masks)),
+    Mutant("two acks of an item in one request: one accepted", PagePlan, "settle", _settle_without_memory),
+    Mutant("a replacement wants the count it saw", MemoryStore, "replace_bits", _replace_bits(False, True)),
+    Mutant("close climbs", Climber, "seal", _seal_without_climb),
+    Mutant("close climbs from each level", Climber, "seal", _seal_climbs_from_root),
+    Mutant("close fences before it looks at the total", Tracker, "close", _seal_then_close),
+)
+
+EQUIVALENT = (
+    (
+        Mutant("compaction wants the count it saw", Page, "may_compact", lambda self, n: not self.compacted),
+        "only who saw a page full asks for it, and the count of a full page never changes",
+    ),
+    (
+        Mutant(
+            "a replacement is refused by a compacted page",
+            MemoryStore,
+            "replace_bits",
+            _replace_bits(True, False),
+        ),
+        "a compacted page has the count of a full one, so that one who saw this count had no bit left to set",
+    ),
+    (
+        Mutant("an open batch does not complete", MemoryStore, "complete", _complete_open_too),
+        "only who saw a page marked as root asks for it, or a total of 0 after the fence: both follow CLOSED",
+    ),
+    (
+        Mutant("climb, then compact", Climber, "climb", _compact_first),
+        "a compacted page keeps its count and climbs all the same when its ack comes again",
+    ),
+    (
+        Mutant("close goes from the leaves to the root", Climber, "seal", _seal_from_root),
+        "each last page is told its size before it is looked at, so that no order hides a full one",
+    ),
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """0 where every mutant was killed, and none of the equivalent ones."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
+    seeds = range(parser.parse_args(argv).seeds)
+    alive = [mutant.rule for mutant in MUTANTS if not _report(mutant, seeds)]
+    print("\nequivalent:")
+    refuted = [mutant.rule for mutant, reason in EQUIVALENT if _report(mutant, seeds, reason)]
+    print(
+        f"\n{len(MUTANTS) - len(alive)} of {len(MUTANTS)} killed; alive: {alive}; not equivalent: {refuted}"
+    )
+    return 1 if alive or refuted else 0
+
+
+def _report(mutant: Mutant, seeds: range, reason: str = "") -> bool:
+    """Print the fate of a mutant; whether it was killed."""
+    began = time.monotonic()
+    kill = first_kill(mutant, seeds)
+    fate = f"seed {kill.seed:<4} {kill.detail[:70]}" if kill else f"survives {len(seeds)} seeds; {reason}"
+    print(f"without '{mutant.rule}':".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
+    return kill is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""A run from a seed to its outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+
+from fanin.tracker import climb
+from fanin.tracker import progress as looking
+from tests.simulation import aftermath, scenario
+from tests.simulation.choices import Choices, RandomChoices
+from tests.simulation.scenario import Scenario
+from tests.simulation.trace import Trace
+from tests.simulation.violation import Violation
+from tests.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to: the broken promise, if any, and what it met on its way."""
+
+    violation: Violation | None
+    requests: Counter[str]
+    faults: Counter[str]
+    events: Counter[str]
+
+
+def simulate(seed: int, trace: Trace | None = None) -> Outcome:
+    """Run the scenario of *seed* under the schedule and the faults of *seed*."""
+    random = Random(seed)
+    drawn = scenario.draw(random)
+    return play(drawn, random, RandomChoices(random), trace)
+
+
+def play(drawn: Scenario, random: Random, choices: Choices, trace: Trace | None = None) -> Outcome:
+    """Run a scenario to its end, or to the first promise that breaks."""
+    with _tuned(drawn):
+        world = World(drawn, random, choices, trace)
+        violation = _play_out(world)
+    return Outcome(violation, world.store.requests, world.store.faults, _events(world))
+
+
+def _play_out(world: World) -> Violation | None:
+    try:
+        world.run()
+        aftermath.check(world)
+    except Violation as found:
+        return found
+    except Exception as error:
+        return Violation("error", f"{type(error).__name__}: {error}")
+    return None
+
+
+def _events(world: World) -> Counter[str]:
+    """What kinds of batches the run saw, to know that the simulation goes where it says."""
+    events: Counter[str] = Counter()
+    for ledger in world.ledgers:
+        told = "".join(ledger.told)
+        events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
+    for key in world.memory.stored_pages:
+        events[f"pages of level {key.level}"] += 1
+    return events
+
+
+@contextmanager
+def _tuned(drawn: Scenario) -> Iterator[None]:
+    """Small limits, so that the paths for large requests are taken by small ones."""
+    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL
+    climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
+    try:
+        yield
+    finally:
+        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = before

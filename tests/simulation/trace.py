@@ -1,0 +1,58 @@
+"""The schedule of a run as text: one line for each request, who sent it, what befell it, what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt
+from fanin.tracker.page import Page
+from fanin.tracker.store import Written
+
+
+class Trace:
+    """Collects the lines of one run."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def request(self, actor: str, name: str, args: tuple[Any, ...], fault: str, answer: str) -> None:
+        shown = ", ".join(text for text in map(brief, args) if text)
+        struck = f" [{fault}]" if fault else ""
+        self.lines.append(f"{len(self.lines):4} {actor:24} {name}({shown}){struck} -> {answer}")
+
+    def answered(self, answer: Any) -> None:
+        """Fill in what the last request was answered."""
+        self.lines[-1] = self.lines[-1].removesuffix("...") + (brief(answer) or "nothing")
+
+
+def brief(value: Any) -> str:
+    """A value in a few characters; empty where it says nothing of the schedule, as times do."""
+    shown = SHOWN.get(type(value))
+    return shown(value) if shown else ""
+
+
+def _page(page: Page) -> str:
+    bits = "compacted" if page.compacted else f"{page.bits:b}"
+    size = f" of {page.size}" if page.size else ""
+    return f"<{bits} n={page.n}{size}{' root' if page.root else ''}>"
+
+
+def _batch(batch: Batch) -> str:
+    return f"{batch.state} {batch.total}{f' by {batch.completed_by}' if batch.completed_by else ''}"
+
+
+SHOWN: dict[type, Callable[[Any], str]] = {
+    bool: str,
+    int: str,
+    str: lambda text: text[:24],
+    Page: _page,
+    Written: lambda written: f"{'applied' if written.applied else 'refused'} {_page(written.page)}",
+    Batch: _batch,
+    BatchKey: lambda key: key.batch_id[:4],
+    PageKey: lambda key: f"{key.batch.batch_id[:4]}/{key.level}/{key.number}",
+    Receipt: lambda receipt: f"receipt {receipt.key[:4]} {receipt.start}+{receipt.count}",
+    Group: lambda group: f"group of {group.upto}",
+    list: lambda values: f"[{', '.join(map(brief, values))}]",
+    dict: lambda values: f"[{', '.join(f'{brief(key)}: {brief(one)}' for key, one in values.items())}]",
+}
