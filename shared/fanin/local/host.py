@@ -1,7 +1,7 @@
 """The child process of a local run: the emulator and the API's port. It never outlives its parent.
 
-``python -m fanin.local.host PARENT HOME API_FD ENDPOINT_FD``. Its standard input is the parent's voice: a line is
-the id of the deployed API, the end is the end. Every worker of the emulator is in this process's group.
+``python -m fanin.local.host PARENT HOME API_FD ENDPOINT_FD``. Its standard input is the parent's voice: a
+line is the id of the deployed API, the end is the end. The emulator's workers are in this process's group.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ministack.core.lambda_runtime import Worker
 from fanin.local import guard
 from fanin.local.gateway import Gateway
 
-# No setting reaches it. A handler that logs nothing is waited for in vain: 50 ms, as the emulator comes. Its lines are in the
-# pipe before its answer is, so a short wait loses none; a late one shows up with the next invocation.
+# The emulator waits 50 ms for the log of a handler that logs nothing, and no setting reaches it. Lines are in
+# the pipe before the answer is, so a short wait loses none; a late one shows up with the next invocation.
 LOG_WAIT_SECONDS = 0.002
 
 
