@@ -130,7 +130,7 @@ def test_a_killed_parent_takes_the_synthesis_along(tmp_path):
     (folder / "app.py").write_text(APP)
     path = os.pathsep.join([str(tmp_path), str(ROOT / "shared")])
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT], env={**ENV, "PYTHONPATH": path, "DRAFT": str(draft)}
+        [sys.executable, "-c", PARENT], cwd=tmp_path, env={**ENV, "PYTHONPATH": path, "DRAFT": str(draft)}
     )
 
     assert processes.eventually((draft / "started").exists)
