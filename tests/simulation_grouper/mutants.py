@@ -224,8 +224,7 @@ def _apply_unrecorded(self, bundle, policy, answer):
     applied = replace(bundle, outcomes=outcomes)
     for task in self._tasks(applied).values():
         self._settle(applied, task, policy)
-    stored = self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
-    return stored
+    return self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
 
 
 def _notify_last(self, bundle, policy):
@@ -256,8 +255,7 @@ def _wait_by_forgetting(self, message, delay, contended=False):
 
 def _no_recheck(self, message, task, seen, term):
     """The leader does not look whether his own task came into a bundle."""
-    with patch.object(Leader, "_wait", lambda *_, **__: None):
-        return _serve(self, message, task, seen, term)
+    return _serve(self, replace(message, swept=True), task, seen, term)
 
 
 def _index_only(self, bundle, size, own):
@@ -379,7 +377,7 @@ EQUIVALENT = (
     mutant("the leader does not look after its own task", (Leader, "_serve", _no_recheck)),
 )
 """These cost time and repeated work only, by design. Without the seal, a bundle whose leader died waits for
-the sweeper; without its own task, or a look after it, the leader leaves that to later messages or the sweeper."""
+the sweeper; a leader without its own task, or a look after it, leaves it to later messages or the sweeper."""
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Runs many seeds of the simulation, or replays one: ``python -m tests.simulation_grouper.run --seeds 100000``."""
+"""Runs many seeds, or replays one: ``python -m tests.simulation_grouper.run --seeds 100000``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ALL = (THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER, UNANSWERED, REPEATED, LATE, S
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A task that somebody registers, *callers* times, from a moment on. *poison*: refuse, hang or nothing."""
+    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing."""
 
     task_id: str
     target: str
@@ -78,8 +78,8 @@ def draw(random: Random) -> Scenario:
         rounds=random.choice((1, 2, 3)),
         lag=(0.0, 0.0) if calm else random.choice(((0.0, 0.0), (0.5, 0.0), (2.0, 0.05), (2.0, 0.3))),
         faults=tuple(fault for fault in ALL if random.random() < share),
-        fault_rate=random.choice((0.02, 0.05, 0.1, 0.25)),
-        fault_count=0 if calm else random.choice((0, 1, 3, 8, 20)),
+        fault_rate=random.choice((0.03, 0.08, 0.15, 0.3)),
+        fault_count=0 if calm else random.choice((0, 2, 6, 14, 30)),
         pauses=0 if calm else random.choice((0, 0, 1, 3)),
         duplicates=0 if calm else random.choice((0, 1, 3, 8)),
         skew=0.0 if calm else random.choice((0.0, 0.0, 1.0, 8.0)),

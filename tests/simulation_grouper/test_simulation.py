@@ -1,4 +1,4 @@
-"""A few seeds of the simulation and every mutant; the long run is ``python -m tests.simulation_grouper.run``."""
+"""A few seeds and every mutant; the long run is ``python -m tests.simulation_grouper.run``."""
 
 from __future__ import annotations
 

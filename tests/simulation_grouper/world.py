@@ -39,7 +39,6 @@ class World:
         self.grouper = self._grouper()
         self.sweeping = True
         self.woken = 0
-        self.found = 0
         self.final_sweeps = 0
         self._duplicates = scenario.duplicates
         self._sweep_at = START + SWEEP_EVERY
@@ -119,7 +118,6 @@ class World:
             self.final_sweeps = max(0, self.final_sweeps - 1)  # another comes round, and faults run out
             return
         self.woken += swept.lanes + swept.bundles
-        self.found += swept.lanes + swept.bundles
 
     def _deliver(self, sent: Sent) -> None:
         if not self.queues.receive(sent):
