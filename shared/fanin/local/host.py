@@ -22,14 +22,9 @@ from typing import TextIO
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from ministack.app import app as emulator
-from ministack.core.lambda_runtime import Worker
 
-from fanin.local import guard
+from fanin.local import guard, tuning
 from fanin.local.gateway import Gateway
-
-# The emulator waits 50 ms for the log of a handler that logs nothing, and no setting reaches it. Lines are in
-# the pipe before the answer is, so a short wait loses none; a late one shows up with the next invocation.
-LOG_WAIT_SECONDS = 0.002
 
 
 def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
@@ -38,10 +33,7 @@ def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
     os.environ.pop("PYTHONPATH", None)
     signal.signal(signal.SIGTERM, functools.partial(_end, home))
     signal.signal(signal.SIGINT, functools.partial(_end, home))
-    Worker._drain_stderr_bounded = functools.partialmethod(
-        Worker._drain_stderr_bounded,
-        first_line_wait=LOG_WAIT_SECONDS,
-    )
+    tuning.apply()
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep our standard input open; that the parent is gone shows all the same.
