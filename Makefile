@@ -52,7 +52,7 @@ requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m benchmarks.requests $(ARGS)
 
 openapi: setup ## write docs/openapi.json anew from the routes
-	@$(BIN)/python -m fanin.api.openapi > docs/openapi.json
+	@$(BIN)/python -m functions.openapi > docs/openapi.json
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

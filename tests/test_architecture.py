@@ -18,6 +18,8 @@ DOORS: dict[str, set[str]] = {
     "fanin.errors": set(),
     "fanin.aws": {"fanin.errors"},
     "fanin.tracker": {"fanin.errors", "fanin.aws"},
+    "fanin.grouper": {"fanin.errors", "fanin.aws"},
+    "fanin.queue": {"fanin.errors", "fanin.aws"},
     "fanin.api": {"fanin.errors", "fanin.tracker", "fanin.aws"},
     "fanin.client": {"fanin.errors", "fanin.tracker", "fanin.aws"},
     "fanin.local": {"fanin.errors", "fanin.aws", "fanin.client", "fanin.tracker"},

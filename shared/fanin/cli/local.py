@@ -46,8 +46,9 @@ def up(
         homes.sweep()
         with LocalRun.start(port, demo, page_bits, template_dir, _progress, command=True) as run:
             typer.echo(run.url)
-            _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends both")
-            while run.is_alive():
+            _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends it all")
+            while True:
+                run.check()
                 time.sleep(ALIVE_CHECK_SECONDS)
         _progress("stopped")
 

@@ -10,7 +10,7 @@ try:
     from fanin.cli import local
 except ModuleNotFoundError as missing:
     sys.exit(
-        f"the command needs {missing.name}; install with: pip install 'fanin[local]'  (in a clone: make setup)"
+        f"fanin needs {missing.name}; install with: pip install 'fanin[local]'  (in a clone: make setup)"
     )
 
 app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)

@@ -20,7 +20,6 @@ class Filler:
     """Fills the bundles of one leader. *ghosts*: tasks that an index may show, and that are open no more."""
 
     world: World
-    chunk: int = rules.CHUNK
     ghosts: set[str] = field(default_factory=set)
     longest_wait: timedelta = timedelta()
 
@@ -62,7 +61,7 @@ class Filler:
 
     def _claim_all(self, bundle: Bundle, wanted: list[str], term: Lease) -> tuple[Bundle, bool]:
         """The bundle with those of *wanted* that it got, and whether the leader may go on."""
-        for joining in rules.chunks(wanted, self.chunk):
+        for joining in rules.chunks(wanted, self.world.timing.chunk):
             if not self._in_time(term):
                 return bundle, False
             bundle, in_office = self._claim(bundle, joining)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 from fanin.errors import InvalidRequest
@@ -35,6 +36,7 @@ def checked_bundle_id(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=10_000)
 def bundle_id(lane: str, fence: int) -> str:
     """The one bundle that the term *fence* of a lane may fill; its successor can name it, too."""
     return str(uuid5(_BUNDLES, f"{lane}#{fence}"))

@@ -75,13 +75,15 @@ class Timing:
 
     *lease*: of a leader, who stops filling *margin* before its end. *call*: how long a handler may take
     from the begin of a call to its recorded outcome; longer than the downstream API's timeout. *rounds*:
-    bundles that one leader fills at most.
+    bundles that one leader fills at most. *chunk*: tasks that one transaction claims, 98 at most: with the
+    bundle 99 actions of the 100 that it may have. *pending* and *ended*: how long tasks are kept.
     """
 
     lease: timedelta = timedelta(seconds=15)
     margin: timedelta = timedelta(seconds=3)
     call: timedelta = timedelta(seconds=60)
     rounds: int = 10
+    chunk: int = 98
     pending: timedelta = timedelta(days=14)
     ended: timedelta = timedelta(days=7)
 

@@ -22,8 +22,6 @@ from fanin.grouper.model import (
 )
 from fanin.grouper.policy import DELAY_MAX, Isolation, Policy, Timing
 
-CHUNK = 98
-"""Tasks that one transaction claims: with the bundle 99 actions of the 100 that it may have."""
 DETAIL_BYTES = 200
 FIRST_BACKOFF = timedelta(seconds=1)
 LONGEST_WAIT = 15
@@ -42,7 +40,7 @@ class Step(Enum):
     APPLY = "apply"
 
 
-def chunks(ids: Sequence[str], size: int = CHUNK) -> Iterator[tuple[str, ...]]:
+def chunks(ids: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
     """*ids* in pieces that fit one transaction."""
     for first in range(0, len(ids), size):
         yield tuple(ids[first : first + size])

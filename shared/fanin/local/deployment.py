@@ -28,6 +28,7 @@ class Stack:
 
 def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
     """Upload, create the stack, wait for it, and do what the emulator leaves out; raises LocalRunError."""
+    progress(f"deploying {len(assembly.template['Resources'])} resources")
     _bootstrap(aws)
     _upload(assembly, aws)
     cloudformation = aws.client("cloudformation")
@@ -37,7 +38,7 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
         TemplateURL=template,
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
     )
-    made = _wait(cloudformation, assembly, progress)
+    made = _wait(cloudformation, assembly)
     stack = Stack(
         {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])},
         _physical_ids(cloudformation, assembly.stack),
@@ -63,8 +64,8 @@ def _template_key(assembly: Assembly) -> str:
     return next(asset.key for asset in assembly.assets if asset.path.name == name)
 
 
-def _wait(cloudformation: Any, assembly: Assembly, progress: Progress) -> dict[str, Any]:
-    total, deadline = len(assembly.template["Resources"]), time.monotonic() + DEPLOY_SECONDS
+def _wait(cloudformation: Any, assembly: Assembly) -> dict[str, Any]:
+    deadline = time.monotonic() + DEPLOY_SECONDS
     while time.monotonic() < deadline:
         stack: dict[str, Any] = cloudformation.describe_stacks(StackName=assembly.stack)["Stacks"][0]
         if stack["StackStatus"] == "CREATE_COMPLETE":
@@ -73,7 +74,6 @@ def _wait(cloudformation: Any, assembly: Assembly, progress: Progress) -> dict[s
             raise LocalRunError(
                 f"the stack is {stack['StackStatus']}: {_reason(cloudformation, assembly.stack)}"
             )
-        progress(f"deploying {len(_physical_ids(cloudformation, assembly.stack))} of {total} resources")
         time.sleep(POLL_SECONDS)
     raise LocalRunError(f"the stack was not deployed in {DEPLOY_SECONDS:.0f} s")
 

@@ -1,7 +1,7 @@
 """The child process of a local run: the emulator and the API's port. It never outlives its parent.
 
-``python -m fanin.local.host PARENT HOME API_FD ENDPOINT_FD``. Its standard input is the parent's voice: a line is
-the id of the deployed API, the end is the end. Every worker of the emulator is in this process's group.
+``python -m fanin.local.host PARENT HOME API_FD ENDPOINT_FD``. Its standard input is the parent's voice: a
+line is the id of the deployed API, the end is the end. The emulator's workers are in this process's group.
 """
 
 from __future__ import annotations
@@ -22,14 +22,9 @@ from typing import TextIO
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from ministack.app import app as emulator
-from ministack.core.lambda_runtime import Worker
 
-from fanin.local import guard
+from fanin.local import guard, tuning
 from fanin.local.gateway import Gateway
-
-# No setting reaches it. A handler that logs nothing is waited for in vain: 50 ms, as the emulator comes. Its lines are in the
-# pipe before its answer is, so a short wait loses none; a late one shows up with the next invocation.
-LOG_WAIT_SECONDS = 0.002
 
 
 def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
@@ -38,10 +33,7 @@ def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
     os.environ.pop("PYTHONPATH", None)
     signal.signal(signal.SIGTERM, functools.partial(_end, home))
     signal.signal(signal.SIGINT, functools.partial(_end, home))
-    Worker._drain_stderr_bounded = functools.partialmethod(
-        Worker._drain_stderr_bounded,
-        first_line_wait=LOG_WAIT_SECONDS,
-    )
+    tuning.apply()
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep our standard input open; that the parent is gone shows all the same.

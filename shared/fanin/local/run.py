@@ -22,6 +22,8 @@ from fanin.local.pipe_runner import PipeRunner
 from fanin.local.prerequisites import require
 
 ANSWER_SECONDS = 30.0
+CONSUMERS = 4
+"""Lambdas a queue: each is a process here, and a dozen on a few cores would only be in each other's way."""
 
 
 def _silent(_: str) -> None:
@@ -101,9 +103,9 @@ class LocalRun:
         """What another process needs in its environment to reach the emulator with an AWS SDK."""
         return Connection(self.endpoint).environment
 
-    def is_alive(self) -> bool:
-        """Whether the emulator still runs."""
-        return self._emulator.is_alive()
+    def check(self) -> None:
+        """Raise LocalRunError if the emulator has ended on its own."""
+        self._emulator.check()
 
     def stop(self) -> None:
         """End everything and remove every file; fine to call twice."""
@@ -116,7 +118,8 @@ class LocalRun:
         address = f"{self.url}/v1/batches/{uuid.UUID(int=0)}"
         with urllib3.PoolManager(retries=False, timeout=ANSWER_SECONDS) as pool:
             status = 503
-            while status == 503 and self.is_alive():
+            while status == 503:
+                self.check()
                 status = pool.request("GET", address).status
         if status != 404:
             raise LocalRunError(
@@ -138,7 +141,7 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
 
 
 def _synthesised(demo: bool, page_bits: int | None, progress: Progress) -> Path:
-    context: dict[str, Any] = {"stage": "local", "target": "local", "demo": demo}
+    context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
     if page_bits is not None:
         context["page_bits"] = page_bits
     kept = assembly.kept_assembly(ROOT, context)

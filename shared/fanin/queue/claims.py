@@ -124,7 +124,8 @@ class Claims:
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
         """The job as stored after the attempt; as it was where nobody answered."""
         try:
-            return self.store.end(job, self.effects.now(), writes, dead)
+            at = dead.died_us if dead else self.effects.now()
+            return self.store.end(job, at, writes, dead)
         except StoreUnavailable:
             return job
 
@@ -134,9 +135,11 @@ class Claims:
             self._ring(stored, 0.0)
 
     def _bury(self, job: Job, error: str) -> None:
-        failed = replace(job, failures=job.failures + 1)
+        at = self.effects.now()
+        worked = job.busy_us + life.worked(job.claimed_us, at)
+        failed = replace(job, failures=job.failures + 1, busy_us=worked)
         try:
-            self.end(job, dead=Dead(failed, error[:ERROR_CHARACTERS], self.effects.now()))
+            self.end(job, dead=Dead(failed, error[:ERROR_CHARACTERS], at))
         except StoreUnavailable:
             self.abandon(job)
         except LostClaim:

@@ -1,0 +1,1 @@
+"""The main job: a real catalog through Spark, SQS and Lambda to exactly one completion."""

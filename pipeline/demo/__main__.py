@@ -1,0 +1,60 @@
+"""``python -m pipeline.demo [--items N | --whole] [--no-chaos] [--seed S]``; 0 is PASS."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from rich.console import Console
+
+from fanin.errors import FaninError
+from pipeline.demo import options, report
+from pipeline.demo.errors import DemoError
+from pipeline.demo.live import view_on
+from pipeline.demo.stages import play
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """Somebody wants the demo to end; *number* is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo; 0 where everything is as promised, 1 where not, 128 and the signal's number if ended."""
+    given = options.parse(argv)
+    for number in ENDINGS:
+        signal.signal(number, _end)
+    console = Console()
+    try:
+        with view_on(console) as view:
+            told = play(given, view)
+    except (DemoError, FaninError, ValueError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except Interrupted as ended:
+        print("demo: interrupted; nothing of it runs any more", file=sys.stderr)
+        return 128 + ended.number
+    for line in ("", *report.lines(told), "", *report.verdict(told)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"report and picture: {given.out}/report.json, {given.out}/acks.png", highlight=False, soft_wrap=True
+    )
+    return 0 if told.passed else 1
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    # Once is enough: what is being taken down must not be left half-way.
+    for each in ENDINGS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,112 @@
+"""The demo's side of the Spark job: its start, its events, its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fanin.local.connection import CREDENTIALS
+from pipeline.demo.errors import DemoError
+from pipeline.session import ROOT
+
+STOP_SECONDS = 10.0
+ERROR_LINES = 12
+
+Event = Mapping[str, Any]
+
+
+class SparkJob:
+    """A process of its own, with the JVM and the Python workers that it starts; gone when its block ends."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._events: queue.Queue[Event | None] = queue.Queue()
+        with log.open("w") as errors:
+            # A session of its own: Ctrl-C reaches the demo alone, and the whole group can be ended at once.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pipeline.demo.spark"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(os.environ),
+                start_new_session=True,
+                text=True,
+            )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Let the job begin, with the *arguments* of pipeline.jobs.fan_out."""
+        voice = self._process.stdin
+        assert voice is not None  # noqa: S101 - it was asked for
+        try:
+            voice.write(json.dumps(list(arguments)) + "\n")
+            voice.flush()
+        except BrokenPipeError:
+            raise self._failure() from None
+
+    def events(self) -> list[Event]:
+        """What the job told since the last call; DemoError where it has failed."""
+        told: list[Event] = []
+        while not self._events.empty():
+            event = self._events.get()
+            if event is None and self._process.wait() != 0:
+                raise self._failure()
+            if event is not None:
+                told.append(event)
+        return told
+
+    def stop(self) -> None:
+        """End the process and all that it started; fine where it has ended."""
+        self._end(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._end(signal.SIGKILL)
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _end(self, number: int) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            if line.startswith("{"):
+                self._events.put(json.loads(line))
+        self._events.put(None)
+
+    def _failure(self) -> DemoError:
+        code = self._process.wait()
+        said = "\n".join(self._log.read_text(errors="replace").splitlines()[-ERROR_LINES:])
+        return DemoError(f"the Spark job ended with {code}; its log, {self._log}, ends with:\n{said}")
+
+
+def environment(user: Mapping[str, str]) -> dict[str, str]:
+    """The job's environment: no AWS setting of the user's, and no proxy between it and this machine."""
+    kept = {name: value for name, value in user.items() if not name.startswith("AWS_")}
+    return {
+        **kept,
+        **CREDENTIALS,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "shared"), str(ROOT))),
+    }

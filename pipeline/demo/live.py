@@ -1,0 +1,108 @@
+"""Shows the demo: steps with their times, then the progress; a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from pipeline.demo import progress
+from pipeline.demo.progress import Sample
+
+PLAIN_SECONDS = 5.0
+"""Between two plain lines of progress."""
+
+
+def kind_of(step: str) -> str:
+    """What *step* is about: "deploying 3 of 90" and "deploying 4 of 90" are the same step."""
+    return re.sub(r"\d+", "#", step)
+
+
+class View:
+    """Prints one line a step, with the seconds since the start, and a line of progress now and then."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._started = time.monotonic()
+        self._kind = ""
+        self._next_line = 0.0
+
+    def step(self, text: str) -> None:
+        """Something begins; a step that goes on with other numbers is printed once."""
+        if kind_of(text) != self._kind:
+            self._kind = kind_of(text)
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """A line with the time."""
+        self.console.print(f"{self.seconds:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def moved(self, samples: Sequence[Sample], total: int) -> None:
+        """The run has come to the last of *samples*."""
+        if samples[-1].at >= self._next_line:
+            self._next_line = samples[-1].at + PLAIN_SECONDS
+            self.say(progress.line(samples, total))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the demo began."""
+        return time.monotonic() - self._started
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is left on a screen that was never drawn on."""
+
+
+class BarView(View):
+    """Draws a bar under the lines, on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[state]}"),
+            console=console,
+            transient=True,
+        )
+        self._task: TaskID = self._bar.add_task("starting", total=None, state="")
+
+    def step(self, text: str) -> None:
+        super().step(text)
+        self._bar.update(self._task, description=text)
+
+    def moved(self, samples: Sequence[Sample], total: int) -> None:
+        last = samples[-1]
+        left = progress.duration(progress.seconds_left(samples, total))
+        self._bar.update(
+            self._task,
+            description="acked",
+            completed=last.acked,
+            total=total,
+            state=f"{last.acked:,} of {total:,}, {progress.rate(samples):,.0f}/s, {left} left; "
+            f"{last.waiting:,} waiting; {progress.chaos(last.counters)}",
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+def view_on(console: Console) -> View:
+    """The view that *console* can show."""
+    return BarView(console) if console.is_terminal else View(console)

@@ -1,0 +1,87 @@
+"""What `make demo ARGS="..."` takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import sources
+from pipeline.demo import expectation
+
+DEFAULT_ITEMS = 20_480
+"""Twenty full pages of the tracker."""
+
+FAIL_PERCENT = 3
+DUPLICATE_PERCENT = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One demo; *items* is None for the whole dataset."""
+
+    dataset: Path
+    items: int | None
+    chaos: bool
+    seed: int
+    out: Path
+
+    @property
+    def fail_percent(self) -> int:
+        """Items that fail on purpose when they are first received."""
+        return FAIL_PERCENT if self.chaos else 0
+
+    @property
+    def duplicate_percent(self) -> float:
+        """Items that are sent twice."""
+        return DUPLICATE_PERCENT if self.chaos else 0.0
+
+
+def parse(argv: Sequence[str] | None) -> Options:
+    """The options in *argv*; leaves with what was wrong where one cannot be."""
+    parser = _parser()
+    given = parser.parse_args(argv)
+    if given.items is not None and given.items < 1:
+        parser.error(f"--items is {given.items}; it is how many packages to fan out, at least 1")
+    problem = expectation.problem_of(given.dataset)
+    if problem:
+        parser.error(problem)
+    return Options(given.dataset.resolve(), _items(given), given.chaos, given.seed, given.out)
+
+
+def _items(given: argparse.Namespace) -> int | None:
+    if given.whole:
+        return None
+    # A dataset of one's own is taken whole unless its owner says otherwise.
+    default = DEFAULT_ITEMS if given.dataset == sources.CATALOG else None
+    return default if given.items is None else int(given.items)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("pipeline.demo", description=__doc__)
+    many = parser.add_mutually_exclusive_group()
+    many.add_argument(
+        "--items", type=int, metavar="N", help=f"the first N packages (default: {DEFAULT_ITEMS})"
+    )
+    many.add_argument(
+        "--whole", action="store_true", help="the whole dataset (the catalog has 63,440 packages)"
+    )
+    parser.add_argument(
+        "--dataset",
+        type=Path,
+        default=sources.CATALOG,
+        metavar="PATH",
+        help="another catalog of packages: JSON lines, plain, .gz or .bz2",
+    )
+    parser.add_argument(
+        "--chaos",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=f"send {DUPLICATE_PERCENT:g} %% of the items twice and fail {FAIL_PERCENT} %% once (default)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="chooses the items that chaos befalls")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/demo"), metavar="DIR", help="where report and picture go"
+    )
+    return parser

@@ -1,0 +1,131 @@
+"""The picture of a run: sent and acked over time, the rate, and what chaos did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+from matplotlib.ticker import StrMethodFormatter
+
+from pipeline.demo.progress import Sample
+
+SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
+STYLE: Any = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e8eb",
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is drawn; all times in seconds from the first message: *sent*, one an item, and the ends."""
+
+    title: str
+    total: int
+    sent: Sequence[float]
+    samples: Sequence[Sample]
+    completed: float
+    event: float
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The rates between two samples, a second: acks, faults, acks that came again."""
+
+    begin: float
+    width: float
+    acks: float
+    faults: float
+    repeats: float
+
+
+def seconds(samples: Sequence[Sample]) -> list[Second]:
+    """The rates between each sample and the next."""
+    return [_between(one, other) for one, other in pairwise(samples) if other.at > one.at]
+
+
+def _between(one: Sample, other: Sample) -> Second:
+    width = other.at - one.at
+    return Second(
+        begin=one.at,
+        width=width,
+        acks=(other.acked - one.acked) / width,
+        faults=(other.counters.faults - one.counters.faults) / width,
+        repeats=(other.counters.repeats - one.counters.repeats) / width,
+    )
+
+
+def draw(story: Story, path: Path) -> None:
+    """Draw *story* into the PNG at *path*."""
+    with plt.rc_context(STYLE):
+        figure, (total, rate, chaos) = plt.subplots(
+            3, 1, figsize=(10, 7.5), dpi=120, sharex=True, height_ratios=(3, 1.2, 1.2), layout="constrained"
+        )
+        figure.suptitle(story.title, x=0.01, ha="left", fontsize=13, fontweight="bold")
+        _draw_total(total, story)
+        _draw_rate(rate, story)
+        _draw_chaos(chaos, story)
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def _draw_total(axes: Any, story: Story) -> None:
+    sent = sorted(story.sent)
+    axes.plot(sent, range(1, len(sent) + 1), color=SENT, linewidth=2, label="sent to SQS by Spark")
+    at = [sample.at for sample in story.samples]
+    acked = [sample.acked for sample in story.samples]
+    axes.fill_between(at, acked, color=ACKED, alpha=0.12)
+    axes.plot(at, acked, color=ACKED, linewidth=2, label="acked, as the API tells")
+    axes.axhline(story.total, color=DONE, linewidth=1, linestyle=":")
+    _draw_end(axes, story)
+    axes.set_ylabel("items")
+    axes.set_ylim(0, story.total * 1.08)
+    axes.set_xlim(left=0)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.legend(loc="lower right")
+
+
+def _draw_end(axes: Any, story: Story) -> None:
+    label = f"complete at {story.completed:.1f} s; the one event {story.event - story.completed:.2f} s later"
+    axes.axvline(story.completed, color=DONE, linewidth=1.5, label=label)
+    axes.plot([story.event], [story.total], marker="*", markersize=14, color=DONE, clip_on=False, zorder=5)
+
+
+def _draw_rate(axes: Any, story: Story) -> None:
+    spans = seconds(story.samples)
+    begins, widths = [span.begin for span in spans], [span.width for span in spans]
+    axes.bar(begins, [span.acks for span in spans], widths, align="edge", color=ACKED, alpha=0.7)
+    axes.axvline(story.completed, color=DONE, linewidth=1.5)
+    axes.set_ylabel("acks a second")
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def _draw_chaos(axes: Any, story: Story) -> None:
+    spans = seconds(story.samples)
+    last = story.samples[-1].counters
+    begins, halves = [span.begin for span in spans], [span.width / 2 for span in spans]
+    middles = [begin + half for begin, half in zip(begins, halves, strict=True)]
+    faults, repeats = [span.faults for span in spans], [span.repeats for span in spans]
+    told = f"consumers that failed on purpose ({last.faults:,})"
+    axes.bar(begins, faults, halves, align="edge", color=FAULT, alpha=0.85, label=told)
+    told = f"acks of an item acked before ({last.repeats:,})"
+    axes.bar(middles, repeats, halves, align="edge", color=REPEAT, alpha=0.85, label=told)
+    axes.axvline(story.completed, color=DONE, linewidth=1.5)
+    axes.set_ylabel("chaos a second")
+    axes.set_xlabel("seconds since the first message")
+    axes.set_ylim(0, 1.45 * max(1, *faults, *repeats))
+    axes.legend(loc="upper right", ncols=2)

@@ -1,0 +1,181 @@
+"""The demo from its start to its report, stage by stage."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fanin import Fanin
+from fanin.client.http import HttpTransport
+from fanin.client.model import Status
+from fanin.local import LocalRun
+from pipeline.check import java_command, require_java
+from pipeline.demo import expectation, picture, report, verdict, watching
+from pipeline.demo.completions import Arrival
+from pipeline.demo.deployed import Deployed, Row
+from pipeline.demo.errors import DemoError
+from pipeline.demo.expectation import Expectation
+from pipeline.demo.job import SparkJob
+from pipeline.demo.listening import Listener
+from pipeline.demo.live import View
+from pipeline.demo.options import Options
+from pipeline.demo.progress import Counters
+from pipeline.demo.report import Report, Sent, Times
+from pipeline.demo.watching import Watch
+
+EVENT_SECONDS = 60.0
+LISTEN_SECONDS = 5.0
+PACKAGES = ("pyspark", "ministack", "matplotlib", "rich")
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What stands when the batch is complete and the bus has been listened to."""
+
+    watch: Watch
+    arrival: Arrival
+    rows: list[Row]
+    counters: Counters
+    differences: list[str]
+    event_redeliveries: int
+
+    @property
+    def began(self) -> float:
+        """When the first message was sent, in seconds since 1970."""
+        return min((row.sent_at / 1000 for row in self.rows), default=self.watch.opened_at)
+
+    @property
+    def sent(self) -> Sent:
+        """What the job sent in all."""
+        return self.watch.sent or Sent(0, 0, 0, 0.0)
+
+
+def play(options: Options, view: View) -> Report:
+    """Run the demo and write its report and picture; nothing of it runs any more afterwards."""
+    check_prerequisites(find_spec)
+    view.step(f"Java: {java_command(os.environ)}; reading {options.dataset.name}")
+    expected = expectation.read(options.dataset, options.items)
+    if not expected.items:
+        raise DemoError(f"{options.dataset} holds no package: name another with --dataset")
+    options.out.mkdir(parents=True, exist_ok=True)
+    view.step("starting Spark")
+    # Spark starts while the emulator deploys: neither waits for the other.
+    with SparkJob(options.out / "spark.log") as job, LocalRun.start(demo=True, progress=view.step) as run:
+        finish = _fan_out(options, expected, job, run, view)
+    told = _report(options, finish)
+    _write(options, told, finish)
+    return told
+
+
+def check_prerequisites(is_there: Callable[[str], object]) -> None:
+    """Raise DemoError, or leave, with what is missing and the line that installs it."""
+    require_java()
+    missing = [name for name in PACKAGES if not is_there(name)]
+    if missing:
+        raise DemoError(f"missing: {', '.join(missing)}; install with: make setup")
+
+
+def _fan_out(options: Options, expected: Expectation, job: SparkJob, run: LocalRun, view: View) -> Finish:
+    deployed = Deployed(run)
+    if options.chaos:
+        deployed.fail_on_purpose(options.fail_percent, options.seed)
+    view.step(f"deployed: {run.url}")
+    with (
+        TemporaryDirectory(prefix="fanin-demo-") as scratch,
+        Listener(deployed.sqs, run.outputs["DemoEventsQueueUrl"]) as listener,
+    ):
+        job.run(arguments(options, run, Path(scratch) / "manifest"))
+        view.step("Spark writes the manifest and opens a batch")
+        watch = watching.opened(job, run.check)
+        view.step(f"batch {watch.batch_id}: {watch.total:,} items, closed; sending")
+        status = watching.follow(watch, job, _unsigned(run.url), deployed, view)
+        return _finish(expected, watch, status, deployed, listener, view)
+
+
+def arguments(options: Options, run: LocalRun, manifest: Path) -> list[str]:
+    """The arguments of pipeline.jobs.fan_out for this demo."""
+    limit = [] if options.items is None else ["--limit", str(options.items)]
+    return [
+        *("--dataset", str(options.dataset), *limit),
+        *("--manifest", str(manifest), "--user-key", "demo", "--json"),
+        *("--api-url", run.url, "--queue-url", run.outputs["DemoQueueUrl"]),
+        *("--endpoint-url", run.endpoint, "--region", "us-east-1"),
+        *("--chaos-duplicates", str(options.duplicate_percent), "--seed", str(options.seed)),
+    ]
+
+
+def _finish(
+    expected: Expectation, watch: Watch, status: Status, deployed: Deployed, listener: Listener, view: View
+) -> Finish:
+    arrival = listener.wait(watch.batch_id, EVENT_SECONDS)
+    _tell(arrival, view)
+    view.step(f"listening for {LISTEN_SECONDS:.0f} s more")
+    listener.go_on(LISTEN_SECONDS)
+    view.step("checking the index against the dataset")
+    rows = deployed.rows()
+    details = [each.detail for each in listener.book.of(watch.batch_id)]
+    result = verdict.Result(status, [row.key for row in rows], details, deployed.dead_letters())
+    return Finish(
+        watch=watch,
+        arrival=arrival,
+        rows=rows,
+        # The workers count after they ack: the last sample may be older than the last count.
+        counters=deployed.counters(watch.batch_id),
+        differences=verdict.differences(expected, result),
+        event_redeliveries=listener.book.redeliveries(watch.batch_id),
+    )
+
+
+def _tell(arrival: Arrival, view: View) -> None:
+    view.step(f"the last ack completed the batch at {_clock(arrival.completed_at)}")
+    view.step(
+        f"the event came at {_clock(arrival.at)}, {arrival.delay:.3f} s later: {arrival.detail['eventId']}, "
+        f"{arrival.detail['result']}, total {arrival.detail['total']:,}"
+    )
+
+
+def _report(options: Options, finish: Finish) -> Report:
+    return report.made(
+        dataset=options.dataset.name,
+        chaos=options.chaos,
+        seed=options.seed,
+        sent=finish.sent,
+        counters=finish.counters,
+        times=Times(
+            latencies=[(row.processed_at - row.sent_at) / 1000 for row in finish.rows],
+            seconds=finish.arrival.completed_at.timestamp() - finish.began,
+            event_delay=finish.arrival.delay,
+        ),
+        event_redeliveries=finish.event_redeliveries,
+        differences=finish.differences,
+    )
+
+
+def _write(options: Options, told: Report, finish: Finish) -> None:
+    (options.out / "report.json").write_text(json.dumps(told.facts(), indent=2) + "\n")
+    late = finish.watch.opened_at - finish.began
+    chaos = f"chaos with seed {told.seed}" if told.chaos else "no chaos"
+    story = picture.Story(
+        title=f"{told.items:,} packages, {told.messages:,} messages, one completion ({chaos})",
+        total=told.items,
+        sent=[row.sent_at / 1000 - finish.began for row in finish.rows],
+        samples=[replace(sample, at=sample.at + late) for sample in finish.watch.samples],
+        completed=told.seconds,
+        event=finish.arrival.at.timestamp() - finish.began,
+    )
+    picture.draw(story, options.out / "acks.png")
+
+
+def _unsigned(url: str) -> Fanin:
+    """A client that looks for no credentials of the user: the local run asks for none."""
+    return Fanin(HttpTransport(url, sign=lambda _method, _url, _body, headers: headers))
+
+
+def _clock(at: datetime) -> str:
+    return at.astimezone().strftime("%H:%M:%S.%f")[:-3]

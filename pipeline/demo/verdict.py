@@ -1,0 +1,69 @@
+"""Whether the run did what it promises. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fanin.client.model import Status
+from pipeline.demo.expectation import Expectation
+
+NAMED = 3
+"""So many missing or strange packages are named; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run left behind: the batch, the keys in the index, the details of its distinct events."""
+
+    status: Status
+    indexed: Collection[str]
+    details: Sequence[Mapping[str, Any]]
+    dead_letters: int
+
+
+def differences(expected: Expectation, result: Result) -> list[str]:
+    """What *result* has wrong, a line each; none where it is as *expected*."""
+    return [
+        *_in_batch(expected, result.status),
+        *_in_index(expected.keys, frozenset(result.indexed)),
+        *_in_events(expected, result.details),
+        *([f"{result.dead_letters} messages are dead letters"] if result.dead_letters else []),
+    ]
+
+
+def _in_batch(expected: Expectation, status: Status) -> Iterator[str]:
+    facts = {
+        "state": status.state.value,
+        "result": status.result,
+        "total": status.total,
+        "acked": status.acked,
+    }
+    yield from _compared(
+        "the batch's", facts, _promised(expected) | {"state": "COMPLETE", "acked": expected.items}
+    )
+
+
+def _in_events(expected: Expectation, details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if len(details) != 1:
+        yield f"{len(details)} distinct completion events came, not one"
+    for detail in details:
+        yield from _compared("the event's", detail, _promised(expected))
+
+
+def _in_index(expected: frozenset[str], indexed: frozenset[str]) -> Iterator[str]:
+    for keys, fault in ((expected - indexed, "missing from"), (indexed - expected, "strange to")):
+        if keys:
+            more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
+            yield f"{len(keys):,} packages are {fault} the index: {', '.join(sorted(keys)[:NAMED])}{more}"
+
+
+def _promised(expected: Expectation) -> dict[str, Any]:
+    return {"result": "succeeded", "total": expected.items}
+
+
+def _compared(whose: str, facts: Mapping[str, Any], promised: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in promised.items():
+        if facts.get(name) != value:
+            yield f"{whose} {name} is {facts.get(name)}, not {value}"

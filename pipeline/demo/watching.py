@@ -1,0 +1,86 @@
+"""Follows a run: the job's events and the batch's state, until the batch is complete and all is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanin import Fanin
+from fanin.client.model import Status
+from pipeline.demo.deployed import Deployed
+from pipeline.demo.errors import DemoError
+from pipeline.demo.job import SparkJob
+from pipeline.demo.live import View
+from pipeline.demo.progress import Sample
+from pipeline.demo.report import Sent
+
+POLL_SECONDS = 1.0
+OPENING_SECONDS = 120.0
+STALLED_SECONDS = 120.0
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was seen: samples a second apart, and what the job told; *opened_at* in seconds since 1970."""
+
+    batch_id: str
+    total: int
+    opened_at: float
+    samples: list[Sample] = field(default_factory=list)
+    sent: Sent | None = None
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take an event of the job."""
+        if event["event"] == "sent":
+            self.sent = Sent(event["sent"], event["copies"], event["retried"], event["seconds"])
+
+    @property
+    def stalled_for(self) -> float:
+        """Seconds since something was acked or still being sent."""
+        last = self.samples[-1]
+        since = next(sample.at for sample in self.samples if sample.acked == last.acked)
+        return last.at - since if self.sent else 0.0
+
+
+def opened(job: SparkJob, check: Callable[[], None]) -> Watch:
+    """The watch of the batch that the job opens; *check* raises where waiting has become vain."""
+    deadline = time.monotonic() + OPENING_SECONDS
+    while time.monotonic() < deadline:
+        for event in job.events():
+            if event["event"] == "opened":
+                return Watch(event["batchId"], event["items"], time.time())
+        check()
+        time.sleep(POLL_SECONDS / 10)
+    raise DemoError(f"the job opened no batch in {OPENING_SECONDS:.0f} s; is the machine very busy?")
+
+
+def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: View) -> Status:
+    """Show and keep a sample a second; the status of the complete batch. DemoError where nothing moves."""
+    while True:
+        for event in job.events():
+            watch.hear(dict(event))
+        status = api.get(watch.batch_id)
+        watch.samples.append(_sample(watch, status, deployed))
+        view.moved(watch.samples, watch.total)
+        if status.is_complete and watch.sent:
+            return status
+        if watch.stalled_for > STALLED_SECONDS:
+            raise DemoError(_stall(watch))
+        time.sleep(POLL_SECONDS)
+
+
+def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
+    waiting, in_hand = deployed.depth()
+    at = time.time() - watch.opened_at
+    return Sample(at, status.acked, waiting, in_hand, deployed.counters(watch.batch_id))
+
+
+def _stall(watch: Watch) -> str:
+    last = watch.samples[-1]
+    return (
+        f"no item was acked for {STALLED_SECONDS:.0f} s: {last.acked:,} of {watch.total:,} are, "
+        f"{last.waiting:,} messages wait and {last.in_hand:,} are in hand; "
+        "what the workers refuse ends as dead letters: a dataset must be a catalog like data/NOTICE.md's"
+    )

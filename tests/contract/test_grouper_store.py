@@ -1,0 +1,388 @@
+"""What every store promises the grouper, each promise written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.grouper import (
+    Bundle,
+    BundleKey,
+    BundleState,
+    Claim,
+    GrouperStore,
+    Lane,
+    Lease,
+    Outcome,
+    Task,
+    TaskKey,
+    TaskState,
+    Verdict,
+)
+from fanin.grouper.dynamodb import DynamoStore
+from fanin.grouper.memory import MemoryStore
+from tests.contract.grouper_tables import TABLES, create_tables
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+LANE = Lane("tenant", "search", "0")
+OTHER = Lane("tenant", "search", "1")
+ENDED = {"state": TaskState.SUCCEEDED, "detail": "done"}
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def store(request: pytest.FixtureRequest) -> Iterator[GrouperStore]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        yield DynamoStore(client, TABLES, pause=lambda _: None)
+
+
+def task(name="a", lane=LANE, **facts):
+    stored = Task(
+        tenant=lane.tenant,
+        task_id=name,
+        target=lane.target,
+        shard=lane.shard,
+        state=TaskState.CREATED,
+        payload='{"käy":"🎈"}',
+        priority=0,
+        item_id=None,
+        attempts=0,
+        created_at=NOW,
+        due_at=NOW,
+        expires_at=LATER,
+    )
+    return replace(stored, **facts)
+
+
+def empty(fence=7, lane=LANE, created_at=NOW):
+    return Bundle(lane, fence, BundleState.OPEN, (), 0, created_at, LATER)
+
+
+def claimed(store, *names, fence=7, lane=LANE):
+    """The stored bundle of these tasks, each claimed by a transaction of its own."""
+    bundle = empty(fence, lane)
+    for name in names:
+        store.create(task(name, lane))
+        bundle = store.claim(bundle.joined((name,)), (name,)).bundle
+    return bundle
+
+
+def test_a_task_is_read_as_it_was_stored(store):
+    wanted = task(item_id="b:g:0", priority=7)
+
+    assert store.create(wanted) == wanted
+    assert store.task(wanted.key) == wanted
+
+
+def test_the_first_task_of_an_id_stays(store):
+    store.create(task())
+
+    assert store.create(task(payload="2")) == task()
+    assert store.task(task().key) == task()
+
+
+def test_what_is_not_there_is_none(store):
+    assert store.task(TaskKey("tenant", "a")) is None
+    assert store.lease(LANE) is None
+    assert store.bundle(empty().key) is None
+    assert store.full_at(LANE) is None
+    assert store.tasks([TaskKey("tenant", "a")]) == {}
+
+
+def test_no_tenant_reaches_the_task_of_another(store):
+    store.create(task())
+
+    assert store.task(TaskKey("other", "a")) is None
+
+
+def test_many_tasks_are_read_at_once(store):
+    wanted = [task(f"t{number}") for number in range(130)]
+    for one in wanted:
+        store.create(one)
+
+    assert store.tasks([one.key for one in wanted]) == {one.key: one for one in wanted}
+
+
+def test_a_first_term_is_taken_once(store):
+    first, second = Lease(LANE, 7, "me", LATER), Lease(LANE, 7, "you", LATER)
+
+    assert store.put_lease(None, first) == first
+    assert store.put_lease(None, second) == first
+    assert store.lease(LANE) == first
+
+
+def test_a_term_follows_exactly_the_one_that_was_seen(store):
+    first = Lease(LANE, 7, "me", LATER)
+    store.put_lease(None, first)
+    second = first.next(LATER + timedelta(seconds=1))
+
+    assert store.put_lease(first, second) == second
+    assert store.put_lease(first, Lease(LANE, 8, "you", LATER)) == second
+
+
+def test_a_lease_is_released_by_its_holder_alone(store):
+    mine = Lease(LANE, 7, "me", LATER)
+    store.put_lease(None, mine)
+    not_mine = replace(mine, holder="you")
+
+    assert store.put_lease(not_mine, not_mine.released()) == mine
+    assert store.put_lease(mine, mine.released()) == mine.released()
+    assert store.lease(LANE) == mine.released()
+
+
+def test_a_released_lease_is_taken_once(store):
+    mine = Lease(LANE, 7, "me", LATER)
+    store.put_lease(None, mine)
+    store.put_lease(mine, mine.released())
+    yours, theirs = Lease(LANE, 8, "you", LATER), Lease(LANE, 8, "they", LATER)
+
+    assert store.put_lease(mine.released(), yours) == yours
+    assert store.put_lease(mine.released(), theirs) == yours
+
+
+def test_the_lease_of_a_part_is_kept_like_any(store):
+    part = Lease(Lane("tenant", "search", "part-x-1"), 7, "me", LATER)
+
+    assert store.put_lease(None, part) == part
+
+
+def test_a_claim_makes_the_bundle_and_moves_its_tasks(store):
+    for name in "ab":
+        store.create(task(name))
+    bundle = empty().joined(("a", "b"))
+
+    assert store.claim(bundle, ("a", "b")) == Claim(bundle)
+    assert store.bundle(bundle.key) == bundle
+    bundled = task(state=TaskState.BUNDLED, bundle_id=bundle.bundle_id)
+    assert store.task(bundled.key) == bundled
+
+
+def test_a_second_claim_adds_to_the_first(store):
+    bundle = claimed(store, "a", "b", "c")
+
+    assert bundle.members == ("a", "b", "c")
+    assert store.bundle(bundle.key) == bundle
+
+
+def test_a_claim_changes_nothing_where_one_task_is_not_open(store):
+    first = claimed(store, "a")
+    store.create(task("b"))
+    second = empty(8).joined(("a", "b"))
+
+    assert store.claim(second, ("a", "b")) == Claim(None, frozenset("a"))
+    assert store.bundle(second.key) is None
+    assert store.task(task("b").key) == task("b")
+    assert store.task(task("a").key).bundle_id == first.bundle_id
+
+
+def test_a_claim_changes_nothing_where_a_task_is_in_another_lane_or_gone(store):
+    store.create(task("a", OTHER))
+    bundle = empty().joined(("a", "none"))
+
+    assert store.claim(bundle, ("a", "none")) == Claim(None, frozenset({"a", "none"}))
+    assert store.task(task("a").key) == task("a", OTHER)
+
+
+def test_a_claim_over_a_bundle_that_is_there_shows_it(store):
+    stored = claimed(store, "a")
+    store.create(task("b"))
+
+    assert store.claim(empty().joined(("b",)), ("b",)) == Claim(stored)
+    assert store.claim(replace(stored, version=5).joined(("b",)), ("b",)) == Claim(stored)
+    assert store.task(task("b").key) == task("b")
+
+
+def test_a_claim_that_is_sent_again_finds_what_it_did(store):
+    store.create(task("a"))
+    bundle = empty().joined(("a",))
+    store.claim(bundle, ("a",))
+    again = store.claim(bundle, ("a",))
+
+    assert again.bundle == bundle
+
+
+def test_a_sealed_bundle_takes_no_claim(store):
+    bundle = claimed(store, "a")
+    sealed = store.seal(bundle)
+    store.create(task("b"))
+
+    assert store.claim(sealed.joined(("b",)), ("b",)) == Claim(sealed)
+    assert store.task(task("b").key) == task("b")
+
+
+def test_a_seal_closes_an_open_bundle_once(store):
+    bundle = claimed(store, "a", "b")
+    sealed = replace(bundle, state=BundleState.READY, version=bundle.version + 1)
+
+    assert store.seal(empty()) == sealed
+    assert store.seal(empty()) == sealed
+    assert store.bundle(bundle.key) == sealed
+
+
+def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
+    void = store.seal(empty())
+    store.create(task("a"))
+
+    assert (void.state, void.members, void.is_void) == (BundleState.READY, (), True)
+    assert store.claim(empty().joined(("a",)), ("a",)) == Claim(void)
+    assert store.task(task("a").key) == task("a")
+    assert store.seal(empty()) == void
+
+
+def test_a_bundle_is_replaced_over_the_version_that_was_seen(store):
+    ready = store.seal(claimed(store, "a"))
+    facts = {"attempt": 1, "owner": "me", "call_until": LATER}
+    calling = ready.turned(BundleState.CALLING, **facts)
+
+    assert store.replace_bundle(calling) == calling
+    assert store.replace_bundle(ready.turned(BundleState.CALLING, attempt=1, owner="you")) == calling
+    assert store.bundle(ready.key) == calling
+
+
+def test_a_bundle_keeps_its_outcomes_and_forgets_its_times(store):
+    ready = store.seal(claimed(store, "a", "b"))
+    resting = store.replace_bundle(ready.turned(BundleState.READY, not_before=LATER, attempt=1))
+    outcomes = (Outcome(Verdict.OK), Outcome(Verdict.RETRY, 'later "🎈"'))
+    applying = resting.turned(BundleState.APPLYING, not_before=None, outcomes=outcomes)
+
+    assert resting.not_before == LATER
+    assert store.replace_bundle(applying) == applying
+    assert store.bundle(ready.key) == applying
+
+
+def test_a_write_of_a_bundle_never_carries_its_members(store):
+    ready = store.seal(claimed(store, "a", "b"))
+    store.replace_bundle(replace(ready.turned(BundleState.CALLING, owner="me"), members=("a", "b")))
+
+    assert store.bundle(ready.key).members == ("a", "b")
+
+
+def test_a_task_is_settled_in_its_bundle(store):
+    bundle = claimed(store, "a")
+    done = task(**ENDED, bundle_id=bundle.bundle_id)
+
+    assert store.settle(done, bundle.bundle_id) == done
+    assert store.task(done.key) == done
+
+
+def test_a_task_that_ended_stays_as_it_is(store):
+    bundle = claimed(store, "a")
+    done = store.settle(task(**ENDED, bundle_id=bundle.bundle_id), bundle.bundle_id)
+
+    assert store.settle(replace(done, state=TaskState.FAILED), bundle.bundle_id) == done
+    assert store.settle(task(attempts=1), bundle.bundle_id) == done
+
+
+def test_a_task_is_not_settled_by_a_bundle_it_is_not_in(store):
+    bundle = claimed(store, "a")
+    stored = store.task(task().key)
+
+    assert store.settle(task(**ENDED), empty(8).bundle_id) == stored
+    assert stored.bundle_id == bundle.bundle_id
+    assert store.settle(task("none", **ENDED), bundle.bundle_id) is None
+
+
+def test_a_task_that_goes_back_is_a_candidate_of_its_new_lane(store):
+    bundle = claimed(store, "a")
+    part = Lane("tenant", "search", "part-x-0")
+    back = task("a", part, attempts=1, due_at=LATER, detail="busy")
+
+    assert store.settle(back, bundle.bundle_id) == back
+    assert [c.task_id for c in store.candidates(part, 10)] == ["a"]
+    assert store.candidates(LANE, 10) == []
+
+
+def test_candidates_come_by_priority_then_by_due_time(store):
+    store.create(task("late", due_at=LATER))
+    store.create(task("b"))
+    store.create(task("a"))
+    store.create(task("first", priority=999, due_at=LATER))
+    store.create(task("elsewhere", OTHER))
+    found = store.candidates(LANE, 10)
+
+    assert [c.task_id for c in found] == ["first", "a", "b", "late"]
+    assert (found[0].lane, found[0].due_at) == (LANE, LATER)
+    assert [c.task_id for c in store.candidates(LANE, 2)] == ["first", "a"]
+
+
+def test_a_bundled_task_is_no_candidate(store):
+    claimed(store, "a")
+
+    assert store.candidates(LANE, 10) == []
+    assert rows(store.open_tasks) == []
+
+
+def test_open_tasks_are_those_of_every_lane(store):
+    store.create(task("a"))
+    store.create(task("b", OTHER))
+    store.create(task("c", Lane("other", "mail", "0")))
+
+    assert {(str(c.lane), c.task_id) for c in rows(store.open_tasks)} == {
+        ("tenant#search#0", "a"),
+        ("tenant#search#1", "b"),
+        ("other#mail#0", "c"),
+    }
+
+
+def test_live_bundles_are_those_that_have_members_and_did_not_end(store):
+    alive = {claimed(store, f"t{fence}", fence=fence).key for fence in range(10, 16)}
+    store.seal(empty(8))
+    ended = store.seal(claimed(store, "x", fence=9)).turned(BundleState.APPLYING)
+    ended = store.replace_bundle(ended).turned(BundleState.DONE)
+    store.replace_bundle(ended)
+
+    assert set(rows(lambda cursor: store.live(LATER, cursor))) == alive
+    assert rows(lambda cursor: store.live(NOW, cursor)) == []
+
+
+def test_bundles_of_a_lane_are_listed_from_the_newest(store):
+    keys = [claimed(store, f"t{fence}", fence=fence).key for fence in (10, 11, 12)]
+    store.seal(empty(13))
+    claimed(store, "other", fence=11, lane=OTHER)
+    page = store.bundles_of(LANE, 2, None)
+
+    assert list(page.rows) == [keys[2], keys[1]]
+    assert list(store.bundles_of(LANE, 2, page.cursor).rows) == [keys[0]]
+    assert store.bundles_of(LANE, 3, None).cursor is None
+
+
+def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
+    assert store.put_full_at(LANE, None, NOW)
+    assert not store.put_full_at(LANE, None, LATER)
+    assert store.put_full_at(LANE, NOW, LATER)
+    assert not store.put_full_at(LANE, NOW, LATER)
+    assert store.full_at(LANE) == LATER
+
+
+def test_a_bundle_of_a_thousand_members_is_claimed_in_chunks(store):
+    names = [f"task-{number:04}" for number in range(200)]
+    for name in names:
+        store.create(task(name))
+    bundle = empty()
+    for first in range(0, 200, 98):
+        joining = tuple(names[first : first + 98])
+        bundle = store.claim(bundle.joined(joining), joining).bundle
+
+    assert store.bundle(bundle.key).members == tuple(names)
+    assert BundleKey("tenant", bundle.bundle_id) == bundle.key
+
+
+def rows(read):
+    """All rows of a listing."""
+    found, cursor = [], None
+    while True:
+        page = read(cursor)
+        found += page.rows
+        cursor = page.cursor
+        if cursor is None:
+            return found

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fanin.local import LocalRun
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[LocalRun]:
+    """One local run for all tests of this room, with the demo's parts: its queue hears every event."""
+    with LocalRun.start(demo=True) as started:
+        yield started

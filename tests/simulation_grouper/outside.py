@@ -1,0 +1,146 @@
+"""What is not the group-batcher's: queues that deliver at least once, a batch API, and those who listen."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from fanin.grouper import (
+    Answer,
+    BundleKey,
+    Call,
+    Message,
+    Outcome,
+    Posting,
+    Task,
+    TaskKey,
+    TaskState,
+    Verdict,
+)
+from tests.simulation.violation import require
+from tests.simulation_grouper.loop import Loop
+from tests.simulation_grouper.referee import Referee
+from tests.simulation_grouper.scenario import RECEIVES_MAX, VISIBILITY, Scenario
+
+
+class Receiver:
+    """Carries out requests by name."""
+
+    def apply(self, speaker: str, name: str, args: tuple[Any, ...]) -> Any:
+        return getattr(self, name)(*args)
+
+
+@dataclass(eq=False, slots=True)
+class Sent:
+    """A message in a queue."""
+
+    message: Message
+    visible_at: datetime
+    receives: int = 0
+
+
+class Queues(Receiver):
+    """Both queues. *dead*: messages that were received too often."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.sent: list[Sent] = []
+        self.dead = 0
+        self.most_receives = 0
+        self._loop = loop
+
+    def post(self, posting: Posting) -> None:
+        require(0 <= posting.delay <= 900, "queue", f"a delay of {posting.delay} s")
+        self.sent.append(Sent(posting.message, self._loop.at + timedelta(seconds=posting.delay)))
+
+    def visible(self) -> list[Sent]:
+        return [sent for sent in self.sent if sent.visible_at <= self._loop.at]
+
+    def receive(self, sent: Sent) -> bool:
+        """Hide the message for a while; False where it went to the dead letters instead."""
+        sent.receives += 1
+        self.most_receives = max(self.most_receives, sent.receives)
+        sent.visible_at = self._loop.at + VISIBILITY
+        if sent.receives <= RECEIVES_MAX:
+            return True
+        self.dead += 1
+        self.sent.remove(sent)
+        return False
+
+    def delete(self, sent: Sent) -> None:
+        if sent in self.sent:
+            self.sent.remove(sent)
+
+
+class Api(Receiver):
+    """A batch API that keeps idempotency keys: what it did once for a key it answers again."""
+
+    def __init__(self, scenario: Scenario, random: Random, referee: Referee) -> None:
+        self.calls: Counter[tuple[str, int]] = Counter()
+        self.done: dict[str, list[str]] = defaultdict(list)
+        self.retries: Counter[str] = Counter()
+        self._poison = {task.task_id: task.poison for task in scenario.tasks}
+        self._answers: dict[str, Answer] = {}
+        self._failures = scenario.failures
+        self._scenario, self._random, self._referee = scenario, random, referee
+
+    def call(self, call: Call) -> Answer:
+        self._check(call)
+        key = call.idempotency_key
+        if key not in self._answers:
+            answer = self._answer(call)
+            if answer.whole.verdict is not Verdict.OK:
+                return answer
+            self._answers[key] = answer
+            for member in call.members:
+                verdict = answer.members.get(member.task_id, answer.whole).verdict
+                self.retries[member.task_id] += verdict is Verdict.RETRY
+                if verdict is Verdict.OK:
+                    self.done[member.task_id].append(key)
+        return self._answers[key]
+
+    def _answer(self, call: Call) -> Answer:
+        names = [member.task_id for member in call.members]
+        kinds = {self._poison[name] for name in names} - {""}
+        if "hang" in kinds or self._fails():
+            return Answer(Outcome(Verdict.RETRY, "busy"))
+        if not self._scenario.by_member:
+            return Answer(Outcome(Verdict.FAIL, "refused")) if kinds else Answer()
+        named = {name: Outcome(Verdict.FAIL, "refused") for name in names if self._poison[name]}
+        named |= {name: Outcome(Verdict.RETRY) for name in names if name not in named and self._fails()}
+        return Answer(members=named)
+
+    def _fails(self) -> bool:
+        if self._failures and self._random.random() < 0.2:
+            self._failures -= 1
+            return True
+        return False
+
+    def _check(self, call: Call) -> None:
+        """B4, and B2 as the API sees it."""
+        self.calls[call.bundle_id, call.attempt] += 1
+        require(self.calls[call.bundle_id, call.attempt] == 1, "B4", "one attempt was called twice")
+        require(1 <= call.attempt <= self._scenario.policy.max_attempts, "B4", f"attempt {call.attempt}")
+        names = tuple(member.task_id for member in call.members)
+        bundle = self._referee.bundles[BundleKey(call.tenant, call.bundle_id)]
+        require(names and names == bundle.members, "B2", f"{names} were called, not {bundle.members}")
+        if self._scenario.policy.rate:
+            tokens = sum(len(times) for times in self._referee.tokens.values())
+            require(self.calls.total() <= tokens, "rate", "a call was made without a token")
+
+
+class Listeners(Receiver):
+    """Those who are told how tasks ended."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.told: dict[TaskKey, TaskState] = {}
+        self._referee = referee
+
+    def notify(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            stored = self._referee.stored_tasks[task.key]
+            require(task == stored and task.state.ended, "told", f"{task.task_id} was told as {task.state}")
+            self.told[task.key] = task.state

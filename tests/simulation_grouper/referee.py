@@ -1,0 +1,166 @@
+"""The store, with every applied write held against the invariants, and with indexes that lag behind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from heapq import heappop, heappush
+from random import Random
+from typing import Any
+
+from fanin.grouper import Bundle, BundleKey, BundleState, Lane, Lease, Task, TaskKey, TaskState
+from fanin.grouper.memory import MemoryStore
+from tests.simulation.violation import require
+from tests.simulation_grouper.scenario import Scenario
+
+SEALED_LIVE = {BundleState.READY, BundleState.CALLING}
+EXPECTING = {BundleState.OPEN, *SEALED_LIVE}
+TURNS = {
+    (BundleState.OPEN, BundleState.OPEN),
+    (BundleState.OPEN, BundleState.READY),
+    (BundleState.READY, BundleState.CALLING),
+    (BundleState.READY, BundleState.APPLYING),
+    (BundleState.CALLING, BundleState.CALLING),
+    (BundleState.CALLING, BundleState.READY),
+    (BundleState.CALLING, BundleState.APPLYING),
+    (BundleState.APPLYING, BundleState.DONE),
+    (BundleState.APPLYING, BundleState.FAILED),
+}
+TASK_TURNS = {(TaskState.CREATED, TaskState.BUNDLED)} | {
+    (TaskState.BUNDLED, to) for to in TaskState if to is not TaskState.BUNDLED
+}
+
+
+class Referee(MemoryStore):
+    """A MemoryStore that refuses to break a promise. *speaker*: who sent the request that is applied."""
+
+    def __init__(self, scenario: Scenario, random: Random, at: Callable[[], datetime]) -> None:
+        super().__init__()
+        self.speaker = ""
+        self.version = 0
+        self.at = at
+        self.leaders: dict[tuple[Lane, int], str] = {}
+        self.tokens: dict[Lane, list[datetime]] = defaultdict(list)
+        self.lagging: list[tuple[datetime, int, Any]] = []
+        self.sealed: dict[BundleKey, tuple[str, ...]] = {}
+        self._scenario, self._random = scenario, random
+        self._view_tasks: dict[TaskKey, Task] = {}
+        self._view_bundles: dict[BundleKey, Bundle] = {}
+        self._due: dict[Any, datetime] = {}
+
+    def apply(self, speaker: str, name: str, args: tuple[Any, ...]) -> Any:
+        """Carry a request out, and look whether all fits together."""
+        self.speaker = speaker
+        before = self.version
+        answer = getattr(self, name)(*args)
+        if self.version != before:
+            self.check()
+        return answer
+
+    def write_task(self, task: Task) -> None:
+        old = self.stored_tasks.get(task.key)
+        if old is not None and old != task:
+            require(not old.state.ended, "B5", f"{task.task_id} went from {old.state} to {task.state}")
+            require((old.state, task.state) in TASK_TURNS, "B5", f"{task.task_id}: {old.state}-{task.state}")
+        super().write_task(task)
+        self._wrote(task.key, task)
+
+    def write_bundle(self, bundle: Bundle) -> None:
+        old = self.bundles.get(bundle.key)
+        if old is not None:
+            require(
+                (old.state, bundle.state) in TURNS, "B5", f"a bundle went from {old.state} to {bundle.state}"
+            )
+            self._check_call(old, bundle)
+        sealed = self.sealed.get(bundle.key)
+        require(sealed in {None, bundle.members}, "B6", f"{sealed} became {bundle.members} after the seal")
+        if bundle.state is not BundleState.OPEN:
+            self.sealed.setdefault(bundle.key, bundle.members)
+        require(len(bundle.members) <= self._scenario.policy.max_size, "B2", "a bundle is too large")
+        require(len(set(bundle.members)) == len(bundle.members), "B2", "a task is twice in one bundle")
+        require(bundle.attempt <= self._scenario.policy.max_attempts, "B4", "there were too many attempts")
+        super().write_bundle(bundle)
+        self._wrote(bundle.key, bundle)
+
+    def write_lease(self, lease: Lease) -> None:
+        old = self.leases.get(lease.lane)
+        term = (lease.lane, lease.fence)
+        if lease.holder is None or (old is not None and old.holder == lease.holder):
+            leader = self.leaders.get((lease.lane, old.fence)) if old else None
+            require(leader == self.speaker, "B9", f"{self.speaker} moved the lease of {leader}")
+        if lease.holder is not None:
+            require(old is None or lease.fence > old.fence, "B9", "a fence did not rise")
+            require(term not in self.leaders, "B9", "two leaders had one fence")
+            self.leaders[term] = self.speaker
+        super().write_lease(lease)
+
+    def put_full_at(self, lane: Lane, seen: datetime | None, wanted: datetime) -> bool:
+        taken = super().put_full_at(lane, seen, wanted)
+        if taken:
+            self._check_rate(lane, wanted)
+        return taken
+
+    def shown_tasks(self) -> Collection[Task]:
+        return self._view_tasks.values()
+
+    def shown_bundles(self) -> Collection[Bundle]:
+        return self._view_bundles.values()
+
+    def catch_up(self) -> None:
+        """Bring the indexes to where they are by now."""
+        while self.lagging and self.lagging[0][0] <= self.at():
+            self._show(heappop(self.lagging)[2])
+
+    def check(self) -> None:
+        """B1 and B2, between any two requests."""
+        for bundle in self.bundles.values():
+            if bundle.state in EXPECTING:
+                for name in bundle.members:
+                    task = self.stored_tasks[TaskKey(bundle.tenant, name)]
+                    require(
+                        task.bundle_id == bundle.bundle_id, "B1", f"{name} is not in its bundle, or in two"
+                    )
+                    require(task.state is TaskState.BUNDLED, "B2", f"{name} is {task.state} in a live bundle")
+        for task in self.stored_tasks.values():
+            if task.bundle_id is not None:
+                home = self.bundles.get(BundleKey(task.tenant, task.bundle_id))
+                require(home and task.task_id in home.members, "B2", f"{task.task_id} is in no member list")
+                fits = home is not None and task.lane == home.lane
+                require(fits, "B2", f"{task.task_id} came into another lane's bundle")
+
+    def _check_call(self, old: Bundle, bundle: Bundle) -> None:
+        """A call is taken over only when its lease is over, by some clock."""
+        again = old.state is bundle.state is BundleState.CALLING
+        if again and old.owner != bundle.owner and old.call_until is not None:
+            over = self.at() + timedelta(seconds=2 * self._scenario.skew)
+            require(over >= old.call_until, "B4", "a bundle was called again while its call went on")
+
+    def _check_rate(self, lane: Lane, wanted: datetime) -> None:
+        """Tokens are an interval apart, and none is given before its time, the burst aside."""
+        policy, times = self._scenario.policy, self.tokens[lane]
+        interval = timedelta(seconds=1 / (policy.rate or 1))
+        require(not times or wanted - times[-1] >= interval, "rate", "two had one token")
+        early = wanted - interval * policy.burst - self.at()
+        require(early <= timedelta(seconds=self._scenario.skew), "rate", "a token was given too early")
+        times.append(wanted)
+
+    def _wrote(self, key: Any, row: Any) -> None:
+        """The indexes see a write after a while, each item's writes in their order."""
+        self.version += 1
+        most, long = self._scenario.lag
+        delay = self._random.random() * most
+        if long and self._random.random() < long:
+            delay = 2 + self._random.random() * 18
+        if not delay:
+            self._show(row)
+            return
+        due = max(self.at() + timedelta(seconds=delay), self._due.get(key, self.at()))
+        self._due[key] = due
+        heappush(self.lagging, (due, self.version, row))
+
+    def _show(self, row: Any) -> None:
+        if isinstance(row, Task):
+            self._view_tasks[row.key] = row
+        else:
+            self._view_bundles[row.key] = row

@@ -1,0 +1,119 @@
+"""What a run is about, as plain values: the tasks, how they are bundled, what goes wrong, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from fanin.grouper import Isolation, Policy
+from tests.simulation.faults import (
+    CONFLICT,
+    CRASH_AFTER,
+    CRASH_BEFORE,
+    LATE,
+    LOST,
+    REPEATED,
+    STALLED,
+    THROTTLED,
+    UNANSWERED,
+    Fault,
+)
+
+TICK = timedelta(milliseconds=100)
+LEASE = timedelta(seconds=6)
+CALL = timedelta(seconds=6)
+VISIBILITY = timedelta(seconds=9)
+RECEIVES_MAX = 6
+ALL = (THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER, UNANSWERED, REPEATED, LATE, STALLED, CONFLICT)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing."""
+
+    task_id: str
+    target: str
+    at: timedelta
+    callers: int
+    patience: int
+    priority: int
+    poison: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One run. Rates are chances a request; counts are how often at most."""
+
+    tasks: tuple[Wanted, ...]
+    policy: Policy
+    chunk: int
+    rounds: int
+    lag: tuple[float, float]
+    faults: tuple[Fault, ...]
+    fault_rate: float
+    fault_count: int
+    pauses: int
+    duplicates: int
+    skew: float
+    failures: int
+    by_member: bool
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing goes wrong in this run, so that the plain promises hold too."""
+        trouble = self.fault_count or self.pauses or self.duplicates or self.failures or self.skew
+        return not trouble and not any(self.lag) and not any(task.poison for task in self.tasks)
+
+
+def draw(random: Random) -> Scenario:
+    """The scenario of a seed."""
+    calm = random.random() < 0.06
+    size = random.choice((1, 2, 3, 3, 4))
+    share = random.choice((0.3, 0.6, 1.0))
+    return Scenario(
+        tasks=_tasks(random, 0.0 if calm else random.choice((0.0, 0.08, 0.3))),
+        policy=_policy(random, size),
+        chunk=random.choice((1, 2, 2, 4)),
+        rounds=random.choice((1, 2, 3)),
+        lag=(0.0, 0.0) if calm else random.choice(((0.0, 0.0), (0.5, 0.0), (2.0, 0.05), (2.0, 0.3))),
+        faults=tuple(fault for fault in ALL if random.random() < share),
+        fault_rate=random.choice((0.03, 0.08, 0.15, 0.3)),
+        fault_count=0 if calm else random.choice((0, 2, 6, 14, 30)),
+        pauses=0 if calm else random.choice((0, 0, 1, 3)),
+        duplicates=0 if calm else random.choice((0, 1, 3, 8)),
+        skew=0.0 if calm else random.choice((0.0, 0.0, 1.0, 8.0)),
+        failures=0 if calm else random.choice((0, 0, 1, 4)),
+        by_member=random.random() < 0.4,
+    )
+
+
+def _policy(random: Random, size: int) -> Policy:
+    linger = timedelta(seconds=random.choice((0, 1, 1, 2)))
+    return Policy(
+        linger=linger,
+        max_delay=linger + timedelta(seconds=random.choice((0, 0, 0, 3))),
+        max_size=size,
+        shards=random.choice((1, 1, 1, 2)),
+        rate=random.choice((None, None, None, 0.5, 2.0)),
+        burst=random.choice((1, 2)),
+        isolation=random.choice(tuple(Isolation)),
+        max_attempts=random.choice((3, 4, 6)),
+        in_place=random.choice((0, 0, 1, 2)),
+    )
+
+
+def _tasks(random: Random, poison_rate: float) -> tuple[Wanted, ...]:
+    spread = random.choice((10, 60, 120))
+    return tuple(
+        Wanted(
+            task_id=f"task-{number}",
+            target=random.choice("AAB"),
+            at=TICK * random.randrange(spread),
+            callers=random.choice((1, 1, 1, 2)),
+            patience=random.choice((1, 3)),
+            priority=random.choice((0, 0, 7)),
+            poison=random.choice(("refuse", "hang")) if random.random() < poison_rate else "",
+        )
+        for number in range(random.choice((1, 2, 4, 5, 6, 8)))
+    )

@@ -1,0 +1,158 @@
+"""Watches every write where it is applied, and holds it against the invariants Q1 to Q11."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanin.queue.keys import JobKey
+from fanin.queue.memory import MemoryStore
+from fanin.queue.model import Job, JobState, Member
+from tests.simulation.violation import require
+
+WRITES = frozenset(
+    {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "told"}
+    | {"configure", "enter", "beat", "end_session", "forget"}
+)
+
+
+@dataclass
+class Life:
+    """What the referee counted of one accepted job."""
+
+    key: JobKey
+    place: str
+    claims: int = 0
+    failures: int = 0
+    queued: int = 0
+    busy: int = 0
+    ended: int = 0
+    died: int = 0
+    superseded: bool = False
+    took: int = 0
+
+
+@dataclass
+class Referee:
+    """*lives*: by job id. *ended_by*: the job that a claim ended. *last_live*: when a key last was alive."""
+
+    store: MemoryStore
+    lives: dict[str, Life] = field(default_factory=dict)
+    accepted_of: Counter[str] = field(default_factory=Counter)
+    ended_by: dict[str, str] = field(default_factory=dict)
+    claims_seen: set[str] = field(default_factory=set)
+    ended_sessions: set[str] = field(default_factory=set)
+    last_live: dict[str, int] = field(default_factory=dict)
+    to_tell: dict[str, str] = field(default_factory=dict)
+
+    def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
+        """Carry a request out, and judge what it changed."""
+        operation = getattr(self.store, name)
+        if name not in WRITES:
+            return operation(*args)
+        before, members = dict(self.store.stored), self._members()
+        answer = operation(*args)
+        for key in before.keys() | self.store.stored.keys():
+            old, new = before.get(key), self.store.stored.get(key)
+            if old is not new:
+                self._judge(name, args, old, new)
+            if (old and old.is_live) or (new and new.is_live):
+                self.last_live[(new or old).name] = now
+        self._judge_sessions(members)
+        return answer
+
+    def _judge(self, name: str, args: tuple[Any, ...], old: Job | None, new: Job | None) -> None:
+        if old is None or not old.is_live:
+            if new is not None:
+                self._appeared(name, old, new)
+        elif new is None or new.id != old.id or not new.is_live:
+            self._ended(name, args, old, new)
+        elif old.state is JobState.BUSY and new.state is not JobState.BUSY:
+            self._returned(name, args, old, new)
+        elif new.state is JobState.BUSY and (old.state is not JobState.BUSY or old.claim != new.claim):
+            self._claimed(name, args, old, new)
+        elif old.rerun != new.rerun:
+            self._asked_again(old, new)
+        else:
+            require(new.place == old.place, "Q7", f"{name} moved {old} to {new}")
+        if new is not None and new.is_live:
+            self._count(new)
+
+    def _appeared(self, name: str, old: Job | None, new: Job) -> None:
+        if not new.is_live:
+            return require(old is not None, "Q8", f"{name} made {new}")
+        require(name in {"add", "revive"}, "Q8", f"{name} made {new} out of {old}")
+        if name == "revive":
+            self.lives[new.id].ended -= 1
+            self.lives[new.id].failures = self.lives[new.id].died = 0
+            return None
+        return self._accept(new)
+
+    def _accept(self, new: Job) -> None:
+        require(new.id not in self.lives, "Q2", f"job {new.id} came back after its end")
+        self.lives[new.id] = Life(new.key, new.place)
+        self.accepted_of[new.payload or ""] += 1
+
+    def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
+        require(name == "end", "Q1", f"{name} put {new} over {old}")
+        claim = args[0].claim
+        holds = old.state is JobState.BUSY and old.claim == claim
+        require(holds, "Q3", f"an end under claim {claim} changed {old}")
+        life, dead = self.lives[old.id], args[3]
+        life.ended += 1
+        require(life.ended == 1, "Q2", f"{old.id} ended again")
+        life.busy += max(0, args[1] - life.took)
+        if dead is None:
+            self.ended_by[claim] = old.id
+        life.died = int(dead is not None)
+        if old.item_id:
+            self.to_tell[old.item_id] = "failed" if dead else "done"
+        if new is not None and new.is_live:
+            require(old.rerun and old.rerun.id == new.id, "Q8", f"{new} came out of {old}")
+            self.lives[new.id].place = new.place
+
+    def _returned(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
+        require(name == "give_back", "Q3", f"{name} returned {old}")
+        require(args[0].claim == old.claim, "Q3", f"a return under claim {args[0].claim} changed {old}")
+        life = self.lives[old.id]
+        require(new.place == life.place, "Q7", f"{old} came back as {new}")
+        require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", f"{new} lost its place")
+        life.failures += args[1].failed
+        life.busy += max(0, args[1].at - old.claimed_us)
+
+    def _claimed(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
+        require(old.state is JobState.READY, "Q3", f"{name} took {old} for {new.claim}")
+        require(new.claim not in self.claims_seen, "Q3", f"claim {new.claim} was used before: {new}")
+        self.claims_seen.add(new.claim)
+        life = self.lives[new.id]
+        life.claims += 1
+        life.took = new.claimed_us or 0
+        life.queued += max(0, args[3] - old.ready_us)
+
+    def _asked_again(self, old: Job, new: Job) -> None:
+        if old.rerun:
+            self.lives[old.rerun.id].superseded = True
+        if new.rerun:
+            require(new.rerun.id not in self.lives, "Q2", f"run {new.rerun.id} was asked for again: {old}")
+            self.lives[new.rerun.id] = Life(new.key, "")
+            self.accepted_of[new.rerun.payload or ""] += 1
+
+    def _count(self, new: Job) -> None:
+        life = self.lives[new.id]
+        told = (new.deliveries, new.failures, new.queued_us, new.busy_us)
+        counted = (life.claims, life.failures, life.queued, life.busy)
+        require(told == counted, "Q10", f"{told} instead of {counted}: {new}")
+
+    def _members(self) -> dict[str, Member]:
+        return {name: member for rows in self.store.sessions.values() for name, member in rows.items()}
+
+    def _judge_sessions(self, before: dict[str, Member]) -> None:
+        after = self._members()
+        self.ended_sessions |= {name for name, member in after.items() if not member.live}
+        self.ended_sessions |= before.keys() - after.keys()
+        for name, member in after.items():
+            was = before.get(name)
+            if was is not None and not was.live:
+                require(not member.live, "Q9", f"session {name} came back")
+                require(member.heartbeats == was.heartbeats, "Q9", f"the dead session {name} beat")

@@ -1,0 +1,281 @@
+"""One run: producers, workers and passing functions on one queue, until every accepted job has its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+from fanin.errors import StoreUnavailable
+from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutDown, Telling
+from fanin.queue.keys import PartKey
+from fanin.queue.memory import MemoryStore
+from fanin.queue.model import Job, JobState
+from tests.simulation.violation import require
+from tests.simulation_queue.loop import SECOND, Loop, Process
+from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
+from tests.simulation_queue.referee import Referee
+
+QUEUE = QueueKey("t", "q")
+CALM = 40 * SECOND
+END = 400 * SECOND
+STEPS_MAX = 60_000
+
+
+class Boom(Exception):
+    """The user's function fails."""
+
+
+class Interrupt(BaseException):
+    """Somebody stops the worker in the middle of its work."""
+
+
+class World:
+    """*events* counts what the run saw; *refused* and *acked* the claims of which a worker was told so."""
+
+    def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
+        self.random = random
+        self.loop = Loop(random)
+        self.memory = MemoryStore()
+        self.referee = Referee(self.memory)
+        self.weather = Weather.draw(random, CALM)
+        self.network = Network(self.loop, self.referee, self.weather, trace=trace)
+        self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
+        self.parts = random.choice((1, 2, 4))
+        self.max_failures = random.choice((None, None, 2))
+        self.skewed = random.random() < 0.5
+        self.events: Counter[str] = Counter()
+        self.told: dict[str, set[bool]] = {}
+        self.refused: set[str] = set()
+        self.acked: set[str] = set()
+        self.producing = 0
+        self.names = 0
+
+    def run(self) -> None:
+        """Go on until nothing is left to do, then ask whether all was done."""
+        for _ in range(self.random.choice((1, 1, 2))):
+            self._produce()
+        for number in range(self.random.choice((1, 2, 3))):
+            self._work(self._process(f"worker {number}"), after=0)
+        if self.random.random() < 0.3:
+            self._pass_by(self._process("function"))
+        while not self._is_over():
+            self.loop.step(self.network.late[0][0] if self.network.late else END)
+            self.network.land()
+            self.loop.bury()
+            if self.random.random() < 0.001:
+                self._sweep_at_once()
+            require(self.loop.now < END, "Q2", f"never acked: {self._alive()}")
+            require(self.loop.steps < STEPS_MAX, "Q2", f"no end after {STEPS_MAX} steps")
+
+    def close(self) -> None:
+        """Unwind what still runs."""
+        for task in self.loop.tasks:
+            task.process.dead = True
+        self.loop.bury()
+
+    def _is_over(self) -> bool:
+        if self.producing or self.network.late or self.loop.now < SECOND:
+            return False
+        return not self._alive() and not self.memory.untold.get(QUEUE)
+
+    def _alive(self) -> list[Job]:
+        return [job for job in self.memory.stored.values() if job.is_live]
+
+    def _process(self, name: str) -> Process:
+        self.names += 1
+        skew = self.random.randrange(-2 * SECOND, 2 * SECOND) if self.skewed else 0
+        return Process(f"{name}.{self.names}", skew)
+
+    def _queue(self, process: Process) -> Queue:
+        return Queue(
+            store=RemoteStore(self.network, process),
+            doorbell=self.bell,
+            key=QUEUE,
+            options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
+            effects=effects(self.loop, process, self.random),
+            background=background(self.loop, process),
+            tell=self._tell,
+        )
+
+    def delay(self) -> float:
+        return self.random.choice((0.0, 0.0, 1.5))
+
+    def _tell(self, telling: Telling) -> None:
+        self.told.setdefault(telling.item_id, set()).add(telling.failed)
+
+    # Producers
+
+    def _produce(self) -> None:
+        process = self._process("producer")
+        self.producing += 1
+        self.loop.start(process, partial(self._add_all, process, self.random.randrange(3, 9)))
+
+    def _add_all(self, process: Process, count: int) -> None:
+        """A few adds over some seconds; a producer that dies has a successor for what is left."""
+        left = [count]
+        try:
+            queue = self._queue(process)
+            while left[0]:
+                self.loop.sleep(int(self.random.random() * 4 * SECOND))
+                left[0] -= 1
+                with suppress(StoreUnavailable):
+                    self._add(queue)
+        finally:
+            self.producing -= 1
+            if process.dead and left[0]:
+                self.producing += 1
+                successor = self._process("producer")
+                self.loop.start(successor, partial(self._add_all, successor, left[0]), SECOND)
+
+    def _add(self, queue: Queue) -> None:
+        began = self.loop.now
+        wishes = [self._wish() for _ in range(self.random.choice((1, 1, 1, 3)))]
+        on_busy = self.random.choice(("reject", "reject", "rerun"))
+        rejected = queue.add_all(wishes, on_busy=on_busy)
+        self.events["rejected"] += len(rejected)
+        refused = Counter(refusal.key for refusal in rejected)
+        for wish in wishes:
+            mine = [other for other in wishes if other.key == wish.key]
+            if wish is mine[0] and refused[wish.key] < len(mine):
+                self.events["added"] += 1
+                require(self.referee.accepted_of[wish.payload], "Q1", f"{wish} was accepted by nobody")
+            elif wish is mine[0]:
+                since = self.referee.last_live.get(wish.key, -1)
+                require(since >= began or self._lives(wish.key), "Q1", f"{wish} was refused by nobody")
+
+    def _lives(self, name: str) -> bool:
+        return any(job.name == name for job in self._alive())
+
+    def _wish(self) -> NewJob:
+        self.names += 1
+        return NewJob(
+            key=f"k{self.random.randrange(4)}",
+            payload=f"call {self.names}",
+            priority=self.random.choice((0, 0, 5)),
+            delay=self.random.choice((0.0, 0.0, 0.0, 2.5)),
+            item_id=f"item {self.names}" if self.random.random() < 0.3 else None,
+        )
+
+    # Consumers
+
+    def _work(self, process: Process, after: int) -> None:
+        self.loop.start(process, partial(self._consume, process), after)
+
+    def _consume(self, process: Process) -> None:
+        """Take and work for ever; a worker that dies has a successor some seconds later."""
+        try:
+            queue = self._queue(process)
+            while True:
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                    self._scope(queue, self.random.choice((None, 1.0, 30.0)))
+                if self.random.random() < 0.05:
+                    queue.close()
+                    self.events["closed"] += 1
+                    queue = self._queue(process)
+        finally:
+            if process.dead:
+                self._work(
+                    self._process(process.name.partition(".")[0]), int(self.random.random() * 9 * SECOND)
+                )
+
+    def _pass_by(self, process: Process) -> None:
+        self.loop.start(process, partial(self._visit, process))
+
+    def _visit(self, process: Process) -> None:
+        """A function that is called again and again: it sweeps, and works without a heartbeat."""
+        try:
+            while True:
+                self.loop.sleep(int(self.random.uniform(1, 15) * SECOND))
+                queue = self._queue(process)
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                    queue.sweep()
+                    self._revive_some(queue)
+                    with queue.bounded(3.0) as bounded:
+                        self._scope(bounded, 0.0)
+                    self.events["visits"] += 1
+        finally:
+            if process.dead:
+                self._pass_by(self._process("function"))
+
+    def _revive_some(self, queue: Queue) -> None:
+        for dead in queue.dead():
+            if self.random.random() < 0.3 and queue.revive(dead):
+                self.events["revived"] += 1
+
+    def _scope(self, queue: Queue, wait: float | None) -> None:
+        most = self.random.choice((1, 2, 3))
+        ended: set[str] = set()
+        with queue.take(most, wait) as jobs:
+            require(len(jobs) <= most and (jobs or wait is not None), "Q5", f"{len(jobs)} of {most}")
+            require(len({job.name for job in jobs}) == len(jobs), "Q5", "one job twice in a take")
+            for job in jobs:
+                self._work_on(jobs, job, ended)
+        for job in jobs:
+            if job.claim not in ended:
+                require(job.claim in self.referee.ended_by, "Q2", f"left in peace and not acked: {job}")
+
+    def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
+        self.events["executions"] += 1
+        draw = self.random.random
+        self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * 0.5) * SECOND))
+        if draw() < 0.04:
+            self.network.freeze(self.loop.current.process)
+        fate = draw()
+        if fate < 0.08:
+            raise Boom
+        if fate < 0.12:
+            raise Interrupt
+        if fate < 0.18:
+            ended.add(job.claim)
+            jobs.release(job, failed=draw() < 0.5)
+        elif fate < 0.75:
+            ended.add(job.claim)
+            self._ack(jobs, job)
+
+    def _ack(self, jobs: Jobs, job: Job) -> None:
+        """The outcome names the claim, so that it can be told which of two executions wrote it."""
+        try:
+            jobs.ack(job, [{"job": job.id, "claim": job.claim}])
+        except LostClaim:
+            self.refused.add(job.claim)
+            self.events["lost claims"] += 1
+            raise
+        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", f"acked, and it was not: {job}")
+        self.acked.add(job.claim)
+
+    def _sweep_at_once(self) -> None:
+        """Q4: one sweep in one moment leaves no claim to a session that is gone."""
+        process = Process("harness")
+        store = _Direct(self.network)
+        queue = Queue(
+            store, _Silence(), QUEUE, Options(parts=self.parts), effects(self.loop, process, self.random)
+        )
+        queue.place().janitor().sweep(range(self.parts))
+        live = {member.id for member in self.memory.members(QUEUE) if member.live}
+        for part in range(self.parts):
+            for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):
+                require(job.session in live, "Q4", f"after a sweep: {job}")
+        self.events["sweeps"] += 1
+
+
+class _Direct(RemoteStore):
+    """The store at no distance."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network, Process("harness"))
+
+    def _call(self, name, *args, **more):
+        return self._network._apply("(the harness)", name, (*args, *more.values()), "")
+
+
+class _Silence:
+    """A doorbell that nobody hears."""
+
+    def ring(self, rings, delay=0.0):
+        pass
+
+
+__all__ = ["QUEUE", "WALL", "World"]
