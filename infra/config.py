@@ -34,6 +34,9 @@ class Config:
     ``log_retention_days``: how long logs are kept, one of the spans that CloudWatch offers.
     ``jwt_issuer``, ``jwt_audience``: both set, the API asks for such a JWT; both empty, for IAM signatures.
     ``alarm_email``: who is written to when an alarm rings; empty, nobody is.
+    ``oldest_batch_alarm_hours``: an alarm rings for a batch that has not ended for so long.
+    ``dead_letter_queue_arns``: SQS dead-letter queues of the users', in this region, each message of which
+    becomes a failed ack; a list, or the ARNs with commas between them. Messages are received and deleted.
     """
 
     stage: str = "dev"
@@ -50,6 +53,8 @@ class Config:
     jwt_issuer: str = ""
     jwt_audience: str = ""
     alarm_email: str = ""
+    oldest_batch_alarm_hours: int = 168
+    dead_letter_queue_arns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, (holds, takes) in _RULES.items():
@@ -87,6 +92,8 @@ def _parsed(name: str, kind: Any, value: object) -> object:
         return _flag(name, value)
     if kind is int:
         return _whole_number(name, value)
+    if kind == tuple[str, ...]:
+        return _texts(name, value)
     if not isinstance(value, str):
         raise _refused(name, value, "text")
     return value
@@ -111,12 +118,25 @@ def _whole_number(name: str, value: object) -> int:
     raise _refused(name, value, "a whole number")
 
 
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    raise _refused(name, value, "a list of texts, or one text with commas")
+
+
 def _refused(name: str, value: object, takes: str) -> ConfigError:
     return ConfigError(f"{name} is {value!r}; it takes {takes}")
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def _distinct(pattern: str) -> Callable[[Any], bool]:
+    one = _matches(pattern)
+    return lambda values: all(one(value) for value in values) and len(set(values)) == len(values)
 
 
 def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
@@ -130,6 +150,8 @@ LOG_RETENTION_DAYS = (
 )
 # fmt: on
 
+QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
+
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, a letter first"),
     "target": (lambda value: value in get_args(Target), " or ".join(get_args(Target))),
@@ -141,5 +163,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "throttle_burst": _between(1, 5_000),
     "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
+    "oldest_batch_alarm_hours": _between(1, 10_000),
+    "dead_letter_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }

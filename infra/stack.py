@@ -7,13 +7,17 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.api import Api
+from infra.constructs.confirmation import Confirmation
 from infra.constructs.demo import Demo
-from infra.constructs.events import CompletionEvents
+from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
+from infra.constructs.letters import Letters
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
+from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
-from infra.handlers import CONSUME_ACKS, DESCRIBE_EVENT, ROUTES
+from infra.constructs.watched import Watched
+from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DESCRIBE_EVENT, FAIL_LETTERS, ROUTES, SWEEP
 
 
 class FaninStack(Stack):
@@ -28,13 +32,25 @@ class FaninStack(Stack):
         self.functions = Functions(self, "Functions", config, self.tables)
         self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
         self.acks = self._acks()
-        describe = self.functions.add(DESCRIBE_EVENT)
-        self.events = CompletionEvents(self, "Events", config, self.tables.batches, describe)
-        self.dead_letters = {"Acks": self.acks.dead_letters, "Events": self.events.dead_letters}
+        self.letters = Letters(self, "Letters", config, self.functions.add(FAIL_LETTERS))
+        self.sweep = self.functions.add(SWEEP)
+        Sweeper(self, "Sweeper", self.sweep)
+        self.events = EndingEvents(
+            self, "Events", config, self.tables.batches, self.functions.add(DESCRIBE_EVENT)
+        )
+        self.confirmation = Confirmation(
+            self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT)
+        )
+        self.queues = {"Acks": self.acks.queue, **self.letters.by_name}
+        self.dead_letters = {
+            "Acks": self.acks.dead_letters,
+            "Events": self.events.dead_letters,
+            "Confirmation": self.confirmation.dead_letters,
+        }
         self._output_names()
         if config.demo:
             self._add_demo()
-        Monitoring(self, "Monitoring", config, self.functions.made, self.dead_letters)
+        Monitoring(self, "Monitoring", config, self._watched())
 
     def _acks(self) -> SourceQueue:
         # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
@@ -42,8 +58,17 @@ class FaninStack(Stack):
         acks.feed(self.functions.add(CONSUME_ACKS), self.config)
         return acks
 
+    def _watched(self) -> Watched:
+        return Watched(
+            functions=self.functions.made,
+            sweep=self.sweep,
+            queues=self.queues,
+            dead_letters=self.dead_letters,
+        )
+
     def _add_demo(self) -> None:
         demo = Demo(self, "Demo", self.config, self.functions, self.events.bus)
+        self.queues |= {"DemoWork": demo.work.queue}
         self.dead_letters |= demo.dead_letters
         self._output(
             DemoQueueUrl=demo.work.queue.queue_url,

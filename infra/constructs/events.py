@@ -1,6 +1,11 @@
-"""The completion event: a batch's stream record becomes one event on the bus.
+"""The ending event: a batch's stream record becomes one event on the bus, which says that it has arrived.
 
-    Batches stream -> Pipe [filter -> enrichment describe_event] -> bus; hopeless records -> dead-letter queue
+    Batches stream -> Pipe [filters -> describe_event] -> bus; hopeless records -> dead-letter queue
+    bus -> rule -> confirm_event, which notes the arrival among the batch's rows
+
+Two kinds of records pass. One is the step that ends a batch. The other is the coming of a notice: the sweeper
+writes one where no confirmation came, and so does whoever asks for the event once more. A stream keeps its
+records for 24 hours; a notice is a new record, so an event can be sent for as long as its batch is kept.
 
 What holds, by the documentation of EventBridge Pipes (user guide: enrichment, input transformation,
 targets, batching; API reference: PipeTargetEventBridgeEventBusParameters). None of it has been seen on an
@@ -9,20 +14,22 @@ account yet.
 * The enrichment is always invoked with a LIST, of one record too: the stream records that passed the
   filter. Its answer goes to the target as it is, and of a list each element is one event. ``[]`` calls no
   target, while ``[{}]`` sends an empty event. A bus takes ten: of a longer list nothing is sent. So a
-  batch is at most ten records, and describe_event never answers more than it was given.
+  batch is at most ten records, and describe_event never answers more than it was given. A record whose
+  batch has not ended is passed over, so the answer may be shorter.
 * Without an input template an element IS the event's ``detail``. So **describe_event returns a list of
   detail objects**, one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no
   template, so no text of a user is ever pasted into JSON.
-* ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. Both are static:
-  only one ending passes the filter, so the detail-type is ``BatchCompleted``. When other endings come,
-  ``DetailType`` may be a JSON path (as may every string of a target's parameters but ``EndpointId``). It
-  is read from the payload, which after an enrichment is its answer: ``$.detailType``, and a field of that
-  name in each detail.
+* ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. ``Source`` is
+  static. ``DetailType`` is a JSON path (as may be every string of a target's parameters but
+  ``EndpointId``), read from the payload, which after an enrichment is its answer: each detail names its own
+  type in ``detailType``.
 * If the enrichment raises, its whole batch is tried again, in halves. If the bus refuses some events,
   those go through the whole Pipe again, the enrichment too. After all tries the record's place in the
   stream (not the record, which the stream keeps for 24 hours) goes to the dead-letter queue.
 * Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId``
   is stable: a consumer that must act once compares it.
+* A rule's failures are two: EventBridge cannot hand the event to Lambda, or the function fails after it
+  was accepted. Each has its bounded retries, and both end in the same dead-letter queue.
 """
 
 from __future__ import annotations
@@ -45,19 +52,28 @@ from infra.constructs.queues import dead_letter_queue
 from infra.nag import accept
 
 EVENT_SOURCE = "fanin"
-DETAIL_TYPE = "BatchCompleted"
-# The one transition that ends a batch. Nested JSON, not dotted keys: a pattern takes a key literally.
+DETAIL_TYPE = "$.detailType"
+DETAIL_TYPES = ("BatchCompleted", "BatchCancelled", "BatchTimedOut", "BatchExpired")
+# Nested JSON, not dotted keys: a pattern takes a key literally.
 ENDING: dict[str, Any] = {
     "eventName": ["MODIFY"],
     "dynamodb": {
-        "NewImage": {"sk": {"S": ["batch"]}, "state": {"S": ["COMPLETE"]}},
+        "NewImage": {
+            "sk": {"S": ["batch"]},
+            "state": {"S": ["COMPLETE", "CANCELLED", "TIMED_OUT", "EXPIRED"]},
+        },
+        # Without it every later touch of an ended batch would send its event again.
         "OldImage": {"state": {"S": ["OPEN", "CLOSED"]}},
     },
 }
+NOTICE: dict[str, Any] = {
+    "eventName": ["INSERT"],
+    "dynamodb": {"NewImage": {"sk": {"S": [{"prefix": "notice#"}]}}},
+}
 
 
-class CompletionEvents(Construct):
-    """The bus and the Pipe that puts completed batches on it."""
+class EndingEvents(Construct):
+    """The bus and the Pipe that puts the ends of batches on it."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, batches: dynamodb.Table, describe: lambda_.Function
@@ -88,9 +104,9 @@ class CompletionEvents(Construct):
         return pipe
 
     def _source(self) -> pipes.CfnPipe.PipeSourceParametersProperty:
-        ending = pipes.CfnPipe.FilterProperty(pattern=json.dumps(ENDING))
+        filters = [pipes.CfnPipe.FilterProperty(pattern=json.dumps(each)) for each in (ENDING, NOTICE)]
         return pipes.CfnPipe.PipeSourceParametersProperty(
-            filter_criteria=pipes.CfnPipe.FilterCriteriaProperty(filters=[ending]),
+            filter_criteria=pipes.CfnPipe.FilterCriteriaProperty(filters=filters),
             dynamo_db_stream_parameters=pipes.CfnPipe.PipeSourceDynamoDBStreamParametersProperty(
                 starting_position="TRIM_HORIZON",
                 batch_size=10,
@@ -133,7 +149,7 @@ _TARGET = pipes.CfnPipe.PipeTargetParametersProperty(
 def _stream_arn(table: dynamodb.Table) -> str:
     arn = table.table_stream_arn
     if arn is None:
-        raise ValueError(f"{table.node.path} has no stream to read completions from")
+        raise ValueError(f"{table.node.path} has no stream to read endings from")
     return arn
 
 

@@ -66,6 +66,7 @@ class Functions(Construct):
         )
         allow(function, self.tables.batches, handler.batches)
         allow(function, self.tables.pages, handler.pages)
+        _allow_indexes(function, self.tables.batches, handler.indexes)
         self.made.append(function)
         return function
 
@@ -84,10 +85,15 @@ class Functions(Construct):
             "FANIN_PAGES_TABLE": self.tables.pages.table_name,
             "FANIN_TENANT": Aws.ACCOUNT_ID,
             "FANIN_PAGE_BITS": str(self.config.page_bits),
-            "POWERTOOLS_SERVICE_NAME": "fanin",
+            "POWERTOOLS_SERVICE_NAME": service_name(self.config),
             "POWERTOOLS_METRICS_NAMESPACE": "fanin",
             **anonymous,
         }
+
+
+def service_name(config: Config) -> str:
+    """What the stage's logs and metrics call themselves: two stages of one account are told apart."""
+    return f"fanin-{config.stage}"
 
 
 def name_of(function: lambda_.Function) -> str:
@@ -99,6 +105,13 @@ def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[s
     """Grant exactly *actions* on *table*; of none, nothing."""
     if actions:
         function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=[table.table_arn]))
+
+
+def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Sequence[str]) -> None:
+    """Let *function* query the named indexes of *table*, and no others."""
+    if names:
+        arns = [f"{table.table_arn}/index/{name}" for name in names]
+        function.add_to_role_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=arns))
 
 
 def log_group(scope: Construct, id_: str, config: Config) -> logs.LogGroup:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
@@ -14,45 +12,81 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import Config
+from infra.constructs.dashboard import draw
 from infra.constructs.functions import name_of
+from infra.constructs.metrics import ANNOUNCED_AGAIN, OLDEST, PERIOD, Emitted
+from infra.constructs.watched import Watched
+
+AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+LESS = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 
 class Monitoring(Construct):
-    """Alarms of every dead-letter queue that is not empty and every function that fails, to one topic."""
+    """One topic, the alarms that ring it, and a dashboard of all that is measured."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        config: Config,
-        functions: Sequence[lambda_.Function],
-        dead_letters: Mapping[str, sqs.Queue],
-    ) -> None:
+    def __init__(self, scope: Construct, id_: str, config: Config, watched: Watched) -> None:
         super().__init__(scope, id_)
+        self.emitted = Emitted(config)
+        self.alarms: list[cloudwatch.Alarm] = []
         self.topic = sns.Topic(self, "Alarms", enforce_ssl=True)
         if config.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
-        for name, queue in dead_letters.items():
+        self._watch_for_failures(watched)
+        self._watch_batches(config)
+        self._watch_sweeper(watched.sweep)
+        draw(self, self.emitted, watched, self.alarms)
+
+    def _watch_for_failures(self, watched: Watched) -> None:
+        for name, queue in watched.dead_letters.items():
             self._alarm(f"{name}DeadLetters", _depth(queue), f"{name}: messages were given up on")
-        for function in functions:
+        for function in watched.functions:
             name = name_of(function)
             errors = function.metric_errors(period=Duration.minutes(1))
             self._alarm(f"{name}Errors", errors, f"{name}: invocations failed")
 
-    def _alarm(self, name: str, metric: cloudwatch.Metric, description: str) -> None:
+    def _watch_batches(self, config: Config) -> None:
+        hours = config.oldest_batch_alarm_hours
+        oldest = self.emitted.metric(OLDEST, "Maximum")
+        self._alarm("OldestBatch", oldest, f"A batch has not ended for {hours} hours", threshold=hours * 3600)
+        self._alarm(
+            "LateEvents",
+            self.emitted.metric(ANNOUNCED_AGAIN),
+            "The bus did not confirm an ending event in time: it was sent again",
+        )
+
+    def _watch_sweeper(self, sweep: lambda_.Function) -> None:
+        """Silence is the failure, so nothing measured rings; a new stack rings until its first sweep."""
+        self._alarm(
+            "SweeperStopped",
+            sweep.metric_invocations(period=PERIOD),
+            "No sweep for five minutes: overdue batches do not end, lost events are not sent again",
+            comparison=LESS,
+            missing=cloudwatch.TreatMissingData.BREACHING,
+        )
+
+    def _alarm(
+        self,
+        name: str,
+        metric: cloudwatch.Metric,
+        description: str,
+        threshold: int = 1,
+        comparison: cloudwatch.ComparisonOperator = AT_LEAST,
+        missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
+    ) -> None:
         alarm = metric.create_alarm(
             self,
             name,
             alarm_description=description,
-            threshold=1,
+            threshold=threshold,
             evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            comparison_operator=comparison,
+            treat_missing_data=missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
+        self.alarms.append(alarm)
 
 
-def _depth(queue: sqs.Queue) -> cloudwatch.Metric:
+def _depth(queue: sqs.IQueue) -> cloudwatch.Metric:
     return queue.metric_approximate_number_of_messages_visible(
         period=Duration.minutes(1), statistic="Maximum"
     )

@@ -33,15 +33,21 @@ class SourceQueue(Construct):
 
     def feed(self, consumer: lambda_.Function, config: Config) -> None:
         """Let *consumer* eat from the queue; it names a batch's failed messages, and only those return."""
-        consumer.add_event_source(
-            sources.SqsEventSource(
-                self.queue,
-                batch_size=BATCH_SIZE,
-                max_batching_window=BATCH_WINDOW,
-                report_batch_item_failures=True,
-                max_concurrency=config.consumer_concurrency,
-            )
+        feed(self.queue, consumer, config)
+
+
+def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config) -> None:
+    """Let *consumer* eat from *queue*; it names a batch's failed messages, and only those return."""
+    consumer.add_event_source(
+        sources.SqsEventSource(
+            queue,
+            # Lambda gathers no messages of a queue that keeps an order.
+            batch_size=10 if queue.fifo else BATCH_SIZE,
+            max_batching_window=None if queue.fifo else BATCH_WINDOW,
+            report_batch_item_failures=True,
+            max_concurrency=config.consumer_concurrency,
         )
+    )
 
 
 def dead_letter_queue(scope: Construct, id_: str) -> sqs.Queue:

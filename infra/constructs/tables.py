@@ -10,16 +10,32 @@ from infra.config import Config
 
 # DynamoDB deletes an item some time after this moment (epoch seconds); nothing but storage depends on it.
 TTL_ATTRIBUTE = "ttl"
+KEYS_ONLY, ALL = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.ProjectionType.ALL
+
+
+def text(name: str) -> dynamodb.Attribute:
+    """A key attribute of kind S."""
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)
+
+
+def number(name: str) -> dynamodb.Attribute:
+    """A key attribute of kind N."""
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.NUMBER)
 
 
 class Tables(Construct):
-    """Batches (the batch item, its groups and receipts; streamed) and Pages (the bitfields)."""
+    """Batches (a batch and all that belongs to it; streamed, with indexes) and Pages (the bitfields)."""
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
         self.batches = table(
             self, "Batches", config, sort_key="sk", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
         )
+        # Batches to look at, by time; the table is asked what each is.
+        _index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
+        # Lists, newest first: a tenant's batches in shards, and those under one of the tenant's user keys.
+        _index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
+        _index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
         self.pages = table(self, "Pages", config)
 
 
@@ -32,12 +48,11 @@ def table(
     stream: dynamodb.StreamViewType | None = None,
 ) -> dynamodb.Table:
     """An on-demand table keyed by ``pk``, with expiry and point-in-time recovery; kept if protected."""
-    text = dynamodb.AttributeType.STRING
     return dynamodb.Table(
         scope,
         id_,
-        partition_key=dynamodb.Attribute(name="pk", type=text),
-        sort_key=dynamodb.Attribute(name=sort_key, type=text) if sort_key else None,
+        partition_key=text("pk"),
+        sort_key=text(sort_key) if sort_key else None,
         billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
         max_read_request_units=config.max_request_units or None,
         max_write_request_units=config.max_request_units or None,
@@ -48,4 +63,23 @@ def table(
         ),
         deletion_protection=config.protect_data,
         removal_policy=RemovalPolicy.RETAIN if config.protect_data else RemovalPolicy.DESTROY,
+    )
+
+
+def _index(
+    table: dynamodb.Table,
+    config: Config,
+    name: str,
+    partition: dynamodb.Attribute,
+    sort: dynamodb.Attribute,
+    projection: dynamodb.ProjectionType,
+) -> None:
+    """An index of *table* under the table's cap: an item without the index's keys is not in it."""
+    table.add_global_secondary_index(
+        index_name=name,
+        partition_key=partition,
+        sort_key=sort,
+        projection_type=projection,
+        max_read_request_units=config.max_request_units or None,
+        max_write_request_units=config.max_request_units or None,
     )

@@ -1,0 +1,45 @@
+"""The bus's own word that an ending event has arrived on it."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_destinations as destinations
+from constructs import Construct
+
+from infra.constructs.events import DETAIL_TYPES, EVENT_SOURCE
+from infra.constructs.queues import dead_letter_queue
+from infra.nag import accept
+
+# The sweeper sends an event again that is not confirmed after 15 minutes; an older confirmation is no hurry.
+WORTH_CONFIRMING = Duration.hours(1)
+
+
+class Confirmation(Construct):
+    """Gives *confirm* every ending event of the bus; those it cannot take go to the dead-letter queue."""
+
+    def __init__(self, scope: Construct, id_: str, bus: events.EventBus, confirm: lambda_.Function) -> None:
+        super().__init__(scope, id_)
+        self.dead_letters = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letters, "This is the rule's dead-letter queue", "AwsSolutions-SQS3")
+        confirm.configure_async_invoke(
+            retry_attempts=2,
+            max_event_age=WORTH_CONFIRMING,
+            on_failure=destinations.SqsDestination(self.dead_letters),
+        )
+        self.rule = events.Rule(
+            self,
+            "EveryEnding",
+            event_bus=bus,
+            event_pattern=events.EventPattern(source=[EVENT_SOURCE], detail_type=list(DETAIL_TYPES)),
+            targets=[
+                targets.LambdaFunction(
+                    confirm,
+                    dead_letter_queue=self.dead_letters,
+                    retry_attempts=10,
+                    max_event_age=WORTH_CONFIRMING,
+                )
+            ],
+        )

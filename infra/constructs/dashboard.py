@@ -1,0 +1,79 @@
+"""The dashboard: one screen that says how the tracker is, from its own metrics and those of AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from infra.constructs.functions import name_of
+from infra.constructs.metrics import (
+    CONFLICTS,
+    ITEMS,
+    LIVES,
+    OLDEST,
+    PERIOD,
+    SET_ASIDE,
+    SWEEPS,
+    WRITE_UNITS,
+    Emitted,
+)
+from infra.constructs.watched import Watched
+
+HALF, HEIGHT = 12, 6
+
+
+def draw(
+    scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
+) -> cloudwatch.Dashboard:
+    """Alarms first, then batches and acks, the sweeper and the store, queues, and functions last."""
+    dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
+    dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
+    for row in (*_of_batches(emitted), *_of_queues(watched), *_of_functions(watched)):
+        dashboard.add_widgets(*row)
+    return dashboard
+
+
+def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+    oldest = emitted.metric(OLDEST, "Maximum")
+    return [
+        [
+            _graph("Batches", emitted.sums(LIVES)),
+            _graph("Oldest batch that has not ended, seconds", [oldest]),
+        ],
+        [
+            _graph("Items", [emitted.rate("AcksAccepted"), *emitted.sums(ITEMS)]),
+            _graph("Acks that changed nothing", emitted.sums(SET_ASIDE)),
+        ],
+        [
+            _graph("Sweeper", emitted.sums(SWEEPS)),
+            _graph("DynamoDB", emitted.sums((WRITE_UNITS, CONFLICTS))),
+        ],
+    ]
+
+
+def _of_queues(watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    ages = (
+        queue.metric_approximate_age_of_oldest_message(period=PERIOD, label=name)
+        for name, queue in watched.queues.items()
+    )
+    depths = (
+        queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum", label=name)
+        for name, queue in watched.dead_letters.items()
+    )
+    return [[_graph("Oldest message, seconds", ages), _graph("Dead letters", depths)]]
+
+
+def _of_functions(watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    names = [(name_of(function), function) for function in watched.functions]
+    errors = (function.metric_errors(period=PERIOD, label=name) for name, function in names)
+    durations = (
+        function.metric_duration(period=PERIOD, statistic="p99", label=name) for name, function in names
+    )
+    return [[_graph("Failed invocations", errors), _graph("Duration, p99", durations)]]
+
+
+def _graph(title: str, metrics: Iterable[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(title=title, left=list(metrics), width=HALF, height=HEIGHT)

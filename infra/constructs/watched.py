@@ -1,0 +1,19 @@
+"""What alarms and the dashboard look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """All functions, the sweeper among them, and queues by what they belong to."""
+
+    functions: Sequence[lambda_.Function]
+    sweep: lambda_.Function
+    queues: Mapping[str, sqs.IQueue]
+    dead_letters: Mapping[str, sqs.IQueue]
