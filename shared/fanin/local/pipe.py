@@ -18,6 +18,11 @@ from moto.events.models import EventPattern
 from fanin.local.errors import LocalRunError
 
 Record = dict[str, Any]
+PATH = "$."
+
+
+class Undelivered(Exception):
+    """The enrichment or the bus refused, or the answer has no place to go: the same records are tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,7 @@ class Pipe:
     """A Pipe from a DynamoDB stream through a Lambda function to an event bus.
 
     ``table``: name of the source table; ``enrichment``: name of the function; ``bus``: name of the bus;
+    ``detail_type``: the kind of every event, or a JSON path (``$.a.b``) to it in an event's detail;
     ``dead_letters``: URL of the queue, or None; ``retries``: attempts after the first.
     """
 
@@ -66,9 +72,27 @@ class Pipe:
         return not self.patterns or any(pattern.matches_event(cast(Any, record)) for pattern in self.patterns)
 
     def entries(self, details: Sequence[Any]) -> list[dict[str, str]]:
-        """The PutEvents entries of what the enrichment answered: each element is one event."""
-        common = {"Source": self.source, "DetailType": self.detail_type, "EventBusName": self.bus}
-        return [{**common, "Detail": json.dumps(detail)} for detail in details]
+        """The PutEvents entries of what the enrichment answered: each element is one event.
+
+        Raises Undelivered for an element in which the path of the detail type finds no text.
+        """
+        common = {"Source": self.source, "EventBusName": self.bus}
+        return [
+            {**common, "DetailType": resolved(self.detail_type, detail), "Detail": json.dumps(detail)}
+            for detail in details
+        ]
+
+
+def resolved(parameter: str, payload: Any) -> str:
+    """A parameter of the target: itself, or where it is a JSON path (``$.a.b``), the text that it finds."""
+    if not parameter.startswith(PATH):
+        return parameter
+    found = payload
+    for name in parameter.removeprefix(PATH).split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    if not found or not isinstance(found, str):
+        raise Undelivered(f"the answer of the enrichment has no text at {parameter}")
+    return found
 
 
 def referred(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fanin.local.connection import Connection
-from fanin.local.pipe import Pipe, Record, as_delivered
+from fanin.local.pipe import Pipe, Record, Undelivered, as_delivered
 
 POLL_SECONDS = 0.2
 FIRST_PAUSE_SECONDS = 0.1
@@ -19,10 +19,6 @@ LONGEST_PAUSE_SECONDS = 5.0
 BUS_TAKES = 10
 
 log = logging.getLogger(__name__)
-
-
-class Undelivered(Exception):
-    """The enrichment or the bus refused; the same records are tried again."""
 
 
 class PipeRunner(threading.Thread):
