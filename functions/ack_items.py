@@ -4,9 +4,10 @@ from typing import Any
 
 from fanin.api.answers import AckedItems
 from fanin.api.documents import answers
-from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.requests import AckItemsBody
 from functions import wiring
+from functions.measuring import count_verdicts, measured
 
 app = edge(wiring.settings)
 
@@ -14,16 +15,19 @@ app = edge(wiring.settings)
 @app.post(
     "/v1/acks",
     operation_id="ackItems",
-    summary="Mark items done",
-    responses=answers(200, AckedItems, 400, 403, 413, 415, 503),
+    summary="Mark items done, or failed",
+    responses=answers(200, AckedItems, 400, 403, 413, 415, 422, 503),
 )
 def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> AckedItems:
-    """Mark items done; of this or that batch, in any order, as often as you like."""
+    """Mark items done or failed; of this or that batch, in any order, as often as you like."""
     who, words = caller(app), body.words()
-    token = who.token(idempotency_key)
-    report = wiring.tracker().ack(who.tenant, [word.ack(token) for word in words])
+    token, tracker = who.token(idempotency_key), wiring.tracker()
+    bind(tracker, who, "acks", idempotency_key, body.payload())
+    report = tracker.ack(who.tenant, [word.ack(token) for word in words])
+    count_verdicts(pair for result in report.results for pair in result.counts.items())
     return AckedItems.of(words, report, token)
 
 
+@measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return app.resolve(event, context)

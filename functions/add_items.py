@@ -7,6 +7,7 @@ from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests import AddItemsBody
 from functions import wiring
+from functions.measuring import count, measured
 
 app = edge(wiring.settings)
 
@@ -21,8 +22,10 @@ app = edge(wiring.settings)
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
     """Reserve items in an open batch."""
     added = wiring.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
+    count(ItemsAdded=body.count)
     return AddedItems.of(added)
 
 
+@measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return app.resolve(event, context)

@@ -4,9 +4,10 @@ from typing import Any
 
 from fanin.api.answers import ClosedBatch
 from fanin.api.documents import answers
-from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
+from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
 from fanin.api.requests import CloseBatchBody
 from functions import wiring
+from functions.measuring import measured
 
 app = edge(wiring.settings)
 
@@ -15,7 +16,7 @@ app = edge(wiring.settings)
     "/v1/batches/<batchId>/close",
     operation_id="closeBatch",
     summary="Close a batch",
-    responses=answers(200, ClosedBatch, 400, 403, 404, 413, 415, 503),
+    responses=answers(200, ClosedBatch, 400, 403, 404, 409, 413, 415, 422, 503),
 )
 def close_batch(
     batch_id: BatchId,
@@ -23,9 +24,11 @@ def close_batch(
     idempotency_key: IdempotencyKey = None,
 ) -> ClosedBatch:
     """Close a batch: its total is final, and it completes once every item is acked."""
-    who = caller(app)
-    return ClosedBatch.of(wiring.tracker().close(who.tenant, batch_id, who.token(idempotency_key)))
+    who, tracker = caller(app), wiring.tracker()
+    bind(tracker, who, "close", idempotency_key, batch_id)
+    return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token(idempotency_key)))
 
 
+@measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return app.resolve(event, context)

@@ -2,19 +2,14 @@
 
 from typing import Any
 
-from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import MetricUnit
-
-from fanin.api.messages import acked_item
+from fanin.api.messages import ack_of
 from fanin.client.consumer import Consumer
 from functions import wiring
+from functions.measuring import count_settled, measured
 
-metrics = Metrics(namespace="fanin")
 
-
-@metrics.log_metrics
+@measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    settled = Consumer(wiring.transport(), item_id=acked_item).settle(event)
-    metrics.add_metric("AcksReturned", MetricUnit.Count, len(settled.failed))
-    metrics.add_metric("AcksDropped", MetricUnit.Count, len(settled.dropped))
+    settled = Consumer(wiring.transport(), ack_of=ack_of).settle(event)
+    count_settled(settled)
     return settled.response()

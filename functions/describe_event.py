@@ -1,9 +1,14 @@
-"""The Pipe's enrichment: stream records of batches in, details of completion events out."""
+"""The Pipe's enrichment: stream records of batches in, details of their ending events out."""
 
 from typing import Any
 
-from fanin.api.events import completions
+from fanin.api.events import endings, turned_into
+from functions import wiring
+from functions.measuring import count_endings, measured
 
 
+@measured
 def handler(event: list[dict[str, Any]], _context: Any) -> list[dict[str, Any]]:
-    return completions(event)
+    details = endings(event, wiring.tracker())
+    count_endings(turned_into(event))
+    return details

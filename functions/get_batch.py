@@ -19,7 +19,7 @@ app = edge(wiring.settings)
 def get_batch(batch_id: BatchId) -> BatchAnswer:
     """Look at a batch: its state, and how far it is."""
     batch = wiring.tracker().get(caller(app).tenant, batch_id)
-    return BatchAnswer.of(batch, wiring.tracker().progress(batch))
+    return BatchAnswer.with_progress(batch, wiring.tracker().progress(batch))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
 from functions import wiring
+from functions.measuring import count, measured
 
 app = edge(wiring.settings)
 
@@ -21,8 +22,10 @@ app = edge(wiring.settings)
 def open_batch(body: OpenBatchBody, idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch."""
     batch = wiring.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
+    count(BatchesOpened=1)
     return OpenedBatch.of(batch)
 
 
+@measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return app.resolve(event, context)

@@ -4,9 +4,31 @@ import json
 import sys
 from typing import Any
 
-from functions import ack_items, add_items, close_batch, get_batch, open_batch
+from functions import (
+    ack_items,
+    add_items,
+    cancel_batch,
+    close_batch,
+    get_batch,
+    get_failures,
+    get_outstanding,
+    list_batches,
+    notify_batch,
+    open_batch,
+)
 
-ROUTES = (open_batch, get_batch, add_items, close_batch, ack_items)
+ROUTES = (
+    open_batch,
+    list_batches,
+    get_batch,
+    add_items,
+    close_batch,
+    cancel_batch,
+    ack_items,
+    get_outstanding,
+    get_failures,
+    notify_batch,
+)
 ABOUT = {
     "title": "fanin",
     "version": "v1",
@@ -25,9 +47,17 @@ def document() -> dict[str, Any]:
     whole: dict[str, Any] = {"paths": {}, "components": {"schemas": {}}}
     for module in ROUTES:
         part = json.loads(module.app.get_openapi_json_schema(**ABOUT), parse_float=_whole)
-        whole = part | {"paths": whole["paths"] | part["paths"], "components": _joined(whole, part)}
+        whole = part | {"paths": _paths(whole, part), "components": _joined(whole, part)}
     whole["components"]["securitySchemes"] = {"signed": SIGNED}
     return whole | {"security": [{"signed": []}]}
+
+
+def _paths(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """The paths of both; one path may have a method in each."""
+    paths = dict(whole["paths"])
+    for path, methods in part["paths"].items():
+        paths[path] = paths.get(path, {}) | methods
+    return paths
 
 
 def _whole(number: str) -> float:

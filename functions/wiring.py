@@ -1,13 +1,18 @@
 """What the handlers are made of, built once a process and when first needed."""
 
+from datetime import timedelta
 from functools import lru_cache
 
 from fanin.aws import clients
+from fanin.aws.meter import Meter
 from fanin.aws.settings import Settings
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest
-from fanin.tracker import Tracker
+from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+
+meter = Meter()
+"""What the store's client has sent and was charged, since this process began."""
 
 
 @lru_cache(maxsize=1)
@@ -21,12 +26,18 @@ def settings() -> Settings:
 
 @lru_cache(maxsize=1)
 def tracker() -> Tracker:
-    """The tracker over the deployed tables."""
-    store = DynamoStore(clients.dynamodb(), settings().tables)
-    return Tracker(store, page_bits=settings().page_bits)
+    """The tracker over the deployed tables, whose verdicts go by the batch as it stands at each request."""
+    return Tracker(_store(), page_bits=settings().page_bits, fresh_for=timedelta(0))
 
 
 @lru_cache(maxsize=1)
 def transport() -> DirectTransport:
-    """The tracker as a consumer uses it, on behalf of the account's own tenant."""
-    return DirectTransport(tracker(), settings().tenant)
+    """The tracker as a consumer uses it, on behalf of the account's own tenant: it may lag by seconds."""
+    return DirectTransport(Tracker(_store(), page_bits=settings().page_bits), settings().tenant)
+
+
+@lru_cache(maxsize=1)
+def _store() -> TrackerStore:
+    client = clients.dynamodb()
+    meter.attach(client)
+    return DynamoStore(client, settings().tables)

@@ -9,13 +9,23 @@ if TYPE_CHECKING:
     from fanin.aws.settings import Tables
     from fanin.client.fanin import Batch, Fanin
     from fanin.client.items import Items
-    from fanin.client.model import AckReport, Closed, Completion, ItemVerdict, Status
+    from fanin.client.model import (
+        AckReport,
+        Cancelled,
+        Closed,
+        Completion,
+        ItemVerdict,
+        RangeVerdict,
+        Status,
+        Summary,
+    )
     from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-    from fanin.tracker import Retention, State, Verdict
+    from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
     "AckReport",
     "Batch",
+    "Cancelled",
     "Closed",
     "Completion",
     "Conflict",
@@ -25,11 +35,16 @@ __all__ = [
     "ItemVerdict",
     "Items",
     "KeyReused",
+    "Mode",
     "NotFound",
+    "Outcome",
+    "RangeVerdict",
     "Retention",
+    "Sample",
     "State",
     "Status",
     "StoreUnavailable",
+    "Summary",
     "Tables",
     "Verdict",
 ]
@@ -39,9 +54,18 @@ _ROOMS = {
     "fanin.aws.settings": ("Tables",),
     "fanin.client.fanin": ("Batch", "Fanin"),
     "fanin.client.items": ("Items",),
-    "fanin.client.model": ("AckReport", "Closed", "Completion", "ItemVerdict", "Status"),
+    "fanin.client.model": (
+        "AckReport",
+        "Cancelled",
+        "Closed",
+        "Completion",
+        "ItemVerdict",
+        "RangeVerdict",
+        "Status",
+        "Summary",
+    ),
     "fanin.errors": ("Conflict", "FaninError", "InvalidRequest", "KeyReused", "NotFound", "StoreUnavailable"),
-    "fanin.tracker": ("Retention", "State", "Verdict"),
+    "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

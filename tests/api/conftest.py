@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import timedelta
 
 import boto3
 import pytest
@@ -53,7 +54,7 @@ def memory() -> MemoryStore:
 @pytest.fixture
 def gateway(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Gateway:
     """The API over a store in memory."""
-    tracker = Tracker(memory, page_bits=8)
+    tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
     environment.setattr(wiring, "tracker", lambda: tracker)
     return Gateway()
 
@@ -62,7 +63,7 @@ def gateway(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Gateway:
 def any_gateway(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch) -> Iterator[Gateway]:
     """The API over each store."""
     with mock_aws():
-        tracker = Tracker(_store(request.param), page_bits=8, pause=lambda _: None)
+        tracker = Tracker(_store(request.param), page_bits=8, fresh_for=timedelta(0), pause=lambda _: None)
         environment.setattr(wiring, "tracker", lambda: tracker)
         yield Gateway()
 

@@ -7,8 +7,20 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
-from functions import ack_items, add_items, close_batch, get_batch, open_batch
+from functions import (
+    ack_items,
+    add_items,
+    cancel_batch,
+    close_batch,
+    get_batch,
+    get_failures,
+    get_outstanding,
+    list_batches,
+    notify_batch,
+    open_batch,
+)
 
 ROUTES = (
     ("POST", r"/v1/batches", open_batch),
@@ -16,6 +28,11 @@ ROUTES = (
     ("POST", r"/v1/batches/(?P<batchId>[^/]*)/items", add_items),
     ("POST", r"/v1/batches/(?P<batchId>[^/]*)/close", close_batch),
     ("POST", r"/v1/acks", ack_items),
+    ("GET", r"/v1/batches", list_batches),
+    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/cancel", cancel_batch),
+    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/notify", notify_batch),
+    ("GET", r"/v1/batches/(?P<batchId>[^/]*)/outstanding", get_outstanding),
+    ("GET", r"/v1/batches/(?P<batchId>[^/]*)/failures", get_failures),
 )
 JSON = {"content-type": "application/json"}
 
@@ -46,7 +63,7 @@ class Gateway:
         path: str,
         body: Any = None,
         headers: dict[str, str] | None = None,
-        query: dict[str, str] | None = None,
+        query: dict[str, Any] | None = None,
     ) -> Answer:
         """*body*: bytes travel in base64, text as it is, anything else as JSON."""
         event = self.event(method, path, headers, query) | _body(body)
@@ -59,7 +76,7 @@ class Gateway:
         return Answer(404, {}, '{"message":"Not Found"}')
 
     def event(
-        self, method: str, path: str, headers: dict[str, str] | None, query: dict[str, str] | None
+        self, method: str, path: str, headers: dict[str, str] | None, query: dict[str, Any] | None
     ) -> dict[str, Any]:
         self.requests += 1
         context = {
@@ -70,11 +87,18 @@ class Gateway:
         return {
             "version": "2.0",
             "rawPath": path,
-            "rawQueryString": "",
-            "queryStringParameters": query,
+            "rawQueryString": urlencode(query or {}, doseq=True),
+            "queryStringParameters": _joined(query),
             "headers": JSON if headers is None else headers,
             "requestContext": context | ({"authorizer": self.authorizer} if self.authorizer else {}),
         }
+
+
+def _joined(query: dict[str, Any] | None) -> dict[str, str] | None:
+    """Each name with its values as the gateway joins them: by commas."""
+    return query and {
+        name: value if isinstance(value, str) else ",".join(value) for name, value in query.items()
+    }
 
 
 def _body(body: Any) -> dict[str, Any]:

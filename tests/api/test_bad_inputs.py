@@ -37,9 +37,8 @@ def filled(gateway: Gateway) -> Callable[[str], str]:
 
 
 def _snapshot(store: MemoryStore) -> tuple[object, ...]:
-    return tuple(
-        copy.deepcopy(part) for part in (store.batches, store.receipts, store.groups, store.stored_pages)
-    )
+    parts = (store.batches, store.receipts, store.stretches, store.stored_pages, store.kept, store.notices)
+    return tuple(copy.deepcopy(part) for part in (*parts, store.payloads))
 
 
 @pytest.mark.parametrize("encoded", [False, True], ids=["text", "base64"])

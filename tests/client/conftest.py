@@ -9,9 +9,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -20,7 +22,19 @@ from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import ack_items, add_items, close_batch, get_batch, open_batch, wiring
+from functions import (
+    ack_items,
+    add_items,
+    cancel_batch,
+    close_batch,
+    get_batch,
+    get_failures,
+    get_outstanding,
+    list_batches,
+    notify_batch,
+    open_batch,
+    wiring,
+)
 
 TENANT = "t"
 ROUTES: list[tuple[str, ModuleType]] = [
@@ -29,6 +43,11 @@ ROUTES: list[tuple[str, ModuleType]] = [
     (r"POST /v1/batches/(?P<batchId>[^/]+)/items", add_items),
     (r"POST /v1/batches/(?P<batchId>[^/]+)/close", close_batch),
     (r"POST /v1/acks", ack_items),
+    (r"GET /v1/batches", list_batches),
+    (r"POST /v1/batches/(?P<batchId>[^/]+)/cancel", cancel_batch),
+    (r"POST /v1/batches/(?P<batchId>[^/]+)/notify", notify_batch),
+    (r"GET /v1/batches/(?P<batchId>[^/]+)/outstanding", get_outstanding),
+    (r"GET /v1/batches/(?P<batchId>[^/]+)/failures", get_failures),
 ]
 
 
@@ -95,7 +114,7 @@ class Service:
 
 def _carried_out(request: Seen, request_id: str) -> Reply:
     for form, module in ROUTES:
-        match = re.fullmatch(form, f"{request.method} {request.path}")
+        match = re.fullmatch(form, f"{request.method} {request.path.partition('?')[0]}")
         if match:
             answer = module.handler(_event(request, match.groupdict(), request_id), None)
             return Reply(answer["statusCode"], answer["body"].encode(), _single(answer))
@@ -104,10 +123,12 @@ def _carried_out(request: Seen, request_id: str) -> Reply:
 
 def _event(request: Seen, parameters: dict[str, str], request_id: str) -> dict[str, Any]:
     """The request as API Gateway tells it to a function, in payload 2.0."""
+    path, _, query = request.path.partition("?")
     return {
         "version": "2.0",
-        "rawPath": request.path,
-        "rawQueryString": "",
+        "rawPath": path,
+        "rawQueryString": query,
+        "queryStringParameters": dict(parse_qsl(query)) or None,
         "headers": request.headers,
         "pathParameters": parameters,
         "body": request.body.decode(),
@@ -115,7 +136,7 @@ def _event(request: Seen, parameters: dict[str, str], request_id: str) -> dict[s
         "requestContext": {
             "requestId": request_id,
             "stage": "$default",
-            "http": {"method": request.method, "path": request.path},
+            "http": {"method": request.method, "path": path},
         },
     }
 
@@ -157,7 +178,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
     """A tracker in memory, of four items a page; the handlers use it too."""
-    made = Tracker(MemoryStore(), page_bits=4, pause=lambda _: None)
+    made = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), pause=lambda _: None)
     for name in ("FANIN_BATCHES_TABLE", "FANIN_PAGES_TABLE"):
         monkeypatch.setenv(name, "unused")
     monkeypatch.setenv("FANIN_TENANT", TENANT)

@@ -481,3 +481,24 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
     assert listed(store, state=State.CLOSED) == []
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
+
+
+def test_a_key_stays_with_the_payload_that_it_first_came_with(store):
+    assert store.remember("t", "close", "k", "first", LATER) == "first"
+    assert store.remember("t", "close", "k", "second", LATER) == "first"
+    assert store.remember("t", "close", "k", "first", LATER) == "first"
+
+
+@pytest.mark.parametrize("other", [("u", "close", "k"), ("t", "cancel", "k"), ("t", "close", "K")])
+def test_the_key_of_another_tenant_or_route_is_another_key(store, other):
+    store.remember("t", "close", "k", "first", LATER)
+
+    assert store.remember(*other, "second", LATER) == "second"
+
+
+def test_a_remembered_key_is_no_batch_of_any_list(store, batch):
+    store.create(batch)
+    store.remember(KEY.tenant, "close", KEY.batch_id, "first", LATER)
+
+    assert listed(store) == ["00001"]
+    assert store.get(KEY) == batch

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import checked_batch_id
@@ -23,21 +25,28 @@ class BodyTooLarge(InvalidRequest):
     """The body is larger than any request needs to be."""
 
 
-def admit(event: Mapping[str, Any]) -> None:
-    """Refuse *event* (payload 2.0) for its form: id in the path, query, declared type, size, encoding."""
+def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
+    """Refuse *event* (payload 2.0) for its form: id in the path, query, declared type, size, encoding.
+
+    *query*: names that the route knows in a query.
+    """
     for batch_id in (event.get("pathParameters") or {}).values():
         checked_batch_id(batch_id)  # the resolver's own pattern lets a line break through at the end
-    _refuse_query(event.get("queryStringParameters") or {})
+    _check_query(event, query)
     if event["requestContext"]["http"]["method"] == "POST":
         _require_json(event["headers"])
         _check_text(_body_of(event))
 
 
-def _refuse_query(parameters: Mapping[str, str]) -> None:
-    """No route takes a query; the ``X-Amz-`` names are a signature in the address."""
-    for name in parameters:
-        if not name.lower().startswith("x-amz-"):
-            raise InvalidRequest("this route takes no query parameters")
+def _check_query(event: Mapping[str, Any], known: Collection[str]) -> None:
+    """Only what the route knows, and each once; the ``X-Amz-`` names are a signature in the address."""
+    for name in event.get("queryStringParameters") or {}:
+        if name not in known and not name.lower().startswith("x-amz-"):
+            raise InvalidRequest("this route takes no such query parameter")
+    names = Counter(name for name, _ in parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True))
+    for name in known:
+        if names[name] > 1:
+            raise InvalidRequest("a query parameter is given once", field=name)
 
 
 def _require_json(headers: Mapping[str, str]) -> None:

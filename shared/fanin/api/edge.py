@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any
 
 from aws_lambda_powertools import Logger
@@ -10,15 +10,18 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.middlewares.openapi_validation import (
     OpenAPIRequestValidationMiddleware,
 )
-from aws_lambda_powertools.event_handler.openapi.params import Header, Path
+from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
+from pydantic import BeforeValidator, Field, StringConstraints
 from pydantic_core import to_json
 
 from fanin.api import strict_json
 from fanin.api.admission import admit
 from fanin.api.callers import Caller, identify
+from fanin.api.cursors import CURSOR_FORM
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
 from fanin.aws.settings import Settings
+from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 IdempotencyKey = Annotated[
@@ -30,11 +33,36 @@ IdempotencyKey = Annotated[
     ),
 ]
 
+LISTED_MAX = 100
+RANGES_SHOWN_MAX = 1000
+
+
+def _digits(text: object) -> object:
+    """*text*, where it is a number as it is usually written: not ``+5``, `` 5``, ``1_0`` or ``٣``."""
+    plain = isinstance(text, str) and text.isascii() and text.isdigit() and text == text.lstrip("0")
+    return text if plain else None
+
+
+def _limit(most: int) -> Any:
+    number = Annotated[int, Field(ge=1, le=most), BeforeValidator(_digits)]
+    return Annotated[number, Query(alias="limit", description="Entries of a page, at most.")]
+
+
+ListLimit = _limit(LISTED_MAX)
+RangeLimit = _limit(RANGES_SHOWN_MAX)
+Cursor = Annotated[
+    Annotated[str, StringConstraints(pattern=CURSOR_FORM)] | None,
+    Query(alias="cursor", description="Where to go on: as the answer before gave it, and nothing else."),
+]
+
 logger = Logger()
 
 
-def edge(settings: Callable[[], Settings]) -> APIGatewayHttpResolver:
-    """A resolver that admits, identifies and validates before a route is called."""
+def edge(settings: Callable[[], Settings], query: Collection[str] = ()) -> APIGatewayHttpResolver:
+    """A resolver that admits, identifies and validates before a route is called.
+
+    *query*: names that its route knows in a query.
+    """
     app = APIGatewayHttpResolver(serializer=_dump, json_body_deserializer=strict_json.parse)
 
     def guard(app: Any, next_middleware: Callable[[Any], Response[Any]]) -> Response[Any]:
@@ -43,7 +71,7 @@ def edge(settings: Callable[[], Settings]) -> APIGatewayHttpResolver:
         told = settings()
         anonymous = told.tenant if told.allow_anonymous else None
         app.append_context(caller=identify(event["requestContext"], anonymous))
-        admit(event)
+        admit(event, query)
         event["headers"] = _as_json(event["headers"])
         return next_middleware(app)
 
@@ -56,6 +84,15 @@ def caller(app: APIGatewayHttpResolver) -> Caller:
     """Who sent the request that *app* is answering."""
     found: Caller = app.context["caller"]
     return found
+
+
+def bind(tracker: Tracker, who: Caller, route: str, key: str | None, payload: str) -> None:
+    """Hold *key* to what it first came with on a route, the batch in the path included.
+
+    Raises KeyReused. Without a key nothing is read or written.
+    """
+    if key is not None:
+        tracker.bind_key(who.tenant, route, key, payload)
 
 
 def _as_json(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,41 +1,91 @@
-"""What the world hears of a batch: one event's detail, made from the row that the tracker wrote."""
+"""What the world hears of a batch: how it ended, from the batch as it is stored, and that the bus has it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
-from fanin.api.instants import iso_of_millis
+from fanin.api.instants import iso
+from fanin.errors import InvalidRequest
+from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
+from fanin.tracker.items import BATCH_ROW, key_of
+
+RANGES_TOLD = 100
+"""Outstanding ranges in an event; all of them are at the batch's own route."""
+
+DETAIL_TYPES: Mapping[State, str] = {
+    State.COMPLETE: "BatchCompleted",
+    State.CANCELLED: "BatchCancelled",
+    State.TIMED_OUT: "BatchTimedOut",
+    State.EXPIRED: "BatchExpired",
+}
 
 
-def completions(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The details of ``BatchCompleted``, one for each stream record that shows a complete batch, in order.
+def event_id(batch: Batch) -> str:
+    """Names the ending event of *batch*, the same however often it is sent."""
+    return f"{batch.batch_id}:{batch.state}"
 
-    *records*: DynamoDB stream records with new images. What the record says is what was stored; a record
-    of anything else than a complete batch is passed over.
+
+def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
+    """The details of the events that stream *records* give occasion to, in order.
+
+    What is told is what is stored now: a record only names the batch, and one whose batch has not ended, or
+    is gone, is passed over.
     """
+    keys = (record["dynamodb"]["Keys"]["pk"]["S"] for record in records)
+    found = (tracker.store.get(key_of(key)) for key in keys)
+    return [_detail(batch, tracker) for batch in found if batch is not None and not batch.is_alive]
+
+
+def turned_into(records: Iterable[Mapping[str, Any]]) -> list[State]:
+    """The states in which batches ended here for the first time; a notice speaks of an end told before."""
     images = (record["dynamodb"].get("NewImage", {}) for record in records)
-    return [_detail(image) for image in images if _is_complete(image)]
+    states = (image["state"]["S"] for image in images if image.get("sk") == {"S": BATCH_ROW})
+    return [State(state) for state in states if state in DETAIL_TYPES]
 
 
-def _is_complete(image: Mapping[str, Any]) -> bool:
-    return image.get("sk") == {"S": "batch"} and image.get("state") == {"S": "COMPLETE"}
+def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
+    """Note that the bus has the event of *detail*; whether it is the event of a batch that is stored so."""
+    batch = _named(detail, tracker)
+    if batch is None or batch.is_alive or detail.get("eventId") != event_id(batch):
+        return False
+    tracker.store.confirm(batch.key, batch.expires_at)
+    return True
 
 
-def _detail(image: Mapping[str, Any]) -> dict[str, Any]:
-    failed = int(image["failed"]["N"])
-    return {
-        "eventId": image["eventId"]["S"],
-        "batchId": image["batchId"]["S"],
-        "userKey": image.get("userKey", {}).get("S"),
-        "result": "completed_with_failures" if failed else "succeeded",
-        "total": int(image["total"]["N"]),
-        "failed": failed,
-        "openedAt": _time(image, "createdAt"),
-        "closedAt": _time(image, "closedAt"),
-        "completedAt": _time(image, "completedAt"),
+def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
+    tenant, batch_id = detail.get("tenant"), detail.get("batchId")
+    if not isinstance(tenant, str) or not isinstance(batch_id, str):
+        return None
+    try:
+        return tracker.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
+    except InvalidRequest:
+        return None
+
+
+def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
+    detail = {
+        "detailType": DETAIL_TYPES[batch.state],
+        "eventId": event_id(batch),
+        "tenant": batch.tenant,
+        "batchId": batch.batch_id,
+        "userKey": batch.user_key,
+        "result": batch.result,
+        "reason": batch.end_reason,
+        "total": batch.total,
+        "failed": batch.failed,
+        "openedAt": iso(batch.created_at),
+        "closedAt": _time(batch.closed_at),
+        "completedAt": _time(batch.completed_at),
+        "endedAt": _time(batch.ended_at or batch.completed_at),
     }
+    if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
+        return detail
+    ranges = tracker.outstanding(batch, 0, RANGES_TOLD).ranges
+    told = [{"groupId": part.group_id, "from": part.first, "to": part.last} for part in ranges]
+    return detail | {"outstanding": told}
 
 
-def _time(image: Mapping[str, Any], name: str) -> str:
-    return iso_of_millis(int(image[name]["N"]))
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else iso(at)

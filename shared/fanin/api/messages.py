@@ -7,23 +7,49 @@ from typing import Any
 
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
+from fanin.tracker import Ack, Outcome
 
-BODY_MAX = 1024
-"""Characters of a message: an item id has less than 100."""
+BODY_MAX = 4096
+"""Characters of a message: an item id has less than 100, a reason 512, escapes included."""
+REASON_MAX = 512
+FIELDS = {"itemId", "outcome", "reason"}
 
 
-def acked_item(record: Mapping[str, Any]) -> str:
-    """The item that *record* says is done: its body is the id, or ``{"itemId": <id>}`` and nothing else.
+def ack_of(record: Mapping[str, Any]) -> Ack:
+    """The ack that *record* is, in the name of its message: its body is the id of an item that is done, or
+    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
 
-    Raises InvalidRequest for any other message: one that says more may say something that this version
-    would get wrong, such as a failure.
+    Raises InvalidRequest for any other message: what says more may say something that would be got wrong.
     """
     body: str = record["body"].strip()
     if len(body) > BODY_MAX:
         raise InvalidRequest("an ack is a short message")
     if not body.startswith("{"):
-        return body
+        return Ack.of(body, record["messageId"])
     document = strict_json.parse(body)
-    if document.keys() != {"itemId"} or not isinstance(document["itemId"], str):
-        raise InvalidRequest("an ack is an item id, or an object with an itemId and nothing else")
-    return document["itemId"]
+    if not document.keys() <= FIELDS or not all(isinstance(value, str) for value in document.values()):
+        raise InvalidRequest("an ack is an item id, or an object with itemId, outcome and reason")
+    item = document.get("itemId", "")
+    return Ack.of(item, record["messageId"], _outcome(document), _reason(document))
+
+
+def _outcome(document: Mapping[str, str]) -> Outcome:
+    outcome = document.get("outcome", Outcome.SUCCESS)
+    if outcome not in set(Outcome):
+        raise InvalidRequest("an outcome is success or failure", field="outcome")
+    return Outcome(outcome)
+
+
+def _reason(document: Mapping[str, str]) -> str | None:
+    reason = document.get("reason")
+    if reason is None:
+        return None
+    plain = 1 <= len(reason) <= REASON_MAX and not any(
+        ord(one) < 32 or 127 <= ord(one) < 160 for one in reason
+    )
+    if not plain or document.get("outcome") != Outcome.FAILURE:
+        raise InvalidRequest(
+            f"a reason is 1 to {REASON_MAX} characters on a failure, none of them control characters",
+            field="reason",
+        )
+    return reason

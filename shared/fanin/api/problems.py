@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fanin.api.admission import BodyTooLarge, UnsupportedMediaType
 from fanin.api.callers import Forbidden
-from fanin.api.requests import NOT_YET
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -113,6 +112,5 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     _, *path = error["loc"]
     name = ".".join(str(step) for step in path)[:NAME_SHOWN] or "body"
     if error["type"] == "extra_forbidden":
-        known = path[-1] in NOT_YET
-        return FieldProblem(field=name, detail="not supported yet" if known else "there is no such field")
+        return FieldProblem(field=name, detail="there is no such field")
     return FieldProblem(field=name, detail=error["msg"])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -18,8 +17,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.ids import COUNT_MAX, ItemId
-from fanin.tracker.model import Ack, OpenBatch, Retention
+from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
+from fanin.tracker.model import LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -27,18 +26,12 @@ RANGES_MAX = 100_000
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
-NOT_YET = frozenset({"expectedItems", "deadlineSeconds", "parentItemId", "maxFailures", "reason"})
-"""Fields of the contract that this version refuses by name."""
+DEADLINE_MAX_SECONDS = LIFE_MAX // timedelta(seconds=1)
+REASON_MAX = 512
+"""Characters of a reason."""
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
-
-
-def _not_yet(value: Any) -> Any:
-    """Refuse the values of the contract that this version does not know."""
-    if value in ("estimated", "failure"):
-        raise PydanticCustomError("not_supported_yet", "not supported yet")
-    return value
 
 
 def _parsed(text: str) -> str:
@@ -49,10 +42,16 @@ def _parsed(text: str) -> str:
         raise PydanticCustomError("item_id", "{reason}", {"reason": str(error)}) from error
 
 
+PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 UserKey = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
+    StringConstraints(min_length=1, max_length=256, pattern=PRINTABLE),
     Field(description="Your name for the batch, returned everywhere; no control characters."),
+]
+Reason = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=REASON_MAX, pattern=PRINTABLE),
+    Field(description="Why, in words for people; no control characters."),
 ]
 Uuid = Annotated[str, StringConstraints(pattern=UUID_FORM)]
 ItemIdText = Annotated[
@@ -86,16 +85,58 @@ class RetentionBody(Body):
         return Retention(**{stage: timedelta(seconds=seconds) for stage, seconds in said.items()})
 
 
+ExpectedItems = Annotated[
+    int,
+    Field(ge=0, le=TOTAL_MAX, description="Close is refused until so many items were added."),
+]
+DeadlineSeconds = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=DEADLINE_MAX_SECONDS,
+        description="The batch times out so long after its opening, unless it has ended by then.",
+    ),
+]
+MaxFailures = Annotated[
+    int,
+    Field(ge=1, le=TOTAL_MAX, description="The batch ends, open or closed, once so many items failed."),
+]
+ParentItemId = Annotated[
+    str,
+    StringConstraints(pattern=ITEM_FORM),
+    AfterValidator(_parsed),
+    Field(description="An item of another batch of yours, which this batch acks when it ends, as it ended."),
+]
+
+
 class OpenBatchBody(Body):
     """What a caller wants of a new batch; ``{}`` will do."""
 
     user_key: UserKey | None = None
-    mode: Annotated[Literal["exact"], BeforeValidator(_not_yet)] = "exact"
+    mode: Annotated[
+        Literal["exact", "estimated"],
+        Field(
+            description="`exact`: a bit an item. `estimated`: counters, in which a duplicate counts twice."
+        ),
+    ] = "exact"
+    expected_items: ExpectedItems | None = None
+    deadline_seconds: DeadlineSeconds | None = None
+    parent_item_id: ParentItemId | None = None
     retention_seconds: RetentionBody = RetentionBody()
+    max_failures: MaxFailures | None = None
 
     def wish(self) -> OpenBatch:
         """As the tracker takes it."""
-        return OpenBatch(self.user_key, self.mode, self.retention_seconds.retention())
+        seconds = self.deadline_seconds
+        return OpenBatch(
+            user_key=self.user_key,
+            mode=Mode(self.mode),
+            retention=self.retention_seconds.retention(),
+            expected_items=self.expected_items,
+            deadline=None if seconds is None else timedelta(seconds=seconds),
+            max_failures=self.max_failures,
+            parent_item_id=self.parent_item_id,
+        )
 
 
 class AddItemsBody(Body):
@@ -108,15 +149,29 @@ class CloseBatchBody(Body):
     """Nothing: ``{}``."""
 
 
+class NotifyBatchBody(Body):
+    """Nothing: ``{}``."""
+
+
+class CancelBatchBody(Body):
+    """Why the batch is cancelled, if anybody wants to say; ``{}`` will do."""
+
+    reason: Reason | None = None
+
+
 class AckBody(Body):
-    """A word on one item (*itemId*), or on the items *from* to *to*, both inclusive, of a group."""
+    """A word on one item (*itemId*), or on the items *from* to *to*, both inclusive, of a group.
+
+    Success heals an item that had failed; a failure changes nothing where the item was acked before.
+    """
 
     item_id: ItemIdText | None = None
     batch_id: Uuid | None = None
     group_id: Uuid | None = None
     first: Annotated[Index | None, Field(alias="from")] = None
     last: Annotated[Index | None, Field(alias="to")] = None
-    outcome: Annotated[Literal["success"], BeforeValidator(_not_yet)] = "success"
+    outcome: Literal["success", "failure"] = "success"
+    reason: Reason | None = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -124,6 +179,8 @@ class AckBody(Body):
         missing = range_fields.count(None)
         if missing != (0 if self.item_id is None else 4):
             raise PydanticCustomError("ack_form", "give itemId, or batchId, groupId, from and to")
+        if self.reason is not None and self.outcome == "success":
+            raise PydanticCustomError("ack_reason", "a reason is given for a failure")
         return self
 
     @property
@@ -133,9 +190,10 @@ class AckBody(Body):
 
     def ack(self, caller: str) -> Ack:
         """As the tracker takes it."""
+        outcome = Outcome(self.outcome)
         if self.batch_id is None or self.group_id is None or self.first is None or self.last is None:
-            return Ack.of(str(self.item_id), caller)
-        return Ack(self.batch_id, self.group_id, self.first, self.last, caller)
+            return Ack.of(str(self.item_id), caller, outcome, self.reason)
+        return Ack(self.batch_id, self.group_id, self.first, self.last, caller, outcome, self.reason)
 
 
 class AckItemsBody(Body):
@@ -157,3 +215,7 @@ class AckItemsBody(Body):
     def words(self) -> list[AckBody]:
         """All of it in the longer form, in the caller's order."""
         return list(self.acks or ()) or [AckBody.model_construct(item_id=item) for item in self.items or ()]
+
+    def payload(self) -> str:
+        """What it says, whatever its order and form: the same words are the same payload."""
+        return "\n".join(sorted(word.model_dump_json(by_alias=True) for word in self.words()))

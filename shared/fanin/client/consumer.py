@@ -10,12 +10,13 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import ItemId, Verdict
+from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
 logger = logging.getLogger("fanin")
 
@@ -49,11 +50,13 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """What is done with a delivery; *handle* is None where the message itself says that its item is done.
+    """What is done with a delivery; *handle* is None where the message itself says how its item fared.
 
     *item_id*: record -> item id. *on_acked*: told of all records that were acked, with their verdicts, once a
     delivery. *margin_seconds*: with less time left no record is started, except for the first: a function
-    that has less from the outset would else never move.
+    that has less from the outset would else never move. *fail_after*: work that fails when the message is
+    received for so many times, or more, is acked as failed, and the message does not go back; at most the
+    queue's ``maxReceiveCount``. *ack_of*: record -> its ack, in its message's name; without a *handle*.
     """
 
     transport: Transport
@@ -61,58 +64,67 @@ class Consumer:
     item_id: Callable[[Record], str] | None = None
     on_acked: Callable[[Outcomes], object] | None = None
     margin_seconds: float = MARGIN_SECONDS
+    fail_after: int | None = None
+    ack_of: Callable[[Record], Ack] | None = None
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Work through a delivery, ack what was done, and say how it went.
 
         *context*: the Lambda's, asked for the time left; None where there is no hurry.
         """
-        done: list[tuple[Record, str]] = []
+        done: list[tuple[Record, Ack]] = []
         failed: list[str] = []
         records = event["Records"]
         for position, record in enumerate(records):
             if position and _seconds_left(context) < self.margin_seconds:
                 failed += _put_off(records[position:])
                 break
-            item = self._done(record)
-            if item is None:
+            ack = self._done(record)
+            if ack is None:
                 failed.append(record["messageId"])
             else:
-                done.append((record, item))
+                done.append((record, ack))
         return self._acked(done, failed)
 
-    def _done(self, record: Record) -> str | None:
-        """The record's item, once its work is done; None where the record has to come again."""
-        item = self._item(record)
-        if item is None or self.handle is None:
-            return item
+    def _done(self, record: Record) -> Ack | None:
+        """The record's ack, once its work is done; None where the record has to come again."""
+        ack = self._ack(record)
+        if ack is None or self.handle is None:
+            return ack
         try:
             self.handle(record)
-        except Exception:
-            logger.exception(
-                "a message's work failed; it goes back", extra={"messageId": record["messageId"]}
-            )
-            return None
-        return item
+        except Exception as error:
+            return self._failed(record, ack, error)
+        return ack
 
-    def _item(self, record: Record) -> str | None:
-        """The item that the record names; it is found before any work, which could not be acked without."""
+    def _failed(self, record: Record, ack: Ack, error: Exception) -> Ack | None:
+        """The ack of work that was tried for the last time; None where it is to be tried again."""
+        facts = {"messageId": record["messageId"]}
+        if self.fail_after is None or _receives(record) < self.fail_after:
+            logger.exception("a message's work failed; it goes back", extra=facts)
+            return None
+        logger.exception("a message's work failed for the last time; its item is failed", extra=facts)
+        return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
+
+    def _ack(self, record: Record) -> Ack | None:
+        """The ack that the record asks for; made before any work, which could not be acked without."""
         try:
-            return str(ItemId.parse((self.item_id or item_id_of)(record)))
+            if self.ack_of is not None:
+                return self.ack_of(record)
+            return Ack.of(ItemId.parse((self.item_id or item_id_of)(record)), record["messageId"])
         except Exception as error:
             facts = {"messageId": record["messageId"], "reason": type(error).__name__}
             logger.warning("a message names no item; it goes back", extra=facts)
             return None
 
-    def _acked(self, done: Sequence[tuple[Record, str]], failed: list[str]) -> Settled:
+    def _acked(self, done: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
         acked: list[tuple[Record, Verdict]] = []
         for part in requests_of(done):
-            callers = [record["messageId"] for record, _ in part]
             try:
-                report = self.transport.ack([item for _, item in part], callers)
+                report = self.transport.ack([ack for _, ack in part])
             except StoreUnavailable as error:
                 logger.warning("the store is unavailable; %d messages go back: %s", len(part), error)
-                failed += callers
+                failed += [record["messageId"] for record, _ in part]
                 continue
             acked += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
         return self._told(Settled(acked, failed))
@@ -135,6 +147,18 @@ def handler_of(consumer: Consumer) -> Handler:
         return consumer.settle(event, context).response()
 
     return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
+
+
+def failed_letter(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
+    """The ack of a message that came to a dead-letter queue: its item failed, as nobody could do it.
+
+    *item_id*: record -> item id, by default as :func:`item_id_of` finds it. Raises InvalidRequest where the
+    message names no item.
+    """
+    item = ItemId.parse((item_id or item_id_of)(record))
+    source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
+    where = f" of {source.rsplit(':', 1)[-1]}" if source else ""
+    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead letter{where}"))
 
 
 def item_id_of(record: Record) -> str:
@@ -172,6 +196,11 @@ def _put_off(records: Sequence[Record]) -> list[str]:
     """The ids of *records* for which no time is left."""
     logger.warning("no time left; %d messages go back as they came", len(records))
     return [record["messageId"] for record in records]
+
+
+def _receives(record: Record) -> int:
+    """How often the message was received, this time included; 1 where the record does not say."""
+    return int((record.get("attributes") or {}).get("ApproximateReceiveCount", 1))
 
 
 def _seconds_left(context: Any) -> float:

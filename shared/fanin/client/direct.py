@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fanin.aws import clients
 from fanin.aws.settings import Tables
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Closed, Completion, ItemVerdict, Status
-from fanin.tracker import Ack, Batch, OpenBatch, Progress, Tracker
+from fanin.client.model import (
+    AckReport,
+    Cancelled,
+    Closed,
+    Completion,
+    Failures,
+    ItemVerdict,
+    Ranges,
+    RangeVerdict,
+    Status,
+    Summaries,
+    Summary,
+)
+from fanin.client.transport import Cursor
+from fanin.tracker import Ack, Batch, ListWish, OpenBatch, Result, Slice, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 
 
@@ -30,43 +44,94 @@ class DirectTransport:
 
     def get(self, batch_id: str) -> Status:
         batch = self.tracker.get(self.tenant, batch_id)
-        return _status(batch, self.tracker.progress(batch))
+        progress = self.tracker.progress(batch)
+        return Status(
+            **_facts(batch),
+            acked=progress.acked,
+            failed=progress.failed,
+            upper_bound=progress.upper_bound,
+            exact=progress.exact,
+        )
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         (group,) = self.tracker.add(self.tenant, batch_id, count, key=key).groups
         return Items(batch_id, group.id, group.upto)
 
     def close(self, batch_id: str, key: str) -> Closed:
+        self.tracker.bind_key(self.tenant, "close", key, batch_id)
         closed = self.tracker.close(self.tenant, batch_id, key)
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
-    def ack(self, items: Sequence[str], callers: Sequence[str]) -> AckReport:
-        acks = [Ack.of(item, caller) for item, caller in zip(items, callers, strict=True)]
-        report = self.tracker.ack(self.tenant, acks)
-        return AckReport(
-            tuple(ItemVerdict(item, r.verdict) for item, r in zip(items, report.results, strict=True)),
-            tuple(_completion(done.batch) for done in report.completions),
+    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
+        self.tracker.bind_key(self.tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
+        batch = self.tracker.cancel(self.tenant, batch_id, reason)
+        return Cancelled(
+            batch_id, batch.user_key, batch.state, batch.total, batch.result, batch.end_reason, batch.ended_at
         )
 
+    def notify(self, batch_id: str, key: str) -> str:
+        self.tracker.bind_key(self.tenant, "notify", key, batch_id)
+        batch = self.tracker.notify(self.tenant, batch_id)
+        return f"{batch_id}:{batch.state}"
 
-def _status(batch: Batch, progress: Progress) -> Status:
-    return Status(
-        batch_id=batch.batch_id,
-        user_key=batch.user_key,
-        mode=batch.mode,
-        state=batch.state,
-        total=batch.total,
-        acked=progress.acked,
-        failed=progress.failed,
-        upper_bound=progress.upper_bound,
-        exact=progress.exact,
-        result=batch.result,
-        created_at=batch.created_at,
-        expires_at=batch.expires_at,
-        closed_at=batch.closed_at,
-        completed_at=batch.completed_at,
-    )
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # acks name callers
+        report = self.tracker.ack(self.tenant, acks)
+        return AckReport(
+            tuple(_item(result) for result in report.results if result.ack.size == 1),
+            tuple(_completion(done.batch) for done in report.completions),
+            tuple(_range(result) for result in report.results if result.ack.size > 1),
+        )
+
+    def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
+        found = self.tracker.outstanding(self.tracker.get(self.tenant, batch_id), cursor or 0)
+        return Ranges(_items(batch_id, found), found.resume)
+
+    def failures(self, batch_id: str, cursor: Cursor) -> Failures:
+        batch = self.tracker.get(self.tenant, batch_id)
+        found = self.tracker.failures(batch, cursor or 0)
+        samples = () if cursor else tuple(self.tracker.samples(batch))
+        return Failures(_items(batch_id, found), samples, found.resume)
+
+    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
+        found = self.tracker.list(self.tenant, ListWish(user_key, state, after=cursor))
+        return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
+
+
+def _item(result: Result) -> ItemVerdict:
+    ack = result.ack
+    return ItemVerdict(f"{ack.batch_id}:{ack.group_id}:{ack.first}", result.verdict)
+
+
+def _range(result: Result) -> RangeVerdict:
+    ack = result.ack
+    return RangeVerdict(ack.batch_id, ack.group_id, ack.first, ack.last, result.counts)
+
+
+def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
+    return tuple(Items.between(batch_id, part.group_id, part.first, part.last) for part in found.ranges)
+
+
+def _facts(batch: Batch) -> dict[str, Any]:
+    """What a batch's row says of it."""
+    return {
+        "batch_id": batch.batch_id,
+        "user_key": batch.user_key,
+        "mode": batch.mode,
+        "state": batch.state,
+        "total": batch.total,
+        "result": batch.result,
+        "created_at": batch.created_at,
+        "expires_at": batch.expires_at,
+        "closed_at": batch.closed_at,
+        "completed_at": batch.completed_at,
+        "ended_at": batch.ended_at,
+        "deadline_at": batch.deadline_at,
+        "reason": batch.end_reason,
+        "expected_items": batch.expected_items,
+        "max_failures": batch.max_failures,
+        "parent_item_id": batch.parent_item_id,
+    }
 
 
 def _completion(batch: Batch) -> Completion:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Closed, Completion, ItemVerdict, Status
+from fanin.client.model import (
+    AckReport,
+    Cancelled,
+    Closed,
+    Completion,
+    Failures,
+    ItemVerdict,
+    Ranges,
+    RangeVerdict,
+    Status,
+    Summaries,
+    Summary,
+)
 from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.tracker import OpenBatch, Retention, State, Verdict
+from fanin.tracker import Ack, OpenBatch, Outcome, Retention, Sample, State, Verdict
 
 T = TypeVar("T")
 Document = Mapping[str, Any]
@@ -27,13 +39,40 @@ MEANING: Mapping[int, type[FaninError]] = {
 def wish_body(wish: OpenBatch) -> Document:
     """The body of open; what the caller leaves to the service is left out."""
     body: dict[str, Any] = {"mode": wish.mode}
-    if wish.user_key is not None:
-        body["userKey"] = wish.user_key
+    options = {
+        "userKey": wish.user_key,
+        "expectedItems": wish.expected_items,
+        "deadlineSeconds": None if wish.deadline is None else wish.deadline // SECOND,
+        "parentItemId": wish.parent_item_id,
+        "maxFailures": wish.max_failures,
+    }
+    body |= {name: value for name, value in options.items() if value is not None}
     if wish.retention != Retention():
         kept = wish.retention
         stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
         body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
     return body
+
+
+def acks_body(acks: Sequence[Ack]) -> Document:
+    """The body of ack: plain ids where that says it all."""
+    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
+        return {"items": [item_id_of(ack) for ack in acks]}
+    return {"acks": [_ack(ack) for ack in acks]}
+
+
+def item_id_of(ack: Ack) -> str:
+    """The item of an ack of one item."""
+    return f"{ack.batch_id}:{ack.group_id}:{ack.first}"
+
+
+def _ack(ack: Ack) -> Document:
+    said: dict[str, Any] = {"itemId": item_id_of(ack)}
+    if ack.size > 1:
+        said = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
+    if ack.outcome is Outcome.FAILURE:
+        said["outcome"] = ack.outcome
+    return said if ack.reason is None else {**said, "reason": ack.reason}
 
 
 def read(body: bytes, reader: Callable[[Document], T]) -> T:
@@ -60,24 +99,46 @@ def batch_id_of(answer: Document) -> str:
     return str(answer["batchId"])
 
 
+def event_id_of(answer: Document) -> str:
+    return str(answer["eventId"])
+
+
 def status_of(answer: Document) -> Status:
     progress = answer["progress"]
     return Status(
-        batch_id=answer["batchId"],
-        user_key=answer["userKey"],
-        mode=answer["mode"],
-        state=State(answer["state"]),
-        total=answer["total"],
+        **_facts(answer),
         acked=progress["acked"],
         failed=progress["failed"],
         upper_bound=progress["upperBound"],
         exact=progress["exact"],
-        result=answer.get("result"),
-        created_at=datetime.fromisoformat(answer["createdAt"]),
-        expires_at=datetime.fromisoformat(answer["expiresAt"]),
-        closed_at=_time(answer.get("closedAt")),
-        completed_at=_time(answer.get("completedAt")),
     )
+
+
+def summaries_of(answer: Document) -> Summaries:
+    batches = tuple(Summary(**_facts(batch)) for batch in answer["batches"])
+    return Summaries(batches, answer.get("cursor"))
+
+
+def _facts(answer: Document) -> dict[str, Any]:
+    """What both a list and the batch's own page say of it."""
+    return {
+        "batch_id": answer["batchId"],
+        "user_key": answer["userKey"],
+        "mode": answer["mode"],
+        "state": State(answer["state"]),
+        "total": answer["total"],
+        "result": answer.get("result"),
+        "created_at": datetime.fromisoformat(answer["createdAt"]),
+        "expires_at": datetime.fromisoformat(answer["expiresAt"]),
+        "closed_at": _time(answer.get("closedAt")),
+        "completed_at": _time(answer.get("completedAt")),
+        "ended_at": _time(answer.get("endedAt")),
+        "deadline_at": _time(answer.get("deadlineAt")),
+        "reason": answer.get("reason"),
+        "expected_items": answer.get("expectedItems"),
+        "max_failures": answer.get("maxFailures"),
+        "parent_item_id": answer.get("parentItemId"),
+    }
 
 
 def items_of(answer: Document) -> Items:
@@ -95,13 +156,47 @@ def closed_of(answer: Document) -> Closed:
     )
 
 
+def cancelled_of(answer: Document) -> Cancelled:
+    return Cancelled(
+        batch_id=answer["batchId"],
+        user_key=answer["userKey"],
+        state=State(answer["state"]),
+        total=answer["total"],
+        result=answer["result"],
+        reason=answer.get("reason"),
+        ended_at=_time(answer.get("endedAt")),
+    )
+
+
 def report_of(answer: Document) -> AckReport:
-    results = (ItemVerdict(one["itemId"], Verdict(one["verdict"])) for one in answer["results"])
+    items = [one for one in answer["results"] if "itemId" in one]
+    ranges = [one for one in answer["results"] if "itemId" not in one]
     done = (one for one in answer["completions"] if one["completedByYou"])
     return AckReport(
-        tuple(results),
+        tuple(ItemVerdict(one["itemId"], Verdict(one["verdict"])) for one in items),
         tuple(Completion(one["batchId"], one["userKey"], one["result"]) for one in done),
+        tuple(_range_verdict(one) for one in ranges),
     )
+
+
+def ranges_of(batch_id: str, answer: Document) -> Ranges:
+    return Ranges(_items(batch_id, answer), answer.get("cursor"))
+
+
+def failures_of(batch_id: str, answer: Document) -> Failures:
+    samples = (
+        Sample(one["itemId"], one["reason"], datetime.fromisoformat(one["at"])) for one in answer["samples"]
+    )
+    return Failures(_items(batch_id, answer), tuple(samples), answer.get("cursor"))
+
+
+def _range_verdict(answer: Document) -> RangeVerdict:
+    counts = {Verdict(verdict): count for verdict, count in answer["counts"].items()}
+    return RangeVerdict(answer["batchId"], answer["groupId"], answer["from"], answer["to"], counts)
+
+
+def _items(batch_id: str, answer: Document) -> tuple[Items, ...]:
+    return tuple(Items.between(batch_id, one["groupId"], one["from"], one["to"]) for one in answer["ranges"])
 
 
 def _time(text: str | None) -> datetime | None:

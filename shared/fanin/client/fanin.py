@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from types import TracebackType
-from typing import Self, overload
+from typing import Any, Protocol, Self, TypeVar, overload
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fanin.aws.settings import Tables
-from fanin.client.consumer import MARGIN_SECONDS, Consumer, Handle, Handler, Outcomes, Record, handler_of
+from fanin.client.consumer import (
+    MARGIN_SECONDS,
+    Consumer,
+    Handle,
+    Handler,
+    Outcomes,
+    Record,
+    failed_letter,
+    handler_of,
+)
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Closed, Status
-from fanin.client.transport import Transport, requests_of
-from fanin.errors import InvalidRequest
-from fanin.tracker import ItemId, OpenBatch, Retention
+from fanin.client.model import AckReport, Cancelled, Closed, Status, Summary
+from fanin.client.reasons import fitting, reason_of
+from fanin.client.transport import Transport, ranged_requests_of, requests_of
+from fanin.errors import FaninError, InvalidRequest
+from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
+from fanin.tracker.model import LIFE_MAX
 
+logger = logging.getLogger("fanin")
+
+SECOND = timedelta(seconds=1)
+
+
+class _Page(Protocol):
+    """A part of a list."""
+
+    @property
+    def cursor(self) -> Any: ...
+
+
+P = TypeVar("P", bound=_Page)
 _KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 
 
@@ -48,12 +76,31 @@ class Fanin:
         self,
         user_key: str | None = None,
         *,
+        mode: Mode | str = Mode.EXACT,
+        expected_items: int | None = None,
+        deadline: timedelta | None = None,
+        parent: str | ItemId | None = None,
+        max_failures: int | None = None,
         retention: Retention | None = None,
         key: str | None = None,
     ) -> Batch:
-        """A new batch, or the one that was opened under this *key*. *user_key*: your own name for it."""
+        """A new batch, or the one that was opened under this *key*. *user_key*: your own name for it.
+
+        *mode*: ``exact``, or ``estimated`` for counters in which a duplicate ack counts twice.
+        *expected_items*: close is refused until so many were added. *deadline*: the batch times out so long
+        after now, in whole seconds, 1 s to 400 days. *parent*: an item of another batch of yours, which is
+        acked when this batch ends, as it ended. *max_failures*: the batch ends once so many items failed.
+        """
         key = _key(key)
-        wish = OpenBatch(user_key=user_key, retention=retention or Retention())
+        wish = OpenBatch(
+            user_key=user_key,
+            mode=_mode(mode),
+            retention=retention or Retention(),
+            expected_items=_counted(expected_items, "expectedItems", 0),
+            deadline=_deadline(deadline),
+            parent_item_id=None if parent is None else str(ItemId.parse(str(parent))),
+            max_failures=_counted(max_failures, "maxFailures", 1),
+        )
         return Batch(self, self._transport.open(wish, key), key)
 
     def get(self, batch_id: str) -> Status:
@@ -71,17 +118,72 @@ class Fanin:
         """Make the total final; the batch completes once all of it is acked. Raises NotFound."""
         return self._transport.close(batch_id, _key(key))
 
+    def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
+        """End the batch without waiting for its items; one that has ended stays as it is. Raises NotFound."""
+        return self._transport.cancel(batch_id, fitting(reason or ""), _key(key))
+
+    def notify(self, batch_id: str, *, key: str | None = None) -> str:
+        """Have the ending event sent again; the event's id. Raises NotFound, Conflict before the end."""
+        return self._transport.notify(batch_id, _key(key))
+
     def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
-        """Mark items done, of any batches, 1,000 a request.
+        """Mark items done, of any batches, 1,000 a request; an item that had failed is healed.
 
         Raises InvalidRequest for a malformed id, before anything is sent.
         """
         key = _key(key)
-        wanted = [str(ItemId.parse(str(item))) for item in items]
+        return self._in_parts([Ack.of(str(item), key) for item in items], requests_of, key)
+
+    def fail(
+        self, items: Iterable[str | ItemId], reason: str | None = None, *, key: str | None = None
+    ) -> AckReport:
+        """Mark items failed, which ends them too: all as :meth:`ack`. An item that was acked stays done.
+
+        *reason*: in words for people; cut to one line of 512 characters.
+        """
+        key, why = _key(key), fitting(reason or "")
+        failed = [Ack.of(str(item), key, Outcome.FAILURE, why) for item in items]
+        return self._in_parts(failed, requests_of, key)
+
+    def ack_ranges(self, ranges: Iterable[Items], *, key: str | None = None) -> AckReport:
+        """Mark ranges of items done, as add, its slices or outstanding give them; 100,000 items a request."""
+        key = _key(key)
+        return self._in_parts([_ranged(items, key) for items in ranges if items], ranged_requests_of, key)
+
+    def fail_ranges(
+        self, ranges: Iterable[Items], reason: str | None = None, *, key: str | None = None
+    ) -> AckReport:
+        """Mark ranges of items failed: all as :meth:`ack_ranges` and :meth:`fail`."""
+        key, why = _key(key), fitting(reason or "")
+        failed = [_ranged(items, key, Outcome.FAILURE, why) for items in ranges if items]
+        return self._in_parts(failed, ranged_requests_of, key)
+
+    def outstanding(self, batch_id: str) -> Iterator[Items]:
+        """What is not acked yet, range by range; pages are asked for as you go through them."""
+        return (items for page in _pages(self._transport.outstanding, batch_id) for items in page.items)
+
+    def failures(self, batch_id: str) -> Iterator[Items]:
+        """What failed, range by range; pages are asked for as you go through them."""
+        return (items for page in _pages(self._transport.failures, batch_id) for items in page.items)
+
+    def samples(self, batch_id: str) -> tuple[Sample, ...]:
+        """Reasons of failures, at most 128 of them."""
+        return self._transport.failures(batch_id, None).samples
+
+    def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
+        """Batches, newest first: those of a user key, in a state, or all; asked for as you go."""
+        wanted = None if state is None else _state(state)
+        ask = partial(self._transport.batches, user_key, wanted)
+        return (batch for page in _pages(ask) for batch in page.batches)
+
+    def _in_parts(
+        self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str
+    ) -> AckReport:
+        """Send *acks* in requests, each under a key of its own that follows from *key*."""
         report = AckReport()
-        for number, part in enumerate(requests_of(wanted)):
+        for number, part in enumerate(cut(acks)):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
-            report += self._transport.ack(part, [part_key] * len(part))
+            report += self._transport.ack([replace(ack, caller=part_key) for ack in part], part_key)
         return report
 
     @overload
@@ -94,6 +196,7 @@ class Fanin:
         item_id: Callable[[Record], str] | None = None,
         on_acked: Callable[[Outcomes], object] | None = None,
         margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
     ) -> Callable[[Handle], Handler]: ...
     def acks(
         self,
@@ -103,25 +206,37 @@ class Fanin:
         item_id: Callable[[Record], str] | None = None,
         on_acked: Callable[[Outcomes], object] | None = None,
         margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
     ) -> Handler | Callable[[Handle], Handler]:
         """Make of ``handle(record)`` the Lambda of an SQS queue: success acks, an exception sends back.
 
-        The event source needs ``ReportBatchItemFailures``. The arguments, if any, are explained at
+        The event source needs ``ReportBatchItemFailures``. *fail_after*: an exception at the so-manieth
+        receive of a message, or later, fails its item instead. The arguments are explained at
         ``fanin.client.consumer.Consumer``.
         """
+        if fail_after is not None and fail_after < 1:
+            raise InvalidRequest("fail_after counts receives, from 1", field="fail_after")
 
         def decorate(handle: Handle) -> Handler:
-            return handler_of(Consumer(self._transport, handle, item_id, on_acked, margin_seconds))
+            made = Consumer(self._transport, handle, item_id, on_acked, margin_seconds, fail_after)
+            return handler_of(made)
 
         return decorate if handle is None else decorate(handle)
+
+    def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
+        """The Lambda of a dead-letter queue: every message fails its item, so that its batch can end.
+
+        A message without an item goes back, and stays on the queue. *item_id*: record -> item id.
+        """
+        return handler_of(Consumer(self._transport, ack_of=partial(failed_letter, item_id=item_id)))
 
 
 class Batch:
     """A batch in the hands of the one who opened it.
 
-    As a context it is closed where its block ends. Where the block raises, the batch stays open, so that
-    nothing completes half-filled, and the exception goes on; a later version will cancel it. *closed* is the
-    answer of close, None before.
+    As a context it is closed where its block ends. Where the block raises, the batch is cancelled, so that
+    nothing completes half-filled, and the exception goes on with a note that says so; unless it was closed
+    before. *closed* is the answer of close, None before.
     """
 
     def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
@@ -139,9 +254,29 @@ class Batch:
         self.closed = self._fanin.close(self.id, key=self._key)
         return self.closed
 
+    def cancel(self, reason: str | None = None) -> Cancelled:
+        """End the batch without waiting for its items. Asked again it answers again."""
+        return self._fanin.cancel(self.id, reason)
+
+    def notify(self) -> str:
+        """Have the ending event sent again; the event's id."""
+        return self._fanin.notify(self.id)
+
     def status(self) -> Status:
         """How the batch stands."""
         return self._fanin.get(self.id)
+
+    def outstanding(self) -> Iterator[Items]:
+        """What is not acked yet, range by range."""
+        return self._fanin.outstanding(self.id)
+
+    def failures(self) -> Iterator[Items]:
+        """What failed, range by range."""
+        return self._fanin.failures(self.id)
+
+    def samples(self) -> tuple[Sample, ...]:
+        """Reasons of failures, at most 128 of them."""
+        return self._fanin.samples(self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -149,11 +284,65 @@ class Batch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self.closed is None:
+        if self.closed is not None:
+            return
+        if error is None:
             self.close()
+        else:
+            self._give_up(error)
+
+    def _give_up(self, error: BaseException) -> None:
+        """Cancel for *error*, which matters more to the caller than whether that was possible."""
+        try:
+            state = self.cancel(reason_of(error)).state
+            outcome = f"batch {self.id} is {state}: its block raised"
+        except FaninError as refusal:
+            outcome = f"batch {self.id} could not be cancelled, though its block raised: {refusal}"
+        logger.warning(outcome)
+        error.add_note(outcome)
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
+
+
+def _pages(ask: Callable[..., P], *arguments: str) -> Iterator[P]:
+    """The pages of a list, each asked for when it is needed."""
+    page = ask(*arguments, None)
+    yield page
+    while page.cursor is not None:
+        page = ask(*arguments, page.cursor)
+        yield page
+
+
+def _ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason: str | None = None) -> Ack:
+    indexes = items.indexes
+    if indexes.step != 1:
+        raise InvalidRequest("a range of items has no gaps; ack the others one by one")
+    return Ack(items.batch_id, items.group_id, indexes[0], indexes[-1], caller, outcome, reason)
+
+
+def _mode(mode: Mode | str) -> Mode:
+    if mode not in set(Mode):
+        raise InvalidRequest("a mode is exact or estimated", field="mode")
+    return Mode(mode)
+
+
+def _state(state: State | str) -> State:
+    if state not in set(State) - {State.EXPIRED}:
+        raise InvalidRequest("no batch is listed in such a state", field="state")
+    return State(state)
+
+
+def _counted(count: int | None, name: str, least: int) -> int | None:
+    if count is not None and not least <= operator.index(count) <= TOTAL_MAX:
+        raise InvalidRequest(f"{name} goes from {least} to {TOTAL_MAX}", field=name)
+    return count
+
+
+def _deadline(deadline: timedelta | None) -> timedelta | None:
+    if deadline is not None and not (SECOND <= deadline <= LIFE_MAX and not deadline % SECOND):
+        raise InvalidRequest("a deadline is whole seconds, from 1 second to 400 days", field="deadline")
+    return deadline
 
 
 def _over_http(url: str, region: str | None) -> Transport:

@@ -9,7 +9,9 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote, urlencode
 
 import urllib3
 from urllib3.exceptions import HTTPError
@@ -17,9 +19,10 @@ from urllib3.util import Timeout, Url, parse_url
 
 from fanin.client import documents, retrying
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Closed, Status
+from fanin.client.model import AckReport, Cancelled, Closed, Failures, Ranges, Status, Summaries
+from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import OpenBatch, checked_batch_id
+from fanin.tracker import Ack, OpenBatch, State, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign
@@ -87,8 +90,7 @@ class HttpTransport:
         return self._post("/v1/batches", documents.wish_body(wish), key, documents.batch_id_of)
 
     def get(self, batch_id: str) -> Status:
-        request = self._request("GET", _path(batch_id), None, {})
-        return documents.read(self._send(request), documents.status_of)
+        return self._get(_path(batch_id), {}, documents.status_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
@@ -96,8 +98,35 @@ class HttpTransport:
     def close(self, batch_id: str, key: str) -> Closed:
         return self._post(_path(batch_id, "/close"), {}, key, documents.closed_of)
 
-    def ack(self, items: Sequence[str], callers: Sequence[str]) -> AckReport:
-        return self._post("/v1/acks", {"items": list(items)}, _one_key(callers), documents.report_of)
+    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
+        body = {} if reason is None else {"reason": reason}
+        return self._post(_path(batch_id, "/cancel"), body, key, documents.cancelled_of)
+
+    def notify(self, batch_id: str, key: str) -> str:
+        return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        body = documents.acks_body(acks)
+        return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
+
+    def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
+        path = _path(batch_id, "/outstanding")
+        return self._get(path, {"cursor": cursor}, partial(documents.ranges_of, batch_id))
+
+    def failures(self, batch_id: str, cursor: Cursor) -> Failures:
+        path = _path(batch_id, "/failures")
+        return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
+        query = {"userKey": user_key, "state": state, "cursor": cursor}
+        return self._get("/v1/batches", query, documents.summaries_of)
+
+    def _get(
+        self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
+    ) -> T:
+        said = urlencode({name: value for name, value in query.items() if value is not None}, quote_via=quote)
+        request = self._request("GET", f"{path}?{said}" if said else path, None, {})
+        return documents.read(self._send(request), reader)
 
     def _post(
         self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]
@@ -167,12 +196,10 @@ def _path(batch_id: str, action: str = "") -> str:
     return f"/v1/batches/{checked_batch_id(batch_id)}{action}"
 
 
-def _one_key(callers: Sequence[str]) -> str:
-    """One key for a request: the callers' own where they are one, else a digest of all of them.
+def _one_key(acks: Sequence[Ack]) -> str:
+    """One key for a request of several callers: a digest of what each of them says.
 
-    It is the same again when the same messages are delivered again, in whatever order.
+    It is the same again when the same messages are delivered again, in whatever order, and fare alike.
     """
-    distinct = sorted(set(callers))
-    if len(distinct) == 1:
-        return distinct[0]
-    return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
+    words = sorted(json.dumps([ack.caller, documents.acks_body([ack])]) for ack in acks)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

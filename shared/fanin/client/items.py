@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from fanin.errors import InvalidRequest
-from fanin.tracker import ItemId
+from fanin.tracker import GroupId, ItemId
 
 
 class Items(Sequence[str]):
@@ -20,6 +20,18 @@ class Items(Sequence[str]):
         self.group_id = group_id
         self.upto = upto
         self._indexes = range(upto)
+
+    @classmethod
+    def between(cls, batch_id: str, group_id: str, first: int, last: int) -> Items:
+        """The items *first* to *last*, both inclusive, of a group that its batch handed out."""
+        group = GroupId.decode(group_id)
+        upto = group.upto if group else last + 1
+        return cls(batch_id, group_id, upto)[first : last + 1]
+
+    @property
+    def indexes(self) -> range:
+        """The indexes of these items in their group."""
+        return self._indexes
 
     def __len__(self) -> int:
         return len(self._indexes)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from fanin.tracker import State, Verdict
+from fanin.client.items import Items
+from fanin.tracker import Sample, State, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A batch as it stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A batch as lists show it.
 
-    At least *acked* of its *total* items are done, at most *upper_bound*; *exact* where the two meet.
-    *result* is ``succeeded`` or ``completed_with_failures`` once it is complete. Times are aware.
+    *result* is set once it has ended: ``succeeded``, ``completed_with_failures``, ``cancelled`` or
+    ``timed_out``; *reason* says why, where somebody said. Times are aware.
     """
 
     batch_id: str
@@ -21,15 +24,17 @@ class Status:
     mode: str
     state: State
     total: int
-    acked: int
-    failed: int
-    upper_bound: int
-    exact: bool
     result: str | None
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None
     completed_at: datetime | None = None
+    ended_at: datetime | None = None
+    deadline_at: datetime | None = None
+    reason: str | None = None
+    expected_items: int | None = None
+    max_failures: int | None = None
+    parent_item_id: str | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -38,6 +43,19 @@ class Status:
     @property
     def is_complete(self) -> bool:
         return self.state is State.COMPLETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status(Summary):
+    """A batch as it stands.
+
+    At least *acked* of its *total* items are done, at most *upper_bound*; *exact* where the two meet.
+    """
+
+    acked: int
+    failed: int
+    upper_bound: int
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +74,35 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The answer to cancel; *state* and *result* are others where the batch had ended before."""
+
+    batch_id: str
+    user_key: str | None
+    state: State
+    total: int
+    result: str | None
+    reason: str | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class ItemVerdict:
     """What became of one acked item."""
 
     item_id: str
     verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RangeVerdict:
+    """What became of the items *first* to *last* (both inclusive) of a group: how many got each verdict."""
+
+    batch_id: str
+    group_id: str
+    first: int
+    last: int
+    counts: Mapping[Verdict, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +116,41 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class AckReport:
-    """The answer to ack: a verdict for each item, in the order of the items, and what they completed."""
+    """The answer to ack: a verdict for each item, in the order of the items, and what they completed.
+
+    *ranges*: the same for the parts in which ranges were sent, 100,000 items at most in each.
+    """
 
     results: tuple[ItemVerdict, ...] = ()
     completions: tuple[Completion, ...] = ()
+    ranges: tuple[RangeVerdict, ...] = ()
 
     def __add__(self, other: AckReport) -> AckReport:
-        return AckReport(self.results + other.results, self.completions + other.completions)
+        return AckReport(
+            self.results + other.results, self.completions + other.completions, self.ranges + other.ranges
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """A page of items; *cursor* is None on the last one."""
+
+    items: tuple[Items, ...]
+    cursor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """A page of failed items, and on the first page some of the reasons."""
+
+    items: tuple[Items, ...]
+    samples: tuple[Sample, ...]
+    cursor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """A page of batches; *cursor* is None on the last one."""
+
+    batches: tuple[Summary, ...]
+    cursor: Any

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Closed, Status
-from fanin.tracker import OpenBatch
+from fanin.client.model import AckReport, Cancelled, Closed, Failures, Ranges, Status, Summaries
+from fanin.tracker import Ack, OpenBatch, State
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
+RANGED_A_REQUEST = 100_000
+"""Items that the ranges of one request may cover."""
+
+Cursor = Any
+"""Where a list goes on: what the page before said, and means something to its own transport only."""
 
 
 class Transport(Protocol):
@@ -28,11 +34,45 @@ class Transport(Protocol):
 
     def close(self, batch_id: str, key: str) -> Closed: ...
 
-    def ack(self, items: Sequence[str], callers: Sequence[str]) -> AckReport:
-        """Ack 1 to 1,000 items, each in the name of its caller: a message id, or one key for all."""
+    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled: ...
+
+    def notify(self, batch_id: str, key: str) -> str:
+        """The id of the event that is sent again."""
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        """Ack 1 to 1,000 items and ranges, each in the name of its caller.
+
+        *key*: None where the callers are messages, which may come again in another company.
+        """
+
+    def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
+
+    def failures(self, batch_id: str, cursor: Cursor) -> Failures: ...
+
+    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries: ...
+
+
+def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:
+    """*ranges* cut into parts, and those packed in order into what one request takes."""
+    request: list[Ack] = []
+    for part in (part for ack in ranges for part in _parts(ack)):
+        if request and (
+            len(request) == ITEMS_A_REQUEST or sum(ack.size for ack in request) + part.size > RANGED_A_REQUEST
+        ):
+            yield request
+            request = []
+        request.append(part)
+    if request:
+        yield request
+
+
+def _parts(ack: Ack) -> Iterator[Ack]:
+    """*ack* in parts of at most as many items as one request may cover."""
+    for first in range(ack.first, ack.last + 1, RANGED_A_REQUEST):
+        yield replace(ack, first=first, last=min(ack.last, first + RANGED_A_REQUEST - 1))
 
 
 def requests_of(acks: Sequence[T]) -> Iterator[Sequence[T]]:
-    """*acks* cut into what one request takes."""
+    """*acks* of single items cut into what one request takes."""
     for first in range(0, len(acks), ITEMS_A_REQUEST):
         yield acks[first : first + ITEMS_A_REQUEST]

@@ -125,6 +125,16 @@ class DynamoStore:
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return [items.sample_of(row) for row in self._query(lookups.samples(self.tables.batches, key))]
 
+    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+        row = items.key_item(tenant, route, key, fingerprint, expires_at)
+        try:
+            send(self.client.put_item, requests.remember(self.tables.batches, row))
+        except StaleWrite as stale:
+            (stored,) = stale.stored
+            stored = stored or self._row({"pk": row["pk"], "sk": row["sk"]})
+            return str(stored["fingerprint"]["S"]) if stored else fingerprint
+        return fingerprint
+
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         rows = self._query(lookups.due(self.tables.batches, shard, at), limit)
         return [items.key_of(row["pk"]["S"]) for row in rows]
@@ -154,7 +164,9 @@ class DynamoStore:
         raise StoreUnavailable("the store is busy; ask again")
 
     def _query(self, request: items.Item, limit: int | None = None) -> Iterator[items.Item]:
-        """The rows that a query finds, page by page; at most *limit*."""
+        """The rows that a query finds, page by page; at most *limit*, and where all count no more is read."""
+        if limit is not None and "FilterExpression" not in request:
+            request = {**request, "Limit": limit}
         while True:
             answer = send(self.client.query, request)
             for row in answer["Items"]:

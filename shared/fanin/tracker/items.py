@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,6 +26,7 @@ MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
+KEY_ROW = "key"
 GRACE = timedelta(days=7)
 """A live batch outlasts its time by so much in the table: first its event, then its row goes."""
 
@@ -184,6 +186,16 @@ def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime
 
 def sample_of(item: Item) -> Sample:
     return Sample(item["itemId"]["S"], item["reason"]["S"], _time(item, "at"))
+
+
+def key_item(tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> Item:
+    """An idempotency key, hashed as it comes from outside, under its tenant and route; a partition each."""
+    return {
+        "pk": text(f"{tenant}#key#{route}#{hashlib.sha256(key.encode()).hexdigest()}"),
+        "sk": text(KEY_ROW),
+        "fingerprint": text(fingerprint),
+        "ttl": number(seconds(expires_at)),
+    }
 
 
 def page_key(key: PageKey) -> Item:

@@ -23,6 +23,7 @@ class MemoryStore:
     kept: dict[tuple[BatchKey, int], Sample] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
+    payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def create(self, batch: Batch) -> Batch:
@@ -148,6 +149,10 @@ class MemoryStore:
             return [
                 self.kept[place] for place in sorted(self.kept, key=lambda place: place[1]) if place[0] == key
             ]
+
+    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+        with self.lock:
+            return self.payloads.setdefault((tenant, route, key), fingerprint)
 
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         with self.lock:

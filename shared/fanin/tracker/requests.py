@@ -227,6 +227,16 @@ def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datet
     }
 
 
+def remember(table: str, row: Item) -> Item:
+    """An idempotency key with its payload's fingerprint, unless the key came before."""
+    return {
+        "TableName": table,
+        "Item": row,
+        "ConditionExpression": ABSENT,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
 def _row(key: BatchKey, sort_key: str, expires_at: datetime) -> Item:
     return {"pk": text(str(key)), "sk": text(sort_key), "ttl": number(seconds(expires_at))}
 

@@ -36,11 +36,12 @@ from fanin.tracker.model import (
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import TrackerStore
-from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time
+from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
 from fanin.tracker.walking import slice_of
 
 ADD_ATTEMPTS = 10
 CACHED_BATCHES = 10_000
+KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, all its ranges together."""
 
@@ -183,9 +184,27 @@ class Tracker:
             self._prolong(batch)
         return AckReport(request.results(), tuple(completions))
 
+    def bind_key(self, tenant: str, route: str, key: str, payload: str) -> None:
+        """Hold an idempotency *key* to the *payload* that it first came with on a route.
+
+        It is kept for a day at least. Raises KeyReused where it came with another payload. Open and add
+        need none of it: their own rows remember their keys.
+        """
+        fingerprint = hashlib.sha256(payload.encode()).hexdigest()
+        stored = self.store.remember(tenant, route, key, fingerprint, self.now() + KEYS_KEPT)
+        if stored != fingerprint:
+            raise KeyReused("this Idempotency-Key was used for a request with another payload")
+
     def sweep(self) -> Sweep:
         """End what is overdue, repair what a crash left, send events that did not arrive."""
         return Sweeper(self._climber(), self._has_ended).sweep()
+
+    def longest_open(self) -> timedelta:
+        """For how long the oldest batch is alive, of those that are to be looked at soonest; 0 without any.
+
+        A bounded look, for an alarm: a batch that nobody acks any more comes to the front of the list.
+        """
+        return longest_open(self.store, self.now())
 
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)

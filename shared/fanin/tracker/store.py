@@ -101,6 +101,9 @@ class TrackerStore(Protocol):
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         """The reasons that were kept."""
 
+    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+        """Bind an idempotency key of a route to a payload; the fingerprint that it came with first."""
+
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         """Batches of a shard to look at by now, the longest due first."""
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from fanin.tracker.climb import Climber
 from fanin.tracker.life import CHECK_AFTER, next_look, turned
-from fanin.tracker.model import SHARDS, Batch, PageKey, State
+from fanin.tracker.model import LIFE_MAX, SHARDS, Batch, PageKey, State
 from fanin.tracker.page import Page
+from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height
 
 SWEEPER = "sweeper"
 BATCHES_A_SHARD = 100
+BATCHES_A_GAUGE = 10
 PAGES_A_REPAIR = 5_000
 
 
@@ -97,6 +100,14 @@ def end_by_time(climber: Climber, batch: Batch) -> Batch:
     elif batch.expires_at <= now:
         stored = climber.store.turn(batch.key, turned(batch, State.EXPIRED, now, reason="inactivity"))
     return stored or batch
+
+
+def longest_open(store: TrackerStore, now: datetime) -> timedelta:
+    """The age of the oldest live batch among the few of each shard that are due soonest."""
+    keys = [key for shard in range(SHARDS) for key in store.due(shard, now + LIFE_MAX, BATCHES_A_GAUGE)]
+    found = (store.get(key) for key in keys)
+    opened = [batch.created_at for batch in found if batch is not None and batch.is_alive]
+    return now - min(opened, default=now)
 
 
 def _climb_again(climber: Climber, batch: Batch) -> None:

@@ -1,0 +1,29 @@
+"""GET /v1/batches/{batchId}/failures"""
+
+from typing import Any
+
+from fanin.api import cursors
+from fanin.api.answers import FailedItems
+from fanin.api.documents import answers
+from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
+from functions import wiring
+
+app = edge(wiring.settings, query=("limit", "cursor"))
+
+
+@app.get(
+    "/v1/batches/<batchId>/failures",
+    operation_id="getFailures",
+    summary="What failed",
+    responses=answers(200, FailedItems, 400, 403, 404, 409, 503),
+)
+def get_failures(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> FailedItems:
+    """Tell what of a batch failed, as ranges of its groups, with some of the reasons on the first page."""
+    start, tracker = cursors.item_at(cursor), wiring.tracker()
+    batch = tracker.get(caller(app).tenant, batch_id)
+    found = tracker.failures(batch, start, limit)
+    return FailedItems.of(found, () if cursor else tracker.samples(batch))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,39 @@
+"""GET /v1/batches"""
+
+from typing import Annotated, Any, Literal
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
+
+from fanin.api import cursors
+from fanin.api.answers import ListedBatches
+from fanin.api.documents import answers
+from fanin.api.edge import Cursor, ListLimit, caller, edge
+from fanin.api.requests import UserKey
+from fanin.tracker import ListWish, State
+from functions import wiring
+
+ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
+ByState = Annotated[
+    Literal["OPEN", "CLOSED", "COMPLETE", "CANCELLED", "TIMED_OUT"] | None,
+    Query(alias="state", description="Only batches in this state."),
+]
+
+app = edge(wiring.settings, query=("userKey", "state", "limit", "cursor"))
+
+
+@app.get(
+    "/v1/batches",
+    operation_id="listBatches",
+    summary="List batches, newest first",
+    responses=answers(200, ListedBatches, 400, 403, 503),
+)
+def list_batches(
+    user_key: ByUserKey = None, state: ByState = None, limit: ListLimit = 20, cursor: Cursor = None
+) -> ListedBatches:
+    """List your batches, newest first; the list may lag behind by a moment."""
+    wish = ListWish(user_key, State(state) if state else None, limit, cursors.place_at(cursor))
+    return ListedBatches.of(wiring.tracker().list(caller(app).tenant, wish))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,17 @@
+"""Why something failed, in a text that fits: one line, bounded, and nothing that another system chokes on."""
+
+from __future__ import annotations
+
+REASON_MAX = 512
+
+
+def fitting(text: str) -> str | None:
+    """*text* on one line of at most 512 characters; None where nothing is left of it."""
+    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    line = line.replace("\ufffd", "?")
+    return (line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…") or None
+
+
+def reason_of(error: BaseException) -> str | None:
+    """What *error* says, after its kind."""
+    return fitting(f"{type(error).__name__}: {error}")
