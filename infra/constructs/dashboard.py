@@ -11,6 +11,7 @@ from constructs import Construct
 from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
     CONFLICTS,
+    EVENTS,
     ITEMS,
     LIVES,
     OLDEST,
@@ -48,7 +49,7 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
             _graph("Acks that changed nothing", emitted.sums(SET_ASIDE)),
         ],
         [
-            _graph("Sweeper", emitted.sums(SWEEPS)),
+            _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
             _graph("DynamoDB", emitted.sums((WRITE_UNITS, CONFLICTS))),
         ],
     ]

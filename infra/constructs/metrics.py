@@ -19,6 +19,7 @@ SET_ASIDE = ("AcksDuplicate", "AcksRefused", "AcksReturned", "AcksDropped")
 OLDEST = "OldestOpenBatchSeconds"
 ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
 SWEEPS = ("SweepLooked", "SweepRepaired", ANNOUNCED_AGAIN)
+EVENTS = ("EventsConfirmed", "EventsIgnored")
 WRITE_UNITS = "WriteUnits"
 CONFLICTS = "Conflicts"
 
@@ -37,7 +38,6 @@ class Emitted:
             dimensions_map=self.dimensions,
             statistic=statistic,
             period=PERIOD,
-            label=name,
         )
 
     def sums(self, names: Sequence[str]) -> list[cloudwatch.IMetric]:

@@ -11,6 +11,11 @@ ROUTES = {
     "GET /v1/batches/{batchId}": "GetBatch",
     "POST /v1/batches/{batchId}/items": "AddItems",
     "POST /v1/batches/{batchId}/close": "CloseBatch",
+    "GET /v1/batches": "ListBatches",
+    "GET /v1/batches/{batchId}/outstanding": "GetOutstanding",
+    "GET /v1/batches/{batchId}/failures": "GetFailures",
+    "POST /v1/batches/{batchId}/cancel": "CancelBatch",
+    "POST /v1/batches/{batchId}/notify": "NotifyBatch",
     "POST /v1/acks": "AckItems",
 }
 

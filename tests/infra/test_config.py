@@ -62,11 +62,37 @@ def test_a_stage_that_nobody_described_is_fine():
         ("jwt_issuer", "http://plain.example.com"),
         ("jwt_audience", 7),
         ("alarm_email", "nobody"),
+        ("oldest_batch_alarm_hours", 0),
+        ("dead_letter_queue_arns", 7),
+        ("dead_letter_queue_arns", [7]),
     ],
 )
 def test_a_wrong_value_is_named_with_what_would_be_right(name, value):
     with pytest.raises(ConfigError, match=rf"^{name} is {re.escape(repr(value))}; it takes ."):
         Config.from_context({name: value})
+
+
+ONE, TWO = (f"arn:aws:sqs:eu-west-1:123456789012:{name}" for name in ("orders-dead", "mails.fifo"))
+
+
+@pytest.mark.parametrize("given", [[ONE, TWO], f"{ONE},{TWO}", f" {ONE} , {TWO}, "])
+def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(given):
+    assert Config.from_context({"dead_letter_queue_arns": given}).dead_letter_queue_arns == (ONE, TWO)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "orders-dead",
+        "https://sqs.eu-west-1.amazonaws.com/123456789012/orders-dead",
+        "arn:aws:sns:eu-west-1:123456789012:orders-dead",
+        "arn:aws:sqs:eu-west-1:123456789012:*",
+        f"{ONE},{ONE}",
+    ],
+)
+def test_what_names_no_queue_or_one_twice_is_refused(given):
+    with pytest.raises(ConfigError, match=r"^dead_letter_queue_arns is .*; it takes ARNs of different SQS"):
+        Config.from_context({"dead_letter_queue_arns": given})
 
 
 @pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])

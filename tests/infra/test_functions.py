@@ -13,27 +13,34 @@ QUEUE_EATER = {
     "sqs:GetQueueUrl",
     "sqs:ReceiveMessage",
 }
-READ_CHANGE_PAGES = {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}
-READ_CHANGE = {"dynamodb:GetItem", "dynamodb:UpdateItem"}
+READ_PAGES = {"dynamodb:BatchGetItem"}
+CHANGE_PAGES = {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}
+LOOK = {"dynamodb:GetItem", "dynamodb:UpdateItem"}
+CHANGE = LOOK | {"dynamodb:PutItem"}
+QUERY = {"dynamodb:Query"}
+ACK = {"TablesBatches": CHANGE, "TablesPages": CHANGE_PAGES}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
 GRANTED: dict[str, dict[str, set[str]]] = {
-    "open_batch": {"TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"}},
-    "get_batch": {
-        "TablesBatches": {"dynamodb:GetItem"},
-        "TablesPages": {"dynamodb:BatchGetItem"},
+    "open_batch": {"TablesBatches": CHANGE},
+    "list_batches": {"TablesBatches/index/byTenant": QUERY, "TablesBatches/index/byUser": QUERY},
+    "get_batch": {"TablesBatches": LOOK, "TablesPages": READ_PAGES},
+    "add_items": {"TablesBatches": CHANGE},
+    "close_batch": ACK,
+    "cancel_batch": ACK,
+    "notify_batch": {"TablesBatches": CHANGE},
+    "get_outstanding": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
+    "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
+    "ack_items": ACK,
+    "consume_acks": ACK | {"AcksQueue": QUEUE_EATER},
+    "fail_letters": ACK,
+    "sweep": ACK | {"TablesBatches/index/due": QUERY},
+    "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},
+    "confirm_event": {
+        "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "ConfirmationDeadLetters": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"},
     },
-    "add_items": {"TablesBatches": READ_CHANGE | {"dynamodb:PutItem"}},
-    "close_batch": {"TablesBatches": READ_CHANGE, "TablesPages": READ_CHANGE_PAGES},
-    "ack_items": {"TablesBatches": READ_CHANGE, "TablesPages": READ_CHANGE_PAGES},
-    "consume_acks": {
-        "TablesBatches": READ_CHANGE,
-        "TablesPages": READ_CHANGE_PAGES,
-        "AcksQueue": QUEUE_EATER,
-    },
-    "describe_event": {},
-    "demo_worker": {
-        "TablesBatches": READ_CHANGE,
-        "TablesPages": READ_CHANGE_PAGES,
+    "demo_worker": ACK
+    | {
         "DemoWorkQueue": QUEUE_EATER,
         "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
     },
@@ -59,6 +66,16 @@ def grants_of(assembly, role):
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]
         for resource in listed(statement["Resource"])
     ]
+
+
+def target_of(resource):
+    """A statement's resource: ``*``, a logical id, or that with a path behind it, which is no pattern."""
+    if isinstance(resource, str):
+        return resource
+    if "Fn::Join" in resource:
+        (owner, path) = resource["Fn::Join"][1]
+        return target_of(owner) + path
+    return resource["Fn::GetAtt"][0]
 
 
 def role_of(function):
@@ -89,11 +106,14 @@ def test_without_the_demo_there_is_no_worker_index_or_work_queue(plain):
 def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, handler):
     construct = "Functions" + "".join(word.capitalize() for word in handler.split("_"))
     own_log = logical_id(demo, construct, kinds=("AWS::Logs::LogGroup",))
-    expected = {(frozenset(actions), logical_id(demo, name)) for name, actions in GRANTED[handler].items()}
+    expected = {
+        (frozenset(actions), logical_id(demo, owner) + slash + path)
+        for name, actions in GRANTED[handler].items()
+        for owner, slash, path in [name.partition("/")]
+    }
 
     granted = [
-        (actions, resource if resource == "*" else resource["Fn::GetAtt"][0])
-        for actions, resource in grants_of(demo, role_of(functions[handler]))
+        (actions, target_of(resource)) for actions, resource in grants_of(demo, role_of(functions[handler]))
     ]
 
     assert len(granted) == len(set(granted))
@@ -133,6 +153,7 @@ def test_a_function_runs_on_the_runtime_with_its_settings(demo, functions, handl
     assert variables["FANIN_PAGES_TABLE"] == {"Ref": logical_id(demo, "TablesPages")}
     assert variables["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert variables["FANIN_PAGE_BITS"] == "1024"
+    assert function["TracingConfig"] == {"Mode": "Active"}
     assert "FANIN_ALLOW_ANONYMOUS" not in variables
 
 
@@ -148,6 +169,18 @@ def test_the_worker_of_the_demo_is_told_its_index(demo, functions):
     variables = functions["demo_worker"]["Environment"]["Variables"]
 
     assert variables["FANIN_INDEX_TABLE"] == {"Ref": logical_id(demo, "DemoIndex")}
+
+
+def test_two_stages_of_one_account_do_not_count_together(plain):
+    prod = synthesised(stage="prod")
+
+    services = {
+        each["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        for assembly in (plain, prod)
+        for each in assembly.of_type("AWS::Lambda::Function").values()
+    }
+
+    assert services == {"fanin-dev", "fanin-prod"}
 
 
 @pytest.mark.parametrize(("stage", "days"), [("dev", 14), ("prod", 90)])

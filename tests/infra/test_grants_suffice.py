@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import boto3
 import pytest
 from moto import mock_aws
 
+from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
-from fanin.tracker import Ack, OpenBatch, Tracker
+from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from infra.handlers import CONSUME_ACKS, DEMO_WORKER, ROUTES, WRITE_INDEX
+from infra.handlers import (
+    CONFIRM_EVENT,
+    CONSUME_ACKS,
+    DEMO_WORKER,
+    DESCRIBE_EVENT,
+    FAIL_LETTERS,
+    ROUTES,
+    SWEEP,
+    WRITE_INDEX,
+)
 from infra.paths import FUNCTIONS
 from tests.contract.conftest import deep_recursion
 from tests.contract.tables import TABLES, create_tables
 
-HANDLERS = {handler.name: handler for handler in (*ROUTES, CONSUME_ACKS, DEMO_WORKER)}
+HANDLERS = {
+    handler.name: handler
+    for handler in (*ROUTES, CONSUME_ACKS, DEMO_WORKER, DESCRIBE_EVENT, CONFIRM_EVENT, FAIL_LETTERS, SWEEP)
+}
 # Sent too where a refused write does not bring along what stands in its way; here it always does.
 FALLBACK = {("dynamodb:GetItem", "Batches"), ("dynamodb:BatchGetItem", "Pages")}
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,8 +50,29 @@ class Sent:
             parts = [next(iter(item.items())) for item in params["TransactItems"]]
             self.actions |= {(f"dynamodb:{name}Item", part["TableName"]) for name, part in parts}
             return
-        tables = params["RequestItems"] if "RequestItems" in params else [params["TableName"]]
+        tables = params["RequestItems"] if "RequestItems" in params else [_asked(params)]
         self.actions |= {(f"dynamodb:{model.name}", table) for table in tables}
+
+
+def _asked(params):
+    """What IAM is asked for: the table, or its index."""
+    index = params.get("IndexName")
+    return f"{params['TableName']}/index/{index}" if index else params["TableName"]
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    at: datetime = AT
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+def later(tracker, by):
+    """*tracker*, *by* that much later, with nothing in its memory."""
+    return Tracker(tracker.store, now=Clock(tracker.now() + by), pause=lambda _: None)
 
 
 def opened(tracker):
@@ -93,18 +128,164 @@ def closed(tracker):
     return batch_and_items
 
 
+MOMENT = timedelta(minutes=1)
+LONG = timedelta(days=8)
+FAILED = Outcome.FAILURE
+
+
+def overdue(tracker):
+    """A batch whose deadline has passed by the time it is looked at, and one of its items."""
+    batch_id = tracker.open("t", OpenBatch(deadline=MOMENT)).batch_id
+    group = tracker.add("t", batch_id, 5).groups[0].id
+    return batch_id, [f"{batch_id}:{group}:{index}" for index in range(5)]
+
+
+def child_of(tracker):
+    """A batch with an item that stands for a closed parent's only item; the child's id, and its items."""
+    parent = tracker.open("t", OpenBatch()).batch_id
+    group = tracker.add("t", parent, 1).groups[0].id
+    tracker.close("t", parent, "c")
+    child = tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{group}:0", deadline=MOMENT)).batch_id
+    of_child = tracker.add("t", child, 1).groups[0].id
+    return child, [f"{child}:{of_child}:0"]
+
+
+def cancelled(tracker):
+    batch_id, _ = added(tracker)
+    tracker.cancel("t", batch_id, "enough")
+    return batch_id
+
+
+def failed_in_part(tracker):
+    batch_and_items = closed(tracker)
+    fail(tracker, batch_and_items)
+    return batch_and_items
+
+
+def fail(tracker, batch_and_items):
+    _, items = batch_and_items
+    tracker.ack("t", [Ack.of(text, "c", FAILED, "broken") for text in items[:3]])
+    tracker.ack("t", [Ack.of(items[0], "c")])
+
+
+def fail_all(tracker, batch_and_items):
+    tracker.ack("t", [Ack.of(text, "c", FAILED, "broken") for text in batch_and_items[1]])
+
+
+def open_a_child_of_an_overdue_batch(tracker, batch_and_items):
+    later(tracker, LONG / 8).open("t", OpenBatch(parent_item_id=batch_and_items[1][0]))
+
+
+def look_later(tracker, batch_and_items):
+    after = later(tracker, 2 * MOMENT)
+    after.progress(after.get("t", batch_and_items[0]))
+
+
+def add_later(tracker, batch_and_items):
+    later(tracker, timedelta(days=2)).add("t", batch_and_items[0], 5)
+
+
+def close_later(tracker, batch_and_items):
+    later(tracker, 2 * MOMENT).close("t", batch_and_items[0], "c")
+
+
+def ack_later(tracker, batch_and_items):
+    ack(later(tracker, timedelta(days=3)), batch_and_items[1][:2])
+
+
+def cancel(tracker, batch_and_items):
+    tracker.cancel("t", batch_and_items[0], "enough")
+
+
+def with_key(route):
+    """What a route does with an idempotency key, twice."""
+
+    def bind(tracker, _):
+        for _again in range(2):
+            tracker.bind_key("t", route, "k", "payload")
+
+    return bind
+
+
+def notify(tracker, batch_id):
+    tracker.notify("t", batch_id)
+
+
+def notify_later(tracker, batch_and_items):
+    later(tracker, 2 * MOMENT).notify("t", batch_and_items[0])
+
+
+def list_all_and_some(tracker, batch_and_items):
+    tracker.list("t", ListWish())
+    tracker.list("t", ListWish(user_key="orders"))
+
+
+def outstanding(tracker, batch_and_items):
+    after = later(tracker, 2 * MOMENT)
+    after.outstanding(after.get("t", batch_and_items[0]))
+
+
+def failures(tracker, batch_and_items):
+    after = later(tracker, 2 * MOMENT)
+    batch = after.get("t", batch_and_items[0])
+    after.failures(batch)
+    after.samples(batch)
+
+
+def sweep_again_and_again(tracker, _):
+    for wait in (2 * MOMENT, timedelta(hours=1), timedelta(hours=12), LONG, 2 * LONG):
+        after = later(tracker, wait)
+        after.sweep()
+        after.longest_open()
+
+
+def describe(tracker, batch_id):
+    assert endings([{"dynamodb": {"Keys": {"pk": {"S": str(BatchKey("t", batch_id))}}}}], tracker)
+
+
+def confirm_twice(tracker, batch_id):
+    batch = tracker.get("t", batch_id)
+    told = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:{batch.state}"}
+    assert confirm(told, tracker)
+    assert confirm(told, tracker)
+
+
+# What every handler that acks has in common.
+ACKERS = ("ack_items", "consume_acks", "fail_letters", "demo_worker")
+ACKING = [(closed, fail), (closed, ack_later), (overdue, ack_later), (child_of, fail_all)]
 # handler, what others did before, what it does
 DEEDS = [
     ("open_batch", lambda _: None, open_twice),
+    ("open_batch", overdue, open_a_child_of_an_overdue_batch),
+    ("list_batches", added, list_all_and_some),
     ("add_items", opened, add_twice),
+    ("add_items", added, add_later),
     ("get_batch", added, look),
     ("get_batch", all_acked, look),
+    ("get_batch", overdue, look_later),
     ("close_batch", added, close_twice),
     ("close_batch", all_acked, close_twice),
+    ("close_batch", child_of, close_later),
+    ("close_batch", opened, with_key("close")),
+    ("cancel_batch", added, cancel),
+    ("cancel_batch", child_of, cancel),
+    ("cancel_batch", opened, with_key("cancel")),
+    ("notify_batch", cancelled, notify),
+    ("notify_batch", overdue, notify_later),
+    ("notify_batch", opened, with_key("notify")),
+    ("get_outstanding", failed_in_part, outstanding),
+    ("get_outstanding", overdue, outstanding),
+    ("get_failures", failed_in_part, failures),
+    ("get_failures", overdue, failures),
+    ("ack_items", opened, with_key("acks")),
     ("ack_items", added, ack_singly_in_bulk_and_again),
     ("ack_items", closed, ack_singly_in_bulk_and_again),
-    ("consume_acks", closed, ack_singly_in_bulk_and_again),
-    ("demo_worker", closed, ack_singly_in_bulk_and_again),
+    *((handler, *each) for handler in ACKERS for each in ACKING),
+    ("sweep", overdue, sweep_again_and_again),
+    ("sweep", child_of, sweep_again_and_again),
+    ("sweep", closed, sweep_again_and_again),
+    ("describe_event", cancelled, describe),
+    ("confirm_event", cancelled, confirm_twice),
 ]
 
 
@@ -124,7 +305,8 @@ def actions_sent(before, deed):
 def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(handler):
     granted = HANDLERS[handler]
     of_batches = {(action, "Batches") for action in granted.batches}
-    grants = of_batches | {(action, "Pages") for action in granted.pages}
+    of_indexes = {("dynamodb:Query", f"Batches/index/{name}") for name in granted.indexes}
+    grants = of_batches | of_indexes | {(action, "Pages") for action in granted.pages}
 
     sent = [actions_sent(before, deed) for name, before, deed in DEEDS if name == handler]
 

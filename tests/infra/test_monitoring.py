@@ -1,10 +1,27 @@
 from __future__ import annotations
 
+import ast
+import json
+import re
+
+import pytest
+
+from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
+
+SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
+METRIC_NAME = re.compile(r"(?:[A-Z][a-z]+){2,}")
+LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
 def alarms_of(assembly):
     return [each["Properties"] for each in assembly.of_type("AWS::CloudWatch::Alarm").values()]
+
+
+def alarm_on(assembly, metric):
+    """The one alarm on *metric*."""
+    (found,) = (each for each in alarms_of(assembly) if each["MetricName"] == metric)
+    return found
 
 
 def watched(assembly, metric):
@@ -23,17 +40,125 @@ def test_every_function_is_watched(demo):
     assert watched(demo, "Errors") == set(demo.of_type("AWS::Lambda::Function"))
 
 
-def test_the_first_failure_rings_and_somebody_is_told(demo):
+def test_somebody_is_told_of_every_alarm(demo):
     (topic,) = demo.of_type("AWS::SNS::Topic")
 
-    for alarm in alarms_of(demo):
-        assert alarm["AlarmActions"] == [{"Ref": topic}]
+    assert [each["AlarmActions"] for each in alarms_of(demo)] == [[{"Ref": topic}]] * len(alarms_of(demo))
+
+
+def test_the_first_failure_rings(demo):
+    failures = [
+        each
+        for each in alarms_of(demo)
+        if each["MetricName"] in {"ApproximateNumberOfMessagesVisible", "Errors", "SweepAnnouncedAgain"}
+    ]
+
+    for alarm in failures:
         assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
         assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
         assert alarm["TreatMissingData"] == "notBreaching"
+
+
+def test_an_event_that_was_not_confirmed_in_time_rings(plain):
+    alarm = alarm_on(plain, "SweepAnnouncedAgain")
+
+    assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
+
+
+def test_silence_of_the_sweeper_rings_though_nothing_is_measured_then(plain):
+    alarm = alarm_on(plain, "Invocations")
+
+    assert alarm["TreatMissingData"] == "breaching"
+    assert alarm["ComparisonOperator"] == "LessThanThreshold"
+    assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
+    assert alarm["Dimensions"][0]["Value"]["Ref"].startswith("FunctionsSweep")
+
+
+@pytest.mark.parametrize(("settings", "hours"), [({}, 168), ({"oldest_batch_alarm_hours": 2}, 2)])
+def test_a_batch_that_has_not_ended_for_the_configured_time_rings(settings, hours):
+    alarm = alarm_on(synthesised(**settings), "OldestOpenBatchSeconds")
+
+    assert (alarm["Threshold"], alarm["Statistic"]) == (hours * 3600, "Maximum")
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    assert alarm["TreatMissingData"] == "notBreaching"
+    assert (alarm["Namespace"], alarm["Dimensions"]) == ("fanin", SERVICE)
 
 
 def test_an_address_subscribes_to_the_alarms():
     subscription = synthesised(alarm_email="ops@example.com").only("AWS::SNS::Subscription")["Properties"]
 
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "ops@example.com")
+
+
+def name_of(reference):
+    """The logical id of a reference within a text, in braces."""
+    return "{" + (reference.get("Ref") or reference["Fn::GetAtt"][0]) + "}"
+
+
+def widgets_of(assembly):
+    """The dashboard's widgets by title; a logical id in braces stands for what it refers to."""
+    body = assembly.only("AWS::CloudWatch::Dashboard")["Properties"]["DashboardBody"]["Fn::Join"][1]
+    text = "".join(part if isinstance(part, str) else name_of(part) for part in body)
+    return {each["properties"]["title"]: each["properties"] for each in json.loads(text)["widgets"]}
+
+
+def drawn(assembly, namespace):
+    """(metric, value of its dimension) of all that the dashboard draws from *namespace*."""
+    lines = [line for each in widgets_of(assembly).values() for line in each.get("metrics", [])]
+    return {(line[1], line[3]) for line in lines if line[0] == namespace}
+
+
+def emitted():
+    """The metrics in the sources of the handlers that measure: texts like ``AcksAccepted``, or arguments."""
+    sources = [path.read_text() for path in FUNCTIONS.glob("*.py")]
+    nodes = [
+        node
+        for text in sources
+        if "etrics" in text or "measuring" in text
+        for node in ast.walk(ast.parse(text))
+    ]
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
+    return {name for name in texts if METRIC_NAME.fullmatch(name)} | {
+        name for name in arguments if name[0].isupper()
+    }
+
+
+def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_none_that_nobody_does(plain):
+    assert drawn(plain, "fanin") == {(name, "fanin-dev") for name in emitted()}
+
+
+def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
+    functions = {"{" + name + "}" for name in demo.of_type("AWS::Lambda::Function")}
+
+    assert drawn(demo, "AWS/Lambda") == {
+        (metric, function) for metric in ("Errors", "Duration") for function in functions
+    }
+
+
+def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(demo):
+    queues = {"{" + name + "}" for name in demo.of_type("AWS::SQS::Queue")}
+    dead = {name for name in queues if "DeadLetters" in name}
+
+    drawn_queues = drawn(demo, "AWS/SQS")
+
+    depths = {("ApproximateNumberOfMessagesVisible", name) for name in dead}
+    ages = {queue for metric, queue in drawn_queues if metric == "ApproximateAgeOfOldestMessage"}
+    assert depths == {each for each in drawn_queues if each[0] == "ApproximateNumberOfMessagesVisible"}
+    assert sorted(name[1:10] for name in ages) == ["AcksQueue", "DemoWorkQ"]
+
+
+def test_the_dashboard_draws_the_queues_of_users():
+    with_letters = synthesised(dead_letter_queue_arns=LETTERS)
+
+    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_letters, "AWS/SQS")
+
+
+def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(demo):
+    widgets = widgets_of(demo)
+    (rate,) = (line[0] for line in widgets["Items"]["metrics"] if isinstance(line[0], dict))
+
+    assert rate["expression"] == "counted / PERIOD(counted)"
+    assert set(widgets["Alarms"]["alarms"]) == {
+        "{" + name + "}" for name in demo.of_type("AWS::CloudWatch::Alarm")
+    }

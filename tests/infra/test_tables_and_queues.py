@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import pytest
 
+from fanin.tracker import lookups
+from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
+from tests.infra.test_functions import QUEUE_EATER
 
 TABLES = ("TablesBatches", "TablesPages", "DemoIndex")
 QUEUES = (
     "AcksQueue",
     "AcksDeadLetters",
     "EventsDeadLetters",
+    "ConfirmationDeadLetters",
     "DemoWorkQueue",
     "DemoWorkDeadLetters",
     "DemoEventsQueue",
@@ -45,6 +49,48 @@ def test_batches_have_a_sort_key_and_stream_both_images_and_pages_neither(demo):
     assert "StreamSpecification" not in pages
 
 
+def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(demo):
+    batches = demo.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
+    kinds = {each["AttributeName"]: each["AttributeType"] for each in batches["AttributeDefinitions"]}
+    indexes = {
+        each["IndexName"]: (
+            [(key["AttributeName"], key["KeyType"]) for key in each["KeySchema"]],
+            each["Projection"],
+        )
+        for each in batches["GlobalSecondaryIndexes"]
+    }
+
+    assert indexes == {
+        lookups.DUE_INDEX: ([("dueShard", "HASH"), ("dueAt", "RANGE")], {"ProjectionType": "KEYS_ONLY"}),
+        lookups.TENANT_INDEX: (
+            [("tenantShard", "HASH"), ("createdKey", "RANGE")],
+            {"ProjectionType": "ALL"},
+        ),
+        lookups.USER_INDEX: ([("tenantUser", "HASH"), ("createdKey", "RANGE")], {"ProjectionType": "ALL"}),
+    }
+    assert {name for name, kind in kinds.items() if kind == "N"} == {"dueAt"}
+
+
+def test_the_tables_of_the_tests_have_the_keys_of_the_template(demo):
+    client = Created()
+    create_tables(client)
+
+    for table in client.tables:
+        deployed = demo.named("AWS::DynamoDB::Table", f"Tables{table['TableName']}")["Properties"]
+        assert table["KeySchema"] == deployed["KeySchema"]
+        assert table.get("GlobalSecondaryIndexes") == deployed.get("GlobalSecondaryIndexes")
+
+
+class Created:
+    """A client that notes the tables it is asked for."""
+
+    def __init__(self):
+        self.tables = []
+
+    def create_table(self, **asked):
+        self.tables.append(asked)
+
+
 @pytest.mark.parametrize(
     ("stage", "protected", "policy"), [("prod", True, "Retain"), ("dev", False, "Delete")]
 )
@@ -60,14 +106,22 @@ def test_a_cap_on_request_units_holds_for_every_table():
     capped = properties_of(synthesised(max_request_units=4000), "AWS::DynamoDB::Table")
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
-    assert [table["OnDemandThroughput"] for table in capped] == [both, both]
+    indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 5
 
 
 def dead_letter_queues(assembly):
     """Logical ids of the queues that something names as its dead-letter queue."""
     redriven = [queue.get("RedrivePolicy") for queue in properties_of(assembly, "AWS::SQS::Queue")]
     pipe = assembly.only("AWS::Pipes::Pipe")["Properties"]["SourceParameters"]["DynamoDBStreamParameters"]
-    arns = [each["deadLetterTargetArn"] for each in redriven if each] + [pipe["DeadLetterConfig"]["Arn"]]
+    targets = [
+        target
+        for rule in properties_of(assembly, "AWS::Events::Rule")
+        for target in rule["Targets"]
+        if "DeadLetterConfig" in target
+    ]
+    arns = [each["deadLetterTargetArn"] for each in redriven if each]
+    arns += [each["DeadLetterConfig"]["Arn"] for each in (pipe, *targets)]
     return {arn["Fn::GetAtt"][0] for arn in arns}
 
 
@@ -123,6 +177,55 @@ def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(demo, queue, fun
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
     assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
+
+
+LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+IN_ORDER = "arn:aws:sqs:eu-west-1:123456789012:mails-dead.fifo"
+
+
+def mapped(assembly):
+    """The event source mapping of each queue that is given by its ARN."""
+    mappings = properties_of(assembly, "AWS::Lambda::EventSourceMapping")
+    return {each["EventSourceArn"]: each for each in mappings if isinstance(each["EventSourceArn"], str)}
+
+
+def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_items():
+    found = mapped(synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}"))
+
+    assert found.keys() == {LETTERS, IN_ORDER}
+    for mapping in found.values():
+        assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailLetters")
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+
+
+def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():
+    found = mapped(synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}"))
+
+    assert (found[LETTERS]["BatchSize"], found[LETTERS]["MaximumBatchingWindowInSeconds"]) == (100, 1)
+    assert found[IN_ORDER]["BatchSize"] == 10
+    assert "MaximumBatchingWindowInSeconds" not in found[IN_ORDER]
+
+
+def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain):
+    assembly = synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}")
+    granted = [
+        (each["Action"], each["Resource"])
+        for policy in properties_of(assembly, "AWS::IAM::Policy")
+        if policy["PolicyName"].startswith("FunctionsFailLetters")
+        for each in policy["PolicyDocument"]["Statement"]
+        if any(action.startswith("sqs:") for action in each["Action"])
+    ]
+
+    assert [set(actions) for actions, _ in granted] == [QUEUE_EATER]
+    assert [resources for _, resources in granted] == [sorted([LETTERS, IN_ORDER])]
+    assert not mapped(plain)
+
+
+def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_time(plain):
+    function = plain.named("AWS::Lambda::Function", "FunctionsFailLetters")["Properties"]
+
+    assert function["Timeout"] <= 30
 
 
 def test_the_ceiling_is_configured():
