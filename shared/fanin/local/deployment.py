@@ -79,7 +79,9 @@ def _wait(cloudformation: Any, assembly: Assembly) -> dict[str, Any]:
 
 
 def _reason(cloudformation: Any, stack: str) -> str:
-    events = cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
+    # A rollback speaks of every resource: the failure is pages behind its end.
+    pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
+    events = (event for page in pages for event in page["StackEvents"])
     failed = [event for event in events if event["ResourceStatus"].endswith("FAILED")]
     return "; ".join(f"{e['LogicalResourceId']}: {e.get('ResourceStatusReason')}" for e in reversed(failed))
 

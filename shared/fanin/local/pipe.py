@@ -22,7 +22,7 @@ PATH = "$."
 
 
 class Undelivered(Exception):
-    """The enrichment or the bus refused, or the answer has no place to go: the same records are tried again."""
+    """The enrichment or the bus refused, or an answer has no kind; the same records are tried again."""
 
 
 @dataclass(frozen=True, slots=True)
