@@ -1,7 +1,7 @@
 """Breaks the queue, one rule at a time, and counts the seeds until the simulation notices.
 
-``python -m tests.simulation_queue.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested too
-weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
+``python -m tests.simulation_queue.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested
+too weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
 """
 
 from __future__ import annotations

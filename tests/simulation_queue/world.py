@@ -45,6 +45,10 @@ class World:
         self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
+        self.keys = random.choice((1, 2, 4))
+        self.reruns = random.choice((0.0, 0.3, 0.8))
+        self.longest = random.choice((0.5, 0.5, 15.0))
+        self.boom = random.choice((0.08, 0.08, 0.4))
         self.skewed = random.random() < 0.5
         self.events: Counter[str] = Counter()
         self.told: dict[str, set[bool]] = {}
@@ -123,6 +127,7 @@ class World:
                 left[0] -= 1
                 with suppress(StoreUnavailable):
                     self._add(queue)
+                    self._revive_some(queue)
         finally:
             self.producing -= 1
             if process.dead and left[0]:
@@ -133,7 +138,7 @@ class World:
     def _add(self, queue: Queue) -> None:
         began = self.loop.now
         wishes = [self._wish() for _ in range(self.random.choice((1, 1, 1, 3)))]
-        on_busy = self.random.choice(("reject", "reject", "rerun"))
+        on_busy = "rerun" if self.random.random() < self.reruns else "reject"
         rejected = queue.add_all(wishes, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
@@ -152,7 +157,7 @@ class World:
     def _wish(self) -> NewJob:
         self.names += 1
         return NewJob(
-            key=f"k{self.random.randrange(4)}",
+            key=f"k{self.random.randrange(self.keys)}",
             payload=f"call {self.names}",
             priority=self.random.choice((0, 0, 5)),
             delay=self.random.choice((0.0, 0.0, 0.0, 2.5)),
@@ -220,18 +225,18 @@ class World:
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
         self.events["executions"] += 1
         draw = self.random.random
-        self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * 0.5) * SECOND))
+        self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * self.longest) * SECOND))
         if draw() < 0.04:
             self.network.freeze(self.loop.current.process)
         fate = draw()
-        if fate < 0.08:
+        if fate < self.boom:
             raise Boom
-        if fate < 0.12:
+        if fate < self.boom + 0.04:
             raise Interrupt
-        if fate < 0.18:
+        if fate < self.boom + 0.1:
             ended.add(job.claim)
             jobs.release(job, failed=draw() < 0.5)
-        elif fate < 0.75:
+        elif fate < 0.8:
             ended.add(job.claim)
             self._ack(jobs, job)
 
