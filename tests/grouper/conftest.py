@@ -1,4 +1,4 @@
-"""A grouper in this process: a clock that is set, a queue that is drained by hand, an API that is told what to say."""
+"""A grouper in this process: a clock that is set, queues drained by hand, an API that is told what to say."""
 
 from __future__ import annotations
 
