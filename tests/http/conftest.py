@@ -1,4 +1,4 @@
-"""One local run for all black-box cases: the synthesised template, the deployed handlers, pages of four items."""
+"""One local run for all black-box cases: synthesised template, deployed handlers, pages of four items."""
 
 from __future__ import annotations
 
