@@ -70,8 +70,11 @@ def play(options: Options, view: View) -> Report:
     # Spark starts while the emulator deploys: neither waits for the other.
     with SparkJob(options.out / "spark.log") as job, LocalRun.start(demo=True, progress=view.step) as run:
         finish = _fan_out(options, expected, job, run, view)
-    told = _report(options, finish)
-    _write(options, told, finish)
+        told = _report(options, finish)
+        _write(options, told, finish)
+        view.show(["", *report.lines(told), "", *report.verdict(told), ""])
+        view.step(f"wrote {options.out}/report.json and {options.out}/acks.png; taking the local run down")
+    view.step("done")
     return told
 
 

@@ -71,12 +71,7 @@ def test_three_hundred_packages_complete_once_whatever_chaos_does(demo, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("stage", "number"),
-    [
-        ("starting Spark", signal.SIGINT),
-        ("opens a batch", signal.SIGTERM),
-        ("closed; sending", signal.SIGINT),
-    ],
+    ("stage", "number"), [("starting Spark", signal.SIGINT), ("closed; sending", signal.SIGTERM)]
 )
 def test_an_interruption_at_any_stage_leaves_no_process_behind(demo, tmp_path, stage, number):
     process = demo("--items", "300")
@@ -91,7 +86,7 @@ def test_an_interruption_at_any_stage_leaves_no_process_behind(demo, tmp_path, s
 
 def test_the_death_of_the_demo_is_the_death_of_all_it_started(demo, tmp_path):
     process = demo("--items", "300")
-    read_until(process, "closed; sending")
+    read_until(process, "opens a batch")
     assert len(processes_of(tmp_path)) > 3
 
     process.kill()
