@@ -373,7 +373,7 @@ def test_17_heartbeat_and_expiry_are_one_and_five_seconds_and_can_be_set(make, d
             pass
 
     assert [member.expiry_us for member in members(usual)] == [5_000_000, 30_000_000]
-    assert [[duty.seconds for duty in duties.of[number]] for number in (0, 1)] == [[1.0, 1.0], [2.0, 2.0]]
+    assert [[duty.seconds for duty in duties.of[number]] for number in (0, 1)] == [[1.0, 0.5], [2.0, 1.0]]
 
 
 @pytest.mark.parametrize("silence", [4, 5])

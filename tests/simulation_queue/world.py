@@ -13,7 +13,7 @@ from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutD
 from fanin.queue.keys import PartKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Job, JobState
-from tests.simulation.violation import require
+from tests.simulation_queue.judging import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
 from tests.simulation_queue.referee import Referee
@@ -71,8 +71,8 @@ class World:
             self.loop.bury()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
-            require(self.loop.now < END, "Q2", f"never acked: {self._alive()}")
-            require(self.loop.steps < STEPS_MAX, "Q2", f"no end after {STEPS_MAX} steps")
+            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
+            require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def close(self) -> None:
         """Unwind what still runs."""
@@ -146,10 +146,18 @@ class World:
             mine = [other for other in wishes if other.key == wish.key]
             if wish is mine[0] and refused[wish.key] < len(mine):
                 self.events["added"] += 1
-                require(self.referee.accepted_of[wish.payload], "Q1", f"{wish} was accepted by nobody")
+                require(
+                    self.referee.accepted_of[wish.payload],
+                    "Q1",
+                    lambda wish=wish: f"{wish} was accepted by nobody",
+                )
             elif wish is mine[0]:
                 since = self.referee.last_live.get(wish.key, -1)
-                require(since >= began or self._lives(wish.key), "Q1", f"{wish} was refused by nobody")
+                require(
+                    since >= began or self._lives(wish.key),
+                    "Q1",
+                    lambda wish=wish: f"{wish} was refused by nobody",
+                )
 
     def _lives(self, name: str) -> bool:
         return any(job.name == name for job in self._alive())
@@ -214,13 +222,17 @@ class World:
         most = self.random.choice((1, 2, 3))
         ended: set[str] = set()
         with queue.take(most, wait) as jobs:
-            require(len(jobs) <= most and (jobs or wait is not None), "Q5", f"{len(jobs)} of {most}")
+            require(len(jobs) <= most and (jobs or wait is not None), "Q5", lambda: f"{len(jobs)} of {most}")
             require(len({job.name for job in jobs}) == len(jobs), "Q5", "one job twice in a take")
             for job in jobs:
                 self._work_on(jobs, job, ended)
         for job in jobs:
             if job.claim not in ended:
-                require(job.claim in self.referee.ended_by, "Q2", f"left in peace and not acked: {job}")
+                require(
+                    job.claim in self.referee.ended_by,
+                    "Q2",
+                    lambda job=job: f"left in peace and not acked: {job}",
+                )
 
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
         self.events["executions"] += 1
@@ -248,7 +260,7 @@ class World:
             self.refused.add(job.claim)
             self.events["lost claims"] += 1
             raise
-        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", f"acked, and it was not: {job}")
+        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", lambda: f"acked, and it was not: {job}")
         self.acked.add(job.claim)
 
     def _sweep_at_once(self) -> None:
@@ -262,7 +274,7 @@ class World:
         live = {member.id for member in self.memory.members(QUEUE) if member.live}
         for part in range(self.parts):
             for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):
-                require(job.session in live, "Q4", f"after a sweep: {job}")
+                require(job.session in live, "Q4", lambda job=job: f"after a sweep: {job}")
         self.events["sweeps"] += 1
 
 
