@@ -10,7 +10,7 @@ from types import FrameType
 from rich.console import Console
 
 from fanin.errors import FaninError
-from pipeline.demo import options, report
+from pipeline.demo import options
 from pipeline.demo.errors import DemoError
 from pipeline.demo.live import view_on
 from pipeline.demo.stages import play
@@ -31,9 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = options.parse(argv)
     for number in ENDINGS:
         signal.signal(number, _end)
-    console = Console()
     try:
-        with view_on(console) as view:
+        with view_on(Console()) as view:
             told = play(given, view)
     except (DemoError, FaninError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -41,11 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Interrupted as ended:
         print("demo: interrupted; nothing of it runs any more", file=sys.stderr)
         return 128 + ended.number
-    for line in ("", *report.lines(told), "", *report.verdict(told)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    console.print(
-        f"report and picture: {given.out}/report.json, {given.out}/acks.png", highlight=False, soft_wrap=True
-    )
     return 0 if told.passed else 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -40,7 +40,12 @@ class View:
 
     def say(self, text: str) -> None:
         """A line with the time."""
-        self.console.print(f"{self.seconds:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
+        self.show([f"{self.seconds:6.1f} s  {text}"])
+
+    def show(self, lines: Iterable[str]) -> None:
+        """Lines as they are."""
+        for line in lines:
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
         """The run has come to the last of *samples*."""

@@ -26,7 +26,9 @@ STYLE: Any = {
     "grid.color": "#e6e8eb",
     "axes.axisbelow": True,
     "axes.titlelocation": "left",
-    "legend.frameon": False,
+    "legend.facecolor": "white",
+    "legend.edgecolor": "none",
+    "legend.framealpha": 1,
 }
 
 

@@ -31,6 +31,8 @@ from pipeline.demo.watching import Watch
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0
+SEND_RATE = 300
+"""Messages a second, about what the workers take: the emulator walks its whole queue for every delivery."""
 PACKAGES = ("pyspark", "ministack", "matplotlib", "rich")
 
 
@@ -68,8 +70,11 @@ def play(options: Options, view: View) -> Report:
     # Spark starts while the emulator deploys: neither waits for the other.
     with SparkJob(options.out / "spark.log") as job, LocalRun.start(demo=True, progress=view.step) as run:
         finish = _fan_out(options, expected, job, run, view)
-    told = _report(options, finish)
-    _write(options, told, finish)
+        told = _report(options, finish)
+        _write(options, told, finish)
+        view.show(["", *report.lines(told), "", *report.verdict(told), ""])
+        view.step(f"wrote {options.out}/report.json and {options.out}/acks.png; taking the local run down")
+    view.step("done")
     return told
 
 
@@ -104,6 +109,7 @@ def arguments(options: Options, run: LocalRun, manifest: Path) -> list[str]:
     return [
         *("--dataset", str(options.dataset), *limit),
         *("--manifest", str(manifest), "--user-key", "demo", "--json"),
+        *("--rate", str(SEND_RATE)),
         *("--api-url", run.url, "--queue-url", run.outputs["DemoQueueUrl"]),
         *("--endpoint-url", run.endpoint, "--region", "us-east-1"),
         *("--chaos-duplicates", str(options.duplicate_percent), "--seed", str(options.seed)),
@@ -166,7 +172,7 @@ def _write(options: Options, told: Report, finish: Finish) -> None:
         total=told.items,
         sent=[row.sent_at / 1000 - finish.began for row in finish.rows],
         samples=[replace(sample, at=sample.at + late) for sample in finish.watch.samples],
-        completed=told.seconds,
+        completed=finish.arrival.completed_at.timestamp() - finish.began,
         event=finish.arrival.at.timestamp() - finish.began,
     )
     picture.draw(story, options.out / "acks.png")

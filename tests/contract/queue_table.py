@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.queue.requests import INDEX
+from fanin.queue.requests import INDEX, PROJECTED
 
 QUEUE_TABLE = "Queue"
 
@@ -19,9 +19,7 @@ def create_queue_table(client: Any) -> None:
             {
                 "IndexName": INDEX,
                 "KeySchema": _keys("pk", "ix"),
-                # The template's index has PROJECTED alone, and a listing asks for ALL_ATTRIBUTES through it;
-                # moto cuts the rows to the projection even then, so here the index has everything.
-                "Projection": {"ProjectionType": "ALL"},
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(PROJECTED)},
             }
         ],
         BillingMode="PAY_PER_REQUEST",

@@ -193,6 +193,15 @@ def test_a_claim_changes_nothing_where_a_task_is_in_another_lane_or_gone(store):
     assert store.task(task("a").key) == task("a", OTHER)
 
 
+def test_a_claim_takes_no_task_of_another_lane(store):
+    store.create(task("a", OTHER))
+    store.create(task("b"))
+
+    assert store.claim(empty().joined(("a", "b")), ("a", "b")) == Claim(None, frozenset("a"))
+    assert store.task(task("a").key) == task("a", OTHER)
+    assert store.bundle(empty().key) is None
+
+
 def test_a_claim_over_a_bundle_that_is_there_shows_it(store):
     stored = claimed(store, "a")
     store.create(task("b"))

@@ -144,11 +144,11 @@ def test_ready_jobs_come_by_priority_then_by_time_and_only_so_many(store):
 
 
 def test_many_ready_jobs_are_read_over_all_pages(store):
-    for i in range(60):
-        added(store, f"{i:02d}", NOW + i, payload="x" * 40_000)
+    for i in range(130):
+        added(store, f"{i:03d}", NOW + i, payload="x" * 9_000)
 
-    assert [job.name for job in store.jobs(PART, JobState.READY, 60)] == [f"{i:02d}" for i in range(60)]
-    assert store.count(PART, JobState.READY) == 60
+    assert [job.name for job in store.jobs(PART, JobState.READY, 200)] == [f"{i:03d}" for i in range(130)]
+    assert store.count(PART, JobState.READY) == 130
     assert len(store.jobs(PART, JobState.READY, 7)) == 7
 
 

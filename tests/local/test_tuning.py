@@ -53,3 +53,13 @@ def test_a_receive_of_a_standard_queue_looks_at_no_more_than_it_takes():
     of_the_first_visible(lambda few, *_: shown.append(len(few["messages"])), lambda: NOW)(given, 10, 30)
 
     assert shown == [10]
+
+
+def test_a_message_in_flight_holds_back_its_group_of_a_fifo_queue():
+    given = queue([NOW + 5, NOW, NOW], is_fifo=True)
+    given["messages"][0] |= {"receive_count": 1, "group_id": "held"}
+    given["messages"][1]["group_id"] = "held"
+
+    taken = of_the_first_visible(sqs._collect_msgs, lambda: NOW)(given, 10, 30)
+
+    assert [each["id"] for each in taken] == ["2"]

@@ -104,7 +104,7 @@ class Network:
 
     def _fail(self, process: Process, fault: Fault, name: str, args: tuple[Any, ...]) -> Any:
         if fault.copied:
-            at = self.loop.now + int(self.weather.random.random() ** 2 * LATEST)
+            at = self.loop.now + int(self.weather.random.random() ** 3 * LATEST)
             heapq.heappush(self.late, (at, next(self.numbers), name, args))
         answer = self._apply(process.name, name, args, fault.name) if fault.applied else None
         if not fault.applied:

@@ -9,7 +9,7 @@ from typing import Any
 from fanin.queue.keys import JobKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Job, JobState, Member
-from tests.simulation.violation import require
+from tests.simulation_queue.judging import require
 
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "told"}
@@ -75,14 +75,14 @@ class Referee:
         elif old.rerun != new.rerun:
             self._asked_again(old, new)
         else:
-            require(new.place == old.place, "Q7", f"{name} moved {old} to {new}")
+            require(new.place == old.place, "Q7", lambda: f"{name} moved {old} to {new}")
         if new is not None and new.is_live:
             self._count(new)
 
     def _appeared(self, name: str, old: Job | None, new: Job) -> None:
         if not new.is_live:
-            return require(old is not None, "Q8", f"{name} made {new}")
-        require(name in {"add", "revive"}, "Q8", f"{name} made {new} out of {old}")
+            return require(old is not None, "Q8", lambda: f"{name} made {new}")
+        require(name in {"add", "revive"}, "Q8", lambda: f"{name} made {new} out of {old}")
         if name == "revive":
             self.lives[new.id].ended -= 1
             self.lives[new.id].failures = self.lives[new.id].died = 0
@@ -90,18 +90,18 @@ class Referee:
         return self._accept(new)
 
     def _accept(self, new: Job) -> None:
-        require(new.id not in self.lives, "Q2", f"job {new.id} came back after its end")
+        require(new.id not in self.lives, "Q2", lambda: f"job {new.id} came back after its end")
         self.lives[new.id] = Life(new.key, new.place)
         self.accepted_of[new.payload or ""] += 1
 
     def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
-        require(name == "end", "Q1", f"{name} put {new} over {old}")
+        require(name == "end", "Q1", lambda: f"{name} put {new} over {old}")
         claim = args[0].claim
         holds = old.state is JobState.BUSY and old.claim == claim
-        require(holds, "Q3", f"an end under claim {claim} changed {old}")
+        require(holds, "Q3", lambda: f"an end under claim {claim} changed {old}")
         life, dead = self.lives[old.id], args[3]
         life.ended += 1
-        require(life.ended == 1, "Q2", f"{old.id} ended again")
+        require(life.ended == 1, "Q2", lambda: f"{old.id} ended again")
         life.busy += max(0, args[1] - life.took)
         if dead is None:
             self.ended_by[claim] = old.id
@@ -109,21 +109,23 @@ class Referee:
         if old.item_id:
             self.to_tell[old.item_id] = "failed" if dead else "done"
         if new is not None and new.is_live:
-            require(old.rerun and old.rerun.id == new.id, "Q8", f"{new} came out of {old}")
+            require(old.rerun and old.rerun.id == new.id, "Q8", lambda: f"{new} came out of {old}")
             self.lives[new.id].place = new.place
 
     def _returned(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
-        require(name == "give_back", "Q3", f"{name} returned {old}")
-        require(args[0].claim == old.claim, "Q3", f"a return under claim {args[0].claim} changed {old}")
+        require(name == "give_back", "Q3", lambda: f"{name} returned {old}")
+        require(
+            args[0].claim == old.claim, "Q3", lambda: f"a return under claim {args[0].claim} changed {old}"
+        )
         life = self.lives[old.id]
-        require(new.place == life.place, "Q7", f"{old} came back as {new}")
-        require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", f"{new} lost its place")
+        require(new.place == life.place, "Q7", lambda: f"{old} came back as {new}")
+        require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", lambda: f"{new} lost its place")
         life.failures += args[1].failed
         life.busy += max(0, args[1].at - old.claimed_us)
 
     def _claimed(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
-        require(old.state is JobState.READY, "Q3", f"{name} took {old} for {new.claim}")
-        require(new.claim not in self.claims_seen, "Q3", f"claim {new.claim} was used before: {new}")
+        require(old.state is JobState.READY, "Q3", lambda: f"{name} took {old} for {new.claim}")
+        require(new.claim not in self.claims_seen, "Q3", lambda: f"claim {new.claim} was used before: {new}")
         self.claims_seen.add(new.claim)
         life = self.lives[new.id]
         life.claims += 1
@@ -134,7 +136,9 @@ class Referee:
         if old.rerun:
             self.lives[old.rerun.id].superseded = True
         if new.rerun:
-            require(new.rerun.id not in self.lives, "Q2", f"run {new.rerun.id} was asked for again: {old}")
+            require(
+                new.rerun.id not in self.lives, "Q2", lambda: f"run {new.rerun.id} was asked for again: {old}"
+            )
             self.lives[new.rerun.id] = Life(new.key, "")
             self.accepted_of[new.rerun.payload or ""] += 1
 
@@ -142,7 +146,7 @@ class Referee:
         life = self.lives[new.id]
         told = (new.deliveries, new.failures, new.queued_us, new.busy_us)
         counted = (life.claims, life.failures, life.queued, life.busy)
-        require(told == counted, "Q10", f"{told} instead of {counted}: {new}")
+        require(told == counted, "Q10", lambda: f"{told} instead of {counted}: {new}")
 
     def _members(self) -> dict[str, Member]:
         return {name: member for rows in self.store.sessions.values() for name, member in rows.items()}
@@ -154,5 +158,9 @@ class Referee:
         for name, member in after.items():
             was = before.get(name)
             if was is not None and not was.live:
-                require(not member.live, "Q9", f"session {name} came back")
-                require(member.heartbeats == was.heartbeats, "Q9", f"the dead session {name} beat")
+                require(not member.live, "Q9", lambda name=name: f"session {name} came back")
+                require(
+                    member.heartbeats == was.heartbeats,
+                    "Q9",
+                    lambda name=name: f"the dead session {name} beat",
+                )

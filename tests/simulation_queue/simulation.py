@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.violation import Violation, require
+from tests.simulation.violation import Violation
+from tests.simulation_queue.judging import require
 from tests.simulation_queue.world import World
 
 

@@ -13,7 +13,7 @@ from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutD
 from fanin.queue.keys import PartKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Job, JobState
-from tests.simulation.violation import require
+from tests.simulation_queue.judging import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
 from tests.simulation_queue.referee import Referee
@@ -45,6 +45,10 @@ class World:
         self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
+        self.keys = random.choice((1, 2, 4))
+        self.reruns = random.choice((0.0, 0.3, 0.8))
+        self.longest = random.choice((0.5, 0.5, 15.0))
+        self.boom = random.choice((0.08, 0.08, 0.4))
         self.skewed = random.random() < 0.5
         self.events: Counter[str] = Counter()
         self.told: dict[str, set[bool]] = {}
@@ -67,8 +71,8 @@ class World:
             self.loop.bury()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
-            require(self.loop.now < END, "Q2", f"never acked: {self._alive()}")
-            require(self.loop.steps < STEPS_MAX, "Q2", f"no end after {STEPS_MAX} steps")
+            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
+            require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def close(self) -> None:
         """Unwind what still runs."""
@@ -123,6 +127,7 @@ class World:
                 left[0] -= 1
                 with suppress(StoreUnavailable):
                     self._add(queue)
+                    self._revive_some(queue)
         finally:
             self.producing -= 1
             if process.dead and left[0]:
@@ -133,7 +138,7 @@ class World:
     def _add(self, queue: Queue) -> None:
         began = self.loop.now
         wishes = [self._wish() for _ in range(self.random.choice((1, 1, 1, 3)))]
-        on_busy = self.random.choice(("reject", "reject", "rerun"))
+        on_busy = "rerun" if self.random.random() < self.reruns else "reject"
         rejected = queue.add_all(wishes, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
@@ -141,10 +146,18 @@ class World:
             mine = [other for other in wishes if other.key == wish.key]
             if wish is mine[0] and refused[wish.key] < len(mine):
                 self.events["added"] += 1
-                require(self.referee.accepted_of[wish.payload], "Q1", f"{wish} was accepted by nobody")
+                require(
+                    self.referee.accepted_of[wish.payload],
+                    "Q1",
+                    lambda wish=wish: f"{wish} was accepted by nobody",
+                )
             elif wish is mine[0]:
                 since = self.referee.last_live.get(wish.key, -1)
-                require(since >= began or self._lives(wish.key), "Q1", f"{wish} was refused by nobody")
+                require(
+                    since >= began or self._lives(wish.key),
+                    "Q1",
+                    lambda wish=wish: f"{wish} was refused by nobody",
+                )
 
     def _lives(self, name: str) -> bool:
         return any(job.name == name for job in self._alive())
@@ -152,7 +165,7 @@ class World:
     def _wish(self) -> NewJob:
         self.names += 1
         return NewJob(
-            key=f"k{self.random.randrange(4)}",
+            key=f"k{self.random.randrange(self.keys)}",
             payload=f"call {self.names}",
             priority=self.random.choice((0, 0, 5)),
             delay=self.random.choice((0.0, 0.0, 0.0, 2.5)),
@@ -209,29 +222,33 @@ class World:
         most = self.random.choice((1, 2, 3))
         ended: set[str] = set()
         with queue.take(most, wait) as jobs:
-            require(len(jobs) <= most and (jobs or wait is not None), "Q5", f"{len(jobs)} of {most}")
+            require(len(jobs) <= most and (jobs or wait is not None), "Q5", lambda: f"{len(jobs)} of {most}")
             require(len({job.name for job in jobs}) == len(jobs), "Q5", "one job twice in a take")
             for job in jobs:
                 self._work_on(jobs, job, ended)
         for job in jobs:
             if job.claim not in ended:
-                require(job.claim in self.referee.ended_by, "Q2", f"left in peace and not acked: {job}")
+                require(
+                    job.claim in self.referee.ended_by,
+                    "Q2",
+                    lambda job=job: f"left in peace and not acked: {job}",
+                )
 
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
         self.events["executions"] += 1
         draw = self.random.random
-        self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * 0.5) * SECOND))
+        self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * self.longest) * SECOND))
         if draw() < 0.04:
             self.network.freeze(self.loop.current.process)
         fate = draw()
-        if fate < 0.08:
+        if fate < self.boom:
             raise Boom
-        if fate < 0.12:
+        if fate < self.boom + 0.04:
             raise Interrupt
-        if fate < 0.18:
+        if fate < self.boom + 0.1:
             ended.add(job.claim)
             jobs.release(job, failed=draw() < 0.5)
-        elif fate < 0.75:
+        elif fate < 0.8:
             ended.add(job.claim)
             self._ack(jobs, job)
 
@@ -243,7 +260,7 @@ class World:
             self.refused.add(job.claim)
             self.events["lost claims"] += 1
             raise
-        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", f"acked, and it was not: {job}")
+        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", lambda: f"acked, and it was not: {job}")
         self.acked.add(job.claim)
 
     def _sweep_at_once(self) -> None:
@@ -257,7 +274,7 @@ class World:
         live = {member.id for member in self.memory.members(QUEUE) if member.live}
         for part in range(self.parts):
             for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):
-                require(job.session in live, "Q4", f"after a sweep: {job}")
+                require(job.session in live, "Q4", lambda job=job: f"after a sweep: {job}")
         self.events["sweeps"] += 1
 
 

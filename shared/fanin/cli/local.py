@@ -50,7 +50,7 @@ def up(
             while True:
                 run.check()
                 time.sleep(ALIVE_CHECK_SECONDS)
-        _progress("stopped")
+    _progress("stopped")
 
 
 @app.command()

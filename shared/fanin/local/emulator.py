@@ -124,6 +124,7 @@ def environment(user: Mapping[str, str], home: Home, port: int) -> dict[str, str
         "MINISTACK_HOST": LOOPBACK,
         "PYTHONUTF8": "1",
         "SFTP_ENABLED": "0",
+        "STATE_DIR": str(home.path / "state"),
         "TMPDIR": str(home.scratch),
         "TZ": "UTC",
     }

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.errors import StaleWrite
+from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.queue import items, life, order, requests
+from fanin.queue.effects import pause
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 from fanin.queue.store import Write
@@ -16,6 +17,8 @@ from fanin.queue.store import Write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+KEYS_A_READ = 100
+READ_ATTEMPTS = 8
 PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DELAYED: order.DELAYED}
 
 
@@ -25,6 +28,7 @@ class DynamoStore:
 
     client: DynamoDBClient
     table: str
+    pause: Callable[[int], None] = pause
 
     def configure(self, queue: QueueKey, parts: int) -> int:
         try:
@@ -91,18 +95,16 @@ class DynamoStore:
         self._applies(requests.told(self.table, queue, telling), self.client.delete_item)
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
-        pk, every = items.part_pk(part), {"Select": "ALL_ATTRIBUTES"}
-        rows = self._rows(requests.listed(self.table, pk, PREFIXES[state], **every), limit)
-        return [items.job_of(row, part) for row in rows]
+        listed = requests.listed(self.table, items.part_pk(part), PREFIXES[state])
+        return [items.job_of(row, part) for row in self._whole_rows(listed, limit)]
 
     def count(self, part: PartKey, state: JobState) -> int:
         request = requests.listed(self.table, items.part_pk(part), PREFIXES[state], Select="COUNT")
         return sum(answer["Count"] for answer in self._pages(request))
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        every = {"Select": "ALL_ATTRIBUTES"}
-        rows = self._rows(requests.listed(self.table, items.dead_pk(queue), order.DEAD, **every), limit)
-        return [items.dead_of(row, queue) for row in rows]
+        listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
+        return [items.dead_of(row, queue) for row in self._whole_rows(listed, limit)]
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         try:
@@ -172,6 +174,29 @@ class DynamoStore:
     def _entries(self, part: PartKey, request: items.Item, limit: int | None = None) -> list[Entry]:
         return [items.entry_of(row, part) for row in self._rows(request, limit)]
 
+    def _whole_rows(self, request: items.Item, limit: int) -> list[items.Item]:
+        """The rows that a query of the index names, in its order; those that moved on meanwhile left out."""
+        listed = self._rows(request, limit)
+        found: dict[tuple[str, str], items.Item] = {}
+        for first in range(0, len(listed), KEYS_A_READ):
+            found |= self._read_some(listed[first : first + KEYS_A_READ])
+        rows = ((row, found.get(_key(row))) for row in listed)
+        return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
+
+    def _read_some(self, rows: list[items.Item]) -> dict[tuple[str, str], items.Item]:
+        """At most 100 rows; what an answer leaves unprocessed is asked for again."""
+        keys = [{"pk": row["pk"], "sk": row["sk"]} for row in rows]
+        asked: Any = {self.table: {"Keys": keys, "ConsistentRead": True}}
+        found: dict[tuple[str, str], items.Item] = {}
+        for attempt in range(READ_ATTEMPTS):
+            answer = send(self.client.batch_get_item, {"RequestItems": asked})
+            found |= {_key(row): row for row in answer["Responses"].get(self.table, [])}
+            asked = answer.get("UnprocessedKeys")
+            if not asked:
+                return found
+            self.pause(attempt)
+        raise StoreUnavailable("the store is busy; ask again")
+
     def _rows(self, request: items.Item, limit: int | None = None) -> list[items.Item]:
         """The rows of a query, *limit* of them at most, over as many pages as it takes."""
         found: list[items.Item] = []
@@ -188,6 +213,10 @@ class DynamoStore:
             yield answer
             last = answer.get("LastEvaluatedKey")
             start = {"ExclusiveStartKey": last} if last else None
+
+
+def _key(row: items.Item) -> tuple[str, str]:
+    return row["pk"]["S"], row["sk"]["S"]
 
 
 def _asked(job: Job) -> str | None:

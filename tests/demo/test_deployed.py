@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from pipeline.demo.deployed import counters_of
+from pipeline.demo.progress import Counters
+
+
+def test_nothing_is_counted_before_the_first_delivery():
+    assert counters_of({}) == Counters()
+
+
+def test_the_workers_names_become_ours():
+    told = {"deliveries": 9.0, "faults": 2.0, "repeats": 1.0, "writeUnits": 12.5, "ackUnits": 1.5}
+
+    assert counters_of(told) == Counters(9, 2, 1, 12.5, 1.5)

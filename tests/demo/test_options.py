@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline import sources
+from pipeline.demo import options
+
+
+def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
+    given = options.parse([])
+
+    assert (given.dataset, given.items, given.chaos) == (sources.CATALOG, 20_480, True)
+    assert (given.fail_percent, given.duplicate_percent) == (3, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("argv", "items"),
+    [
+        (["--items", "7"], 7),
+        (["--whole"], None),
+        (["--dataset", str(sources.CATALOG_SLICE)], None),
+        (["--dataset", str(sources.CATALOG_SLICE), "--items", "7"], 7),
+    ],
+)
+def test_a_dataset_of_ones_own_is_taken_whole_unless_told_otherwise(argv, items):
+    assert options.parse(argv).items == items
+
+
+def test_without_chaos_nothing_fails_and_nothing_is_sent_twice():
+    given = options.parse(["--no-chaos"])
+
+    assert (given.fail_percent, given.duplicate_percent) == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--items", "0"], "--items is 0"),
+        (["--items", "many"], "--items"),
+        (["--items", "7", "--whole"], "--whole"),
+        (["--dataset", "nowhere.jsonl"], "--dataset nowhere.jsonl: there is no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_name(argv, told, capsys):
+    with pytest.raises(SystemExit) as refused:
+        options.parse(argv)
+
+    assert refused.value.code == 2
+    assert told in capsys.readouterr().err

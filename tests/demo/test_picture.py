@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from matplotlib import image
+
+from pipeline.demo import picture
+from pipeline.demo.picture import Second, Story
+from tests.demo.makers import sample
+
+
+def test_rates_are_differences_over_the_time_between_samples():
+    samples = [
+        sample(0, 0),
+        sample(2, 100, faults=4),
+        sample(2, 100, faults=4),
+        sample(6, 100, faults=4, repeats=8),
+    ]
+
+    assert picture.seconds(samples) == [Second(0, 2, 50, 2, 0), Second(2, 4, 0, 0, 2)]
+
+
+def test_a_story_is_drawn_even_where_nothing_went_wrong(tmp_path):
+    samples = [sample(0, 0), sample(1, 5), sample(2, 10)]
+    story = Story("10 packages", 10, [n / 10 for n in range(10)], samples, completed=1.9, event=2.2)
+
+    picture.draw(story, tmp_path / "acks.png")
+
+    assert image.imread(tmp_path / "acks.png").shape == (900, 1200, 4)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline.demo import report
+from pipeline.demo.progress import Counters
+from pipeline.demo.report import Times, percentile
+from tests.demo import makers
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "found"),
+    [
+        ([], 50, 0),
+        ([7], 99, 7),
+        ([3, 1, 2], 50, 2),
+        ([4, 3, 2, 1], 50, 2),
+        (range(1, 101), 99, 99),
+        (range(1, 102), 99, 100),
+        (range(1, 101), 100, 100),
+    ],
+)
+def test_a_percentile_is_the_least_value_that_so_many_do_not_exceed(values, percent, found):
+    assert percentile(list(values), percent) == found
+
+
+def test_deliveries_beyond_the_messages_came_again_after_a_failure():
+    made = makers.report()
+
+    assert (made.messages, made.deliveries, made.redeliveries) == (1030, 1050, 20)
+
+
+def test_write_units_are_told_an_item_and_an_ack_that_was_really_sent():
+    made = makers.report()
+
+    assert (made.write_units, made.write_units_an_item, made.write_units_an_ack) == (1300.0, 1.3, 0.2)
+
+
+def test_units_an_ack_are_unknown_where_the_worker_does_not_tell_them_apart():
+    made = makers.report(counters=Counters(deliveries=1050, faults=20, write_units=1300.0))
+
+    assert made.write_units_an_ack is None
+    assert "an ack" not in "\n".join(report.lines(made))
+
+
+def test_throughput_and_latencies_are_those_of_the_items():
+    made = makers.report()
+
+    assert (made.items_a_second, made.latency_p50, made.latency_p99) == (20.0, 50.0, 99.0)
+
+
+def test_a_report_is_plain_json_and_says_whether_it_passed():
+    facts = json.loads(json.dumps(makers.report(differences=["a difference"]).facts()))
+
+    assert (facts["passed"], facts["differences"], facts["items"]) == (False, ["a difference"], 1000)
+
+
+def test_a_person_reads_each_figure_on_a_line_of_its_own():
+    assert report.lines(makers.report()) == [
+        "  items                 1,000",
+        "  messages              1,030 sent, 30 of them second copies on purpose",
+        "  deliveries            1,050, 20 of them again after a failure",
+        "  failures on purpose   20",
+        "  duplicate acks        30, none of which counted",
+        "  DynamoDB write units  1,300, 1.30 an item with its row in the index, 0.20 an ack",
+        "  from send to work     p50 50.0 s, p99 99.0 s",
+        "  time                  sent in 10.0 s, acked in 50.0 s",
+        "  throughput            20 items/s",
+        "  completion event      one, 0.40 s after the last ack",
+    ]
+
+
+def test_redeliveries_of_the_event_are_told():
+    told = report.lines(makers.report(event_redeliveries=2))
+
+    assert told[-1].endswith("one, delivered 2 times more, 0.40 s after the last ack")
+
+
+def test_the_verdict_is_pass_only_without_differences():
+    passed, failed = makers.report(), makers.report(differences=["x is 1, not 2"])
+
+    assert report.verdict(passed)[0].startswith("PASS")
+    assert report.verdict(failed) == ["FAIL", "  x is 1, not 2"]
+
+
+def test_a_run_without_latencies_has_a_report_too():
+    made = makers.report(times=Times(latencies=[], seconds=1.0, event_delay=0.0))
+
+    assert made.latency_p99 == 0

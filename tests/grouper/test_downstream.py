@@ -1,0 +1,169 @@
+"""Functions and HTTP services as batch APIs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from fanin.grouper import Answer, ByTarget, Call, Function, Member, Outcome, Refused, Retry, Verdict
+from fanin.grouper.downstream import OK
+from fanin.grouper.http import ANSWER_BYTES, HttpDownstream, retry_after
+
+CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
+
+
+def raising(error):
+    def function(call):
+        raise error
+
+    return Function(function)
+
+
+def test_a_function_that_returns_nothing_did_it_all():
+    assert Function(lambda call: None).call(CALL) == Answer()
+
+
+def test_a_function_names_members():
+    named = {"a": Outcome(Verdict.FAIL, "no")}
+
+    assert Function(lambda call: named).call(CALL) == Answer(OK, named)
+
+
+def test_a_function_raises_what_is_to_be_done():
+    after = timedelta(seconds=3)
+
+    assert raising(Retry("busy", after)).call(CALL) == Answer(Outcome(Verdict.RETRY, "busy"), {}, after)
+    assert raising(Refused("never")).call(CALL) == Answer(Outcome(Verdict.FAIL, "never"))
+    assert raising(KeyError("x")).call(CALL) == Answer(Outcome(Verdict.RETRY, "KeyError: 'x'"))
+
+
+def test_the_first_pattern_that_fits_the_target_is_called():
+    apis = ByTarget([("mail*", raising(Refused("wrong"))), ("*", Function(lambda call: None))])
+
+    assert apis.call(CALL) == Answer()
+    assert ByTarget([]).call(CALL).whole.verdict is Verdict.FAIL
+
+
+class Service(BaseHTTPRequestHandler):
+    """Answers as the test says, and remembers what it was asked."""
+
+    status, body, headers_out, asked = 200, b"", {}, None
+
+    def do_POST(self):
+        length = int(self.headers["Content-Length"])
+        type(self).asked = (self.path, dict(self.headers), json.loads(self.rfile.read(length)))
+        self.send_response(self.status)
+        for name, value in self.headers_out.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def service():
+    kind = type("Told", (Service,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    kind.api = HttpDownstream(f"http://127.0.0.1:{server.server_port}/bulk", headers={"X-Team": "a"})
+    yield kind
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_request_carries_tasks_and_the_key(service):
+    assert service.api.call(CALL) == Answer()
+    path, headers, body = service.asked
+    tasks = [{"taskId": "a", "payload": {"x": 1}}, {"taskId": "b", "payload": None}]
+
+    assert (path, headers["Idempotency-Key"], headers["X-Team"]) == ("/bulk", "b-1", "a")
+    assert body == {"bundleId": "b-1", "target": "search", "attempt": 2, "tasks": tasks}
+
+
+def test_a_body_names_members(service):
+    service.status = 207
+    results = [{"taskId": "a", "outcome": "fail", "detail": "no"}, {"taskId": "b", "outcome": "retry"}]
+    service.body = json.dumps({"results": results}).encode()
+
+    assert service.api.call(CALL).members == {
+        "a": Outcome(Verdict.FAIL, "no"),
+        "b": Outcome(Verdict.RETRY),
+    }
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_a_status_of_weather_has_the_bundle_called_again(service, status):
+    service.status, service.headers_out = status, {"Retry-After": "7"}
+
+    assert service.api.call(CALL) == Answer(
+        Outcome(Verdict.RETRY, f"status {status}"), retry_after=timedelta(seconds=7)
+    )
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 404, 409, 422, 501])
+def test_any_other_status_refuses_the_bundle(service, status):
+    service.status, service.headers_out = status, {"Location": "/elsewhere"}
+
+    assert service.api.call(CALL).whole == Outcome(Verdict.FAIL, f"status {status}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[1]",
+        b'{"results": 1}',
+        b'{"results": [{"taskId": "a"}]}',
+        b'{"results": [{"taskId": "a", "outcome": 1}]}',
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_no_success(service, body):
+    service.body = body
+
+    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer cannot be read")
+
+
+def test_an_answer_without_end_is_not_read(service):
+    service.body = b" " * (ANSWER_BYTES + 1)
+
+    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer is too long")
+
+
+def test_silence_has_the_bundle_called_again():
+    answer = HttpDownstream("http://127.0.0.1:1/", timeout=0.5).call(CALL)
+
+    assert answer.whole.verdict is Verdict.RETRY
+    assert answer.whole.detail.startswith("no answer")
+
+
+def test_a_slow_service_is_not_waited_for(service):
+    release = threading.Event()
+    service.do_POST = lambda self: release.wait(5)
+    slow = HttpDownstream(service.api.url, timeout=0.1).call(CALL)
+    release.set()
+
+    assert slow.whole.verdict is Verdict.RETRY
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("7", 7),
+        ("99999", 900),
+        ("1e9", None),
+        ("-1", None),
+        ("²", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_retry_after_is_a_bounded_number_of_seconds(text, seconds):
+    assert retry_after(text) == (None if seconds is None else timedelta(seconds=seconds))

@@ -1,0 +1,328 @@
+"""Calling the batch API and applying what it said."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import StoreUnavailable
+from fanin.grouper import (
+    Answer,
+    BundleMessage,
+    BundleState,
+    HandledAs,
+    Isolation,
+    Outcome,
+    Policy,
+    Timing,
+    Verdict,
+)
+from tests.grouper.conftest import TENANT, Bench
+
+BUSY = Answer(Outcome(Verdict.RETRY, "busy"))
+REFUSED = Answer(Outcome(Verdict.FAIL, "refused"))
+
+
+def poisoned(names):
+    """An API that refuses every bundle with one of *names* in it."""
+
+    def call(bench, call):
+        bench.api.calls.append(call)
+        return REFUSED if {member.task_id for member in call.members} & names else Answer()
+
+    return call
+
+
+def with_poison(bench, *names):
+    answer = poisoned(set(names))
+    bench.api.call = lambda call: answer(bench, call)
+    return bench
+
+
+def test_the_api_gets_the_payloads_and_the_bundles_id_as_key(bench):
+    bench.register("a", "b")
+    bench.drain()
+    (call,) = bench.api.calls
+
+    assert [(m.task_id, m.payload) for m in call.members] == [("a", "a"), ("b", "b")]
+    assert (call.tenant, call.target, call.attempt) == (TENANT, "search", 1)
+    assert call.idempotency_key == call.bundle_id == bench.task("a").bundle_id
+
+
+def test_success_ends_tasks_and_bundle_and_is_told(bench):
+    bench.register("a", "b")
+    bench.drain()
+
+    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
+    assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.DONE
+    assert sorted(task.task_id for task in bench.listener.told) == ["a", "b"]
+
+
+def test_a_bundle_that_is_to_be_retried_comes_back_later_under_the_same_key(bench):
+    bench.register("a", "b")
+    bench.api.answers = [BUSY, BUSY]
+    bench.drain()
+
+    assert [call.attempt for call in bench.api.calls] == [1, 2, 3]
+    assert len({call.idempotency_key for call in bench.api.calls}) == 1
+    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
+
+
+def test_a_retry_waits_longer_each_time(bench):
+    bench.register("a")
+    bench.api.answers = [BUSY, BUSY]
+    bench.drain()
+    delays = [p.delay for p in bench.queue.sent if isinstance(p.message, BundleMessage)]
+
+    assert delays == [0, 2, 3]
+
+
+def test_the_apis_own_delay_is_kept(bench):
+    bench.register("a")
+    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
+    bench.drain()
+
+    assert bench.queue.sent[-1].delay == 77
+
+
+def test_a_resting_bundle_is_not_called_early(bench):
+    bench.register("a")
+    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
+    bench.step()
+    bench.step()
+    handled = bench.grouper.handle(bench.queue.sent[-1].message, bench.api, bench.listener)
+
+    assert handled.handled_as is HandledAs.WAITING
+    assert len(bench.api.calls) == 1
+
+
+def test_each_member_goes_where_its_own_outcome_sends_it(bench):
+    bench.register("a", "b", "c")
+    named = {"b": Outcome(Verdict.FAIL, "no such page"), "c": Outcome(Verdict.RETRY, "locked")}
+    bench.api.answers = [Answer(members=named)]
+    bench.drain()
+
+    assert bench.called() == [["a", "b", "c"], ["c"]]
+    assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
+    assert bench.task("b").detail == "no such page"
+    assert bench.task("c").attempts == 1
+
+
+def test_a_member_that_is_retried_for_ever_dies_with_its_reason(bench):
+    bench.register("a")
+    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})] * 3
+    bench.drain()
+
+    assert bench.states("a") == ["DEAD"]
+    assert (bench.task("a").attempts, bench.task("a").detail) == (3, "locked")
+
+
+def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
+    with_poison(bench, "b").register("a", "b", "c")
+    bench.drain()
+
+    assert bench.called()[0] == ["a", "b", "c"]
+    assert sorted(bench.called()[1:]) == [["a"], ["b"], ["c"]]
+    assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
+    assert bench.task("b").detail == "refused"
+
+
+def test_isolation_by_halves_takes_fewer_calls():
+    bench = with_poison(Bench(Policy(max_size=8, isolation=Isolation.HALVES)), "c")
+    bench.register(*"abcdefgh")
+    bench.drain()
+
+    assert [len(call) for call in bench.called()] == [8, 4, 4, 2, 2, 1, 1]
+    assert bench.states(*"abcdefgh") == ["FAILED" if name == "c" else "SUCCEEDED" for name in "abcdefgh"]
+
+
+def test_a_bundle_that_used_up_its_attempts_is_taken_apart_too(bench):
+    bench.register("a", "b")
+    bench.api.answers = [BUSY] * 3
+    bench.drain()
+
+    assert bench.called() == [["a", "b"]] * 3 + [["a"], ["b"]]
+    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
+
+
+def test_a_task_alone_dies_when_its_attempts_are_used_up(bench):
+    bench.register("a")
+    bench.api.answers = [BUSY] * 3
+    bench.drain()
+
+    assert bench.states("a") == ["DEAD"]
+    assert bench.task("a").detail == "busy"
+    assert [task.task_id for task in bench.listener.told] == ["a"]
+    assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.FAILED
+
+
+def test_attempts_of_handlers_that_died_count(bench):
+    bench.register("a")
+    bench.step()
+    message = bench.queue.receive()
+    bench.api.call = dying
+    for _ in range(3):
+        with pytest.raises(RuntimeError):
+            bench.grouper.handle(message, bench.api, bench.listener)
+        bench.clock.advance(seconds=61)
+    handled = bench.grouper.handle(message, bench.api, bench.listener)
+
+    assert handled.handled_as is HandledAs.APPLIED
+    assert bench.states("a") == ["DEAD"]
+
+
+def dying(call):
+    raise RuntimeError("the process is gone")
+
+
+def test_while_a_call_goes_on_a_second_message_waits(bench):
+    bench.register("a")
+    bench.step()
+    message = bench.queue.receive()
+    bench.api.call = dying
+    with pytest.raises(RuntimeError):
+        bench.grouper.handle(message, bench.api, bench.listener)
+    handled = bench.grouper.handle(message, bench.api, bench.listener)
+
+    assert handled.handled_as is HandledAs.WAITING
+    assert bench.queue.sent[-1].delay == 60
+
+
+def test_a_recorded_outcome_is_applied_by_whoever_comes_without_another_call(bench):
+    bench.register("a", "b")
+    bench.step()
+    bench.step()
+    message = bench.queue.receive()
+    bench.listener.notify = unavailable
+    with pytest.raises(StoreUnavailable):
+        bench.grouper.handle(message, bench.api, bench.listener)
+    heard = []
+    bench.listener.notify = heard.extend
+    handled = bench.grouper.handle(message, bench.api, bench.listener)
+
+    assert (handled.handled_as, len(bench.api.calls)) == (HandledAs.APPLIED, 1)
+    assert [task.task_id for task in heard] == ["a", "b"]
+
+
+def unavailable(tasks):
+    raise StoreUnavailable("the bus is out of reach")
+
+
+def test_a_bundle_that_is_over_is_not_touched_again(bench):
+    bench.register("a")
+    bench.drain()
+    key = bench.grouper.bundle(TENANT, bench.task("a").bundle_id).key
+    handled = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+
+    assert (handled.handled_as, len(bench.api.calls)) == (HandledAs.SETTLED, 1)
+
+
+def test_a_retry_in_place_needs_no_queue():
+    bench = Bench(Policy(in_place=2, max_attempts=5))
+    bench.register("a")
+    bench.api.answers = [BUSY, BUSY]
+    bench.step()
+    handled = bench.step()
+
+    assert (handled.handled_as, handled.calls) == (HandledAs.APPLIED, 3)
+    assert [call.attempt for call in bench.api.calls] == [1, 2, 3]
+    assert len(bench.pauses) == 2
+
+
+def test_a_retry_in_place_stops_where_the_calls_lease_would_not_last():
+    bench = Bench(Policy(in_place=2, max_attempts=5))
+    bench.register("a")
+    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=31))]
+    bench.step()
+
+    assert bench.step().handled_as is HandledAs.RETRIED
+    assert bench.pauses == []
+
+
+def test_a_member_that_has_expired_is_left_out(bench):
+    bench.register("a", "b")
+    bench.step()
+    del bench.store.stored_tasks[bench.task("a").key]
+    bench.drain()
+
+    assert bench.called() == [["b"]]
+    assert bench.states("b") == ["SUCCEEDED"]
+
+
+def test_a_target_is_called_at_its_rate_across_bundles():
+    bench = Bench(Policy(max_size=1, rate=0.5, burst=2))
+    bench.register(*"abcdef")
+    moments = []
+    bench.api.call = lambda call: moments.append(bench.clock.at) or Answer()
+    bench.drain()
+    seconds = [(at - moments[0]).total_seconds() for at in moments]
+
+    assert len(seconds) == 6
+    assert all(later - first >= 2 * (n - 1) for n, later in enumerate(seconds) for first in seconds[:1])
+
+
+def test_a_bundle_without_a_token_waits_as_a_copy():
+    bench = Bench(Policy(max_size=1, rate=0.1))
+    bench.register("a", "b")
+    bench.clock.advance(seconds=1)
+    bench.step()
+    bench.step()
+    bench.step()
+    handled = bench.step()
+
+    assert handled.handled_as is HandledAs.LIMITED
+    assert bench.queue.sent[-1].delay >= 10
+
+
+def test_the_sweeper_wakes_a_task_whose_message_was_lost(bench):
+    bench.register("a", "b")
+    bench.queue.waiting.clear()
+    bench.clock.advance(seconds=32)
+    swept = bench.grouper.sweep()
+    bench.drain()
+
+    assert (swept.lanes, swept.bundles) == (1, 0)
+    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_sweeper_wakes_a_bundle_whose_message_was_lost(bench, steps):
+    bench.register("a")
+    bench.api.answers = [BUSY]
+    for _ in range(steps):
+        bench.step()
+    bench.queue.waiting.clear()
+    bench.clock.advance(seconds=33)
+    swept = bench.grouper.sweep()
+    bench.drain()
+
+    assert swept.bundles == 1
+    assert bench.states("a") == ["SUCCEEDED"]
+
+
+def test_the_sweeper_seals_a_bundle_whose_leader_died(bench):
+    bench.register("a", "b")
+    bench.store.seal = unavailable
+    with pytest.raises(StoreUnavailable):
+        bench.step()
+    del bench.store.seal
+    bench.queue.waiting.clear()
+    bench.clock.advance(seconds=33)
+
+    assert bench.grouper.sweep().bundles == 1
+    bench.drain()
+    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
+
+
+def test_the_sweeper_lets_those_be_who_rest_or_are_worked_on():
+    bench = Bench(Policy(linger=timedelta(seconds=60), max_delay=timedelta(seconds=60)), Timing())
+    bench.register("a")
+    bench.clock.advance(seconds=59)
+
+    assert bench.grouper.sweep().lanes == 0
+    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=500))]
+    bench.step()
+    bench.step()
+    bench.clock.advance(seconds=400)
+    assert bench.grouper.sweep().bundles == 0

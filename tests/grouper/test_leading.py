@@ -1,0 +1,215 @@
+"""Electing, filling, sealing, dispatching and letting go, one after another; races are the simulator's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import InvalidRequest, NotFound
+from fanin.grouper import BundleMessage, BundleState, Lease, NewTask, Policy, TaskMessage, Timing, Turned
+from fanin.grouper.rules import empty_bundle
+from tests.grouper.conftest import TENANT, Bench
+
+
+def held_by_another(bench, name="a", seconds=15):
+    lane = bench.task(name).lane
+    lease = Lease(lane, 7, "another", bench.clock.at + timedelta(seconds=seconds))
+    bench.store.put_lease(None, lease)
+    return lease
+
+
+def test_tasks_of_one_target_share_a_bundle(bench):
+    bench.register("a", "b")
+    bench.register("c", target="mail")
+    bench.drain()
+
+    assert sorted(bench.called()) == [["a", "b"], ["c"]]
+    assert bench.states("a", "b", "c") == ["SUCCEEDED"] * 3
+
+
+def test_tenants_share_no_bundle(bench):
+    bench.register("a")
+    bench.grouper.register("other", NewTask("b", "search", "b"))
+    bench.drain()
+
+    assert len(bench.api.calls) == 2
+    assert bench.api.calls[0].bundle_id != bench.api.calls[1].bundle_id
+
+
+def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
+    bench.register(*"abcdefg")
+    bench.clock.advance(seconds=1)
+    turn = bench.step()
+
+    assert [len(bundle.members) for bundle in turn.bundles] == [3, 3, 1]
+    assert turn.longest_wait == timedelta(seconds=1)
+    assert not turn.took_over
+    assert bench.drain() == 6 + 3
+
+
+def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
+    bench = Bench(Policy(max_size=3, linger=timedelta(), max_delay=timedelta(seconds=60)))
+    bench.register(*"abcd")
+    turn = bench.step()
+
+    assert [len(bundle.members) for bundle in turn.bundles] == [3]
+    assert len(bench.grouper.open_tasks(TENANT, "search")) == 1
+
+
+def test_a_leader_fills_no_more_bundles_than_it_may():
+    bench = Bench(timing=Timing(rounds=2))
+    bench.register(*"abcdefghi")
+
+    assert len(bench.step().bundles) == 2
+
+
+def test_a_task_waits_for_others_up_to_its_longest_delay():
+    bench = Bench(Policy(max_size=3, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
+    bench.register("a", "b")
+    first = bench.step()
+
+    assert first.turned is Turned.WAITING
+    assert bench.queue.sent[-1].delay == 9
+    bench.drain()
+    assert bench.called() == [["a", "b"]]
+    assert (bench.clock.at - bench.task("a").created_at).total_seconds() == 10
+
+
+def test_a_full_bundle_does_not_wait():
+    bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
+    bench.register("a", "b")
+
+    assert bench.step().turned is Turned.LED
+
+
+def test_larger_priorities_come_into_the_first_bundle(bench):
+    bench.register("a")
+    bench.register("b", "c", "d", priority=9)
+    bench.clock.advance(seconds=1)
+    bench.step()
+
+    assert next(b.members for b in bench.store.bundles.values()) == ("a", "b", "c")
+
+
+def test_a_message_waits_as_a_copy_while_another_leads(bench):
+    bench.register("a")
+    held_by_another(bench)
+    turn = bench.step()
+    copy = bench.queue.sent[-1]
+
+    assert (turn.turned, turn.contended) == (Turned.WAITING, True)
+    assert copy.message == TaskMessage(bench.task("a").key, waits=1)
+    assert copy.delay >= 1
+
+
+def test_a_swept_message_does_not_wait(bench):
+    bench.register("a")
+    held_by_another(bench)
+    sent = len(bench.queue.sent)
+    turn = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
+
+    assert turn.turned is Turned.DROPPED
+    assert len(bench.queue.sent) == sent
+
+
+def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
+    bench.register("a", "b")
+    lease = held_by_another(bench, seconds=0)
+    left = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
+    bench.store.claim(left, ("b",))
+    bench.clock.advance(seconds=1)
+    turn = bench.step()
+
+    assert turn.took_over
+    assert bench.store.bundle(left.key).state is BundleState.READY
+    assert BundleMessage(left.key) in [posting.message for posting in bench.queue.sent]
+
+
+def test_a_takeover_leaves_a_void_in_the_way_of_a_leader_who_was_slow(bench):
+    bench.register("a", "b")
+    lease = held_by_another(bench, seconds=0)
+    bench.clock.advance(seconds=1)
+    bench.step()
+    slow = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
+    claim = bench.store.claim(slow, ("b",))
+
+    assert claim.bundle.is_void
+    with pytest.raises(NotFound):
+        bench.grouper.bundle(TENANT, claim.bundle.bundle_id)
+
+
+def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
+    bench.register("a")
+    bench.step()
+    (first,) = bench.store.leases.values()
+    bench.register("b")
+    bench.clock.advance(seconds=1)
+    bench.drain()
+    (second,) = bench.store.leases.values()
+
+    assert first.holder is None
+    assert second.holder is None
+    assert second.fence > first.fence
+
+
+def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
+    bench.register("a")
+    slow = replace(bench.world, timing=Timing(lease=timedelta(seconds=3), margin=timedelta(seconds=3)))
+    turn = type(bench.grouper)(slow).lead(bench.queue.receive())
+
+    assert turn.bundles == ()
+    assert bench.queue.sent[-1].message.waits == 1
+
+
+def test_its_own_task_comes_along_where_the_index_does_not_show_it_yet(bench):
+    bench.register("a")
+    bench.store.shown_tasks = lambda: []
+
+    assert bench.step().bundles[0].members == ("a",)
+
+
+def test_an_index_that_shows_bundled_tasks_does_no_harm(bench):
+    tasks = bench.register(*"abcd")
+    bench.drain()
+    bench.register("e")
+    bench.store.shown_tasks = lambda: [*tasks, bench.store.stored_tasks[bench.task("e").key]]
+    bench.drain()
+
+    assert bench.called()[-1] == ["e"]
+
+
+def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
+    bench.register("a")
+    bench.drain()
+    gone = TaskMessage(replace(bench.task("a").key, task_id="gone"))
+
+    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).turned is Turned.SETTLED
+    assert bench.grouper.lead(gone).turned is Turned.SETTLED
+
+
+def test_bundles_of_a_target_are_listed_from_the_newest(bench):
+    bench.register(*"abcdef")
+    bench.drain()
+    page = bench.grouper.bundles(TENANT, "search", limit=1)
+    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
+    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
+
+    assert set(newest.members) == set("def")
+    assert len(rest.rows) == 1
+
+
+@pytest.mark.parametrize("limit", [0, 1001])
+def test_a_listing_is_bounded(bench, limit):
+    with pytest.raises(InvalidRequest):
+        bench.grouper.open_tasks(TENANT, "search", limit)
+
+
+def test_a_burst_takes_fewer_than_two_deliveries_a_task():
+    bench = Bench(Policy(max_size=25), Timing())
+    bench.register(*(f"t{number}" for number in range(400)))
+    deliveries = bench.drain(2_000)
+
+    assert [len(call.members) for call in bench.api.calls] == [25] * 16
+    assert deliveries - 16 < 2 * 400

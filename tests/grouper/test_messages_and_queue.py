@@ -1,0 +1,138 @@
+"""What travels over the queues, and how SQS takes it."""
+
+from __future__ import annotations
+
+import json
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.grouper import BundleKey, BundleMessage, Posting, TaskKey, TaskMessage
+from fanin.grouper.ids import bundle_id
+from fanin.grouper.messages import waiting_copy
+from fanin.grouper.sqs import SqsQueue
+
+TASK = TaskMessage(TaskKey("t", "a"), waits=3)
+BUNDLE = BundleMessage(BundleKey("t", bundle_id("lane", 1)), swept=True)
+
+
+@pytest.mark.parametrize("message", [TASK, BUNDLE])
+def test_a_message_is_read_as_it_was_written(message):
+    assert type(message).parse(message.body()) == message
+
+
+def test_a_waiting_copy_counts_its_waits():
+    assert waiting_copy(TASK) == TaskMessage(TASK.key, waits=4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        "{}",
+        "[" * 100_000,
+        '{"tenant":"t"}',
+        '{"tenant":"","taskId":"a"}',
+        '{"tenant":1,"taskId":"a"}',
+        '{"tenant":"t","taskId":"a#b"}',
+        '{"tenant":"t","taskId":7}',
+        '{"tenant":"t","taskId":"a","waits":"1"}',
+        '{"tenant":"t","taskId":"a","waits":-1}',
+        '{"tenant":"t","taskId":"a","waits":true}',
+        '{"tenant":"t","taskId":"a","swept":1}',
+    ],
+)
+def test_what_is_no_message_is_refused(body):
+    with pytest.raises(InvalidRequest):
+        TaskMessage.parse(body)
+
+
+def test_a_bundle_message_names_a_bundle():
+    with pytest.raises(InvalidRequest):
+        BundleMessage.parse('{"tenant":"t","bundleId":"a"}')
+
+
+@pytest.fixture
+def sqs():
+    with mock_aws():
+        client = boto3.client("sqs", region_name="us-east-1")
+        yield (
+            client,
+            client.create_queue(QueueName="tasks")["QueueUrl"],
+            client.create_queue(QueueName="b")["QueueUrl"],
+        )
+
+
+def received(client, url):
+    bodies = []
+    while found := client.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+        bodies += [message["Body"] for message in found]
+    return bodies
+
+
+def test_each_message_goes_to_its_queue_ten_a_request(sqs):
+    client, tasks, bundles = sqs
+    messages = [TaskMessage(TaskKey("t", f"a{number}")) for number in range(23)]
+    SqsQueue(client, tasks, bundles).send([*map(Posting, messages), Posting(BUNDLE)])
+
+    assert sorted(received(client, tasks)) == sorted(message.body() for message in messages)
+    assert received(client, bundles) == [BUNDLE.body()]
+
+
+def test_a_delay_travels_along(sqs):
+    client, tasks, bundles = sqs
+    SqsQueue(client, tasks, bundles).send([Posting(TASK, 900)])
+
+    assert received(client, tasks) == []
+
+
+class Partly:
+    """A client that takes some of the messages each time."""
+
+    def __init__(self, *failing):
+        self.failing, self.requests = list(failing), []
+
+    def send_message_batch(self, **request):
+        self.requests.append([entry["Id"] for entry in request["Entries"]])
+        failed = self.failing.pop(0) if self.failing else []
+        return {"Failed": [{"Id": one} for one in failed]}
+
+
+def test_what_was_not_taken_is_sent_again_and_nothing_else():
+    client = Partly(["1", "2"], ["2"])
+    SqsQueue(client, "t", "b", pause=lambda _: None).send([Posting(TASK)] * 3)
+
+    assert client.requests == [["0", "1", "2"], ["1", "2"], ["2"]]
+
+
+def test_what_is_never_taken_is_an_error():
+    client = Partly(*[["0"]] * 9)
+
+    with pytest.raises(StoreUnavailable):
+        SqsQueue(client, "t", "b", pause=lambda _: None).send([Posting(TASK)])
+    assert len(client.requests) == 5
+
+
+def test_a_throttled_queue_is_out_of_reach_and_a_missing_one_is_a_bug():
+    class Refusing:
+        code = "ThrottlingException"
+
+        def send_message_batch(self, **request):
+            raise ClientError({"Error": {"Code": self.code}}, "SendMessageBatch")
+
+    client = Refusing()
+    with pytest.raises(StoreUnavailable):
+        SqsQueue(client, "t", "b").send([Posting(TASK)])
+    client.code = "AWS.SimpleQueueService.NonExistentQueue"
+    with pytest.raises(ClientError):
+        SqsQueue(client, "t", "b").send([Posting(TASK)])
+
+
+def test_a_body_says_whose_task_it_is():
+    assert json.loads(TASK.body()) == {"tenant": "t", "taskId": "a", "waits": 3, "swept": False}

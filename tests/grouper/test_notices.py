@@ -1,0 +1,43 @@
+"""Who is told how a task ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.grouper import ItemAck, Notices, TaskState
+from fanin.grouper.notices import event_id
+
+
+@pytest.fixture
+def ended(bench):
+    (task,) = bench.register("a", item_id="b:g:0")
+    return replace(task, state=TaskState.FAILED, detail="refused", bundle_id="x")
+
+
+def told(*tasks):
+    published, acked = [], []
+    Notices(published.extend, acked.extend).notify(tasks)
+    return published, acked
+
+
+def test_a_failed_task_is_published_and_its_item_fails(ended):
+    ack = ItemAck("t", "b:g:0", failed=True, reason="refused", caller="a:FAILED")
+
+    assert told(ended) == ([ended], [ack])
+
+
+def test_a_success_is_the_ack_of_its_item_alone(ended):
+    done = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
+
+    assert told(done) == ([], [ItemAck("t", "b:g:0", failed=False, reason="", caller="a:SUCCEEDED")])
+
+
+def test_a_task_without_an_item_acks_nothing(ended):
+    assert told(replace(ended, item_id=None))[1] == []
+
+
+def test_the_same_ending_has_the_same_id_each_time(ended):
+    assert event_id(ended) == event_id(replace(ended, detail="x"))
+    assert event_id(ended) != event_id(replace(ended, state=TaskState.DEAD))

@@ -1,0 +1,132 @@
+"""Taking tasks in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import InvalidRequest, KeyReused, NotFound
+from fanin.grouper import NewTask, Policy, Status, TaskState
+from tests.grouper.conftest import TENANT, Bench
+
+
+def test_a_task_is_stored_and_its_message_lingers():
+    bench = Bench(Policy(linger=timedelta(seconds=2.5), max_delay=timedelta(seconds=5)))
+    (task,) = bench.register("a", priority=7, item_id="b:g:0")
+
+    assert (task.state, task.target, task.priority, task.item_id) == (TaskState.CREATED, "search", 7, "b:g:0")
+    assert bench.grouper.task(TENANT, "a") == task
+    assert [posting.delay for posting in bench.queue.sent] == [3]
+
+
+def test_a_task_without_an_id_is_given_one(bench):
+    task = bench.grouper.register(TENANT, NewTask(1, "search"))
+
+    assert task.task_id == "id-1"
+
+
+def test_the_same_task_again_is_the_first_and_its_message_goes_out_again(bench):
+    (first,) = bench.register("a")
+    bench.clock.advance(seconds=1)
+
+    assert bench.register("a") == [first]
+    assert len(bench.queue.sent) == 2
+
+
+def test_a_task_that_ended_is_not_sent_again(bench):
+    bench.register("a")
+    bench.drain()
+    sent = len(bench.queue.sent)
+
+    assert bench.register("a")[0].state is TaskState.SUCCEEDED
+    assert len(bench.queue.sent) == sent
+
+
+@pytest.mark.parametrize("other", [{"payload": 2}, {"target": "mail"}, {"priority": 1}, {"item_id": "x"}])
+def test_the_same_id_for_another_task_is_refused(bench, other):
+    bench.grouper.register(TENANT, NewTask(1, "search", "a"))
+
+    with pytest.raises(KeyReused):
+        bench.grouper.register(
+            TENANT, NewTask(**({"payload": 1, "target": "search", "task_id": "a"} | other))
+        )
+
+
+def test_an_id_of_another_tenant_is_another_task(bench):
+    bench.register("a")
+
+    with pytest.raises(NotFound):
+        bench.grouper.task("other", "a")
+
+
+def test_the_target_is_computed_where_it_is_not_named():
+    bench = Bench(target_of=lambda wish: f"shard-{wish.payload % 2}")
+
+    assert bench.grouper.register(TENANT, NewTask(3)).target == "shard-1"
+    assert bench.grouper.register(TENANT, NewTask(3, "search")).target == "search"
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        (NewTask(1), "target"),
+        (NewTask(1, "a#b"), "target"),
+        (NewTask(1, "x" * 129), "target"),
+        (NewTask(1, "search", "a b"), "taskId"),
+        (NewTask(1, "search", "a" * 65), "taskId"),
+        (NewTask(1, "search", "ä"), "taskId"),
+        (NewTask(1, "search", priority=1000), "priority"),
+        (NewTask(1, "search", priority=-1), "priority"),
+        (NewTask(1, "search", priority=True), "priority"),
+        (NewTask(float("nan"), "search"), "payload"),
+        (NewTask(object(), "search"), "payload"),
+        (NewTask("x" * 40_000, "search"), "payload"),
+        (NewTask(1, "search", item_id=""), "itemId"),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused_before_anything_is_stored(bench, wish, field):
+    with pytest.raises(InvalidRequest) as caught:
+        bench.grouper.register(TENANT, wish)
+
+    assert caught.value.field == field
+    assert not bench.store.stored_tasks
+    assert not bench.queue.sent
+
+
+def test_tasks_of_a_sharded_target_spread_and_keep_their_shard():
+    bench = Bench(Policy(shards=4))
+    shards = {name: bench.register(name)[0].shard for name in (f"t{n}" for n in range(40))}
+
+    assert set(shards.values()) == {"0", "1", "2", "3"}
+    assert bench.register("t7")[0].shard == shards["t7"]
+    assert {c.task_id for c in bench.grouper.open_tasks(TENANT, "search")} == set(shards)
+
+
+def test_a_task_expires_for_its_readers(bench):
+    bench.register("a")
+    bench.clock.advance(days=14)
+
+    with pytest.raises(NotFound):
+        bench.grouper.task(TENANT, "a")
+
+
+def test_an_ended_task_is_kept_for_its_retention(bench):
+    bench.register("a")
+    bench.drain()
+    ended = bench.clock.at
+
+    assert bench.task("a").expires_at == ended + bench.timing.ended
+
+
+def test_in_progress_is_answered_and_not_stored(bench):
+    bench.register("a")
+    created = bench.grouper.status(bench.task("a"))
+    bench.step()
+    bundled = bench.grouper.status(bench.task("a"))
+    seen = []
+    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
+    with pytest.raises(AttributeError):
+        bench.step()
+
+    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]

@@ -1,0 +1,125 @@
+"""One queue in memory whose clock, heartbeats and doorbell a test moves by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueKey
+from fanin.queue.background import Duty
+from fanin.queue.memory import MemoryStore
+
+KEY = QueueKey("tenant", "orders")
+START = 1_772_366_400_000_000
+
+
+@dataclass
+class Time:
+    """Both clocks of everybody, in microseconds since the start."""
+
+    passed: int = 0
+
+    def now(self) -> int:
+        return START + self.passed
+
+    def monotonic(self) -> float:
+        return self.passed / 1_000_000
+
+    def sleep(self, seconds: float) -> None:
+        self.passed += round(seconds * 1_000_000)
+
+
+@dataclass
+class Duties:
+    """What the processes of a test would do in the background, done when the test says so."""
+
+    time: Time
+    of: dict[int, list[Duty]] = field(default_factory=dict)
+
+    def background(self) -> Callable[[Sequence[Duty]], Callable[[], None]]:
+        number = len(self.of)
+        self.of[number] = []
+
+        def start(duties: Sequence[Duty]) -> Callable[[], None]:
+            self.of[number] = list(duties)
+
+            def stop() -> None:
+                self.of[number] = []
+
+            return stop
+
+        return start
+
+    def pass_seconds(self, seconds: int, without: tuple[int, ...] = ()) -> None:
+        """Let the time pass, a heartbeat a second, while the processes *without* lie still."""
+        for _ in range(seconds):
+            self.time.sleep(1)
+            for number, duties in self.of.items():
+                if number not in without:
+                    self.of[number] = [duty for duty in duties if duty.do()]
+
+
+class Counting(MemoryStore):
+    """Notes the requests that it gets."""
+
+    def __getattribute__(self, name: str):
+        found = super().__getattribute__(name)
+        if callable(found) and not name.startswith("_") and name not in {"admits", "requests"}:
+            super().__getattribute__("__dict__").setdefault("requests", []).append(name)
+        return found
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def duties(time: Time) -> Duties:
+    return Duties(time)
+
+
+@pytest.fixture
+def store() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def bell() -> MemoryDoorbell:
+    return MemoryDoorbell()
+
+
+@pytest.fixture
+def make(store, bell, time, duties):
+    """Makes the queue of one process: by default with one part, so with one order."""
+    ids = iter(range(10**6))
+
+    def made(**more) -> Queue:
+        options = {"parts": 1} | more
+        effects = Effects(
+            now=time.now,
+            monotonic=time.monotonic,
+            new_id=lambda: f"{next(ids):06d}",
+            pause=lambda _: None,
+            each=lambda call, values: [call(value) for value in values],
+        )
+        tell = options.pop("tell", None)
+        return Queue(store, bell, KEY, Options(**options), effects, duties.background(), tell)
+
+    return made
+
+
+@pytest.fixture
+def queue(make) -> Queue:
+    return make()
+
+
+def expects(error: type[BaseException]) -> pytest.RaisesExc:
+    """The error of a whole scope, which takes several statements to bring about."""
+    return pytest.raises(error)
+
+
+def names(jobs) -> list[str]:
+    return [job.name for job in jobs]

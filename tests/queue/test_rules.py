@@ -1,0 +1,211 @@
+"""The pure rules: places, parts, owners, and what may follow what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanin.errors import InvalidRequest
+from fanin.queue import NewJob, Options, QueueKey, life, order
+from fanin.queue.keys import PARTS_MAX, PartKey, job_key, part_of
+from fanin.queue.life import Fate
+from fanin.queue.members import Watch, overdue, owned, owners
+from fanin.queue.model import Dead, GivenBack, JobState, Member, Rerun
+
+QUEUE = QueueKey("t", "q")
+MEMBER = Member("s1", True, 10_000_000, 5_000_000, "host", 1, 0)
+IDS = st.sets(st.uuids().map(str), min_size=1, max_size=40)
+
+
+def ready(**more):
+    return life.born(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
+
+
+def busy(claim="c", at=200):
+    return life.claimed(ready(), "s", claim, at)
+
+
+@given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
+def test_places_sort_by_priority_then_by_time(p1, p2, t1, t2):
+    assert (order.place(p1, t1) < order.place(p2, t2)) == ((-p1, t1) < (-p2, t2))
+
+
+def test_the_states_lie_apart_in_the_index():
+    places = [order.place(0, 10**16 - 1), order.busy("z", 1), order.delayed(0), order.dead(0)]
+
+    assert places == sorted(places)
+    assert order.busy("s", 1).startswith(order.busy_of("s"))
+    assert not order.busy("s10", 1).startswith(order.busy_of("s1"))
+
+
+@pytest.mark.parametrize("priority", [-1, 1000, 1.5, True, "1"])
+def test_a_priority_out_of_bounds_is_refused(priority):
+    with pytest.raises(InvalidRequest):
+        NewJob("a", priority=priority)
+
+
+@pytest.mark.parametrize("more", [{"delay": -1}, {"delay": 1e9}, {"payload": "x" * 262_145}])
+def test_a_job_out_of_bounds_is_refused(more):
+    with pytest.raises(InvalidRequest):
+        NewJob("a", **more)
+
+
+@pytest.mark.parametrize("name", ["", "a#b", "a/b", "a b", "x" * 81, "-a", "ä"])
+def test_a_queue_has_a_plain_name(name):
+    with pytest.raises(InvalidRequest):
+        QueueKey("t", name)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 2049, "\ud800"])
+def test_a_job_has_a_name_of_bounded_text(name):
+    with pytest.raises(InvalidRequest):
+        job_key(QUEUE, 1, name)
+
+
+def test_a_long_name_is_known_by_its_hash_and_never_by_another_name():
+    long = job_key(QUEUE, 1, "x" * 600)
+
+    assert len(long.sort) == 66
+    assert job_key(QUEUE, 1, long.sort).sort != long.sort
+
+
+@given(st.binary(max_size=50), st.integers(1, PARTS_MAX))
+def test_a_name_falls_into_one_of_the_parts(name, parts):
+    assert 0 <= part_of(name, parts) < parts
+
+
+def test_a_part_is_named_after_tenant_and_queue():
+    assert str(PartKey(QUEUE, 255)) == "t#q#00ff"
+
+
+@given(IDS, st.integers(1, PARTS_MAX))
+def test_24_q11_the_parts_of_all_sessions_cover_each_part_once(ids, parts):
+    sessions = list(ids)
+
+    assert sorted(part for me in ids for part in owned(parts, sessions, me)) == list(range(parts))
+
+
+def test_24_two_and_three_sessions_share_eight_parts_as_the_article_has_it():
+    assert [list(owned(8, ["b", "a"], me)) for me in "ab"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert [list(owned(8, ["c", "a", "b"], me)) for me in "abc"] == [[0, 1], [2, 3, 4], [5, 6, 7]]
+    assert list(owned(8, ["a"], "unknown")) == []
+
+
+def test_24_only_those_who_live_and_beat_own_parts():
+    members = [MEMBER, replace(MEMBER, id="s2", beats=False), replace(MEMBER, id="s3", live=False)]
+
+    assert owners(members) == ["s1"]
+
+
+def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_own_clock():
+    watch, moved = Watch(), replace(MEMBER, heartbeats=1)
+    for at, member in ((0.0, MEMBER), (4.0, MEMBER), (5.0, moved)):
+        watch.observe([member], at)
+
+        assert watch.suspects([member], at, now=10**15) == []
+    watch.observe([moved], 9.4)
+
+    assert watch.suspects([moved], 9.4, now=0) == []
+    assert watch.suspects([moved], 9.6, now=0) == [moved]
+
+
+def test_a_dead_session_that_nobody_cleared_away_is_taken_over():
+    watch, dead = Watch(), replace(MEMBER, live=False)
+    watch.observe([MEMBER], 0.0)
+    watch.observe([dead], 4.0)
+
+    assert watch.suspects([dead], 5.0, now=0) == []
+    assert watch.suspects([dead], 8.6, now=0) == [dead]
+
+
+def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew():
+    visitor = replace(MEMBER, beats=False)
+    watch = Watch()
+    watch.observe([visitor], 0.0)
+
+    assert watch.suspects([visitor], 100.0, now=12_000_000) == []
+    assert watch.suspects([visitor], 100.0, now=12_000_001) == [visitor]
+    assert overdue(MEMBER, 12_000_001)
+    assert not overdue(MEMBER, 12_000_000)
+    assert overdue(replace(MEMBER, live=False), 0)
+
+
+def test_an_add_needs_an_empty_place_or_the_done_job_that_it_saw():
+    done = life.ended(busy(), 300)
+    later = replace(done, generation=2)
+
+    assert life.may_be_added(None, None)
+    assert life.may_be_added(done, done)
+    assert not life.may_be_added(done, None)
+    assert not life.may_be_added(later, done)
+    assert not life.may_be_added(None, done)
+    assert not life.may_be_added(ready(), ready())
+
+
+def test_a_claim_needs_the_ready_job_that_it_saw():
+    seen = life.entry_of(ready())
+
+    assert life.may_be_claimed(ready(), seen)
+    assert not life.may_be_claimed(None, seen)
+    assert not life.may_be_claimed(busy(), seen)
+    assert not life.may_be_claimed(replace(ready(), deliveries=1), seen)
+    assert not life.may_be_claimed(replace(ready(), id="other"), seen)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), max_size=8))
+def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
+    job, now, waited, worked, failures = ready(), 100, 0, 0, 0
+    for wait, work, failed in rounds:
+        job = life.claimed(job, "s", "c", now + wait)
+        job = life.given_back(job, GivenBack(now + wait + work, failed))
+        now, waited, worked, failures = now + wait + work, waited + wait, worked + work, failures + failed
+
+    assert (job.queued_us, job.busy_us, job.failures, job.deliveries) == (
+        waited,
+        worked,
+        failures,
+        len(rounds),
+    )
+    assert life.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
+
+
+def test_the_fate_of_a_claim_is_read_from_what_is_stored():
+    job = busy("mine")
+    done, other = life.ended(job, 300), life.ended(replace(job, claim="other"), 300)
+    following = replace(life.born(NewJob("a"), job.key, "id2", 400, done), claim="c9")
+
+    assert life.fate(job, job) is Fate.HELD
+    assert life.fate(done, job) is Fate.ENDED
+    assert life.fate(following, job) is Fate.ENDED
+    assert life.fate(None, job) is Fate.LOST
+    assert life.fate(other, job) is Fate.LOST
+    assert life.fate(replace(job, claim="other"), job) is Fate.LOST
+    assert life.fate(replace(following, done_by="other"), job) is Fate.LOST
+    assert life.fate(replace(following, done_by="other", generation=3), job) is Fate.UNKNOWN
+    assert life.fate(replace(other, generation=2, done_by="later"), job) is Fate.UNKNOWN
+
+
+def test_the_run_asked_for_replaces_the_job_that_ended():
+    asked = replace(busy(), rerun=Rerun("id2", 150, 7, "new"), collisions=4)
+    after = life.ended(asked, 300)
+
+    assert (after.id, after.state, after.payload, after.priority) == ("id2", JobState.READY, "new", 7)
+    assert (after.collisions, after.generation, after.done_by) == (0, 2, "c")
+
+
+def test_a_revived_job_has_its_old_place_and_no_failures():
+    dead = Dead(replace(busy(), failures=3), "boom", 300)
+    back = life.revived(dead, 400, life.ended(busy(), 300))
+
+    assert (back.place, back.failures, back.generation, back.claim) == (ready().place, 0, 2, None)
+
+
+@pytest.mark.parametrize(
+    "more", [{"parts": 0}, {"parts": 257}, {"heartbeat": 3.0}, {"heartbeat": 0}, {"max_failures": 0}]
+)
+def test_options_out_of_bounds_are_refused(more):
+    with pytest.raises(InvalidRequest):
+        Options(**more)

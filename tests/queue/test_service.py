@@ -1,0 +1,385 @@
+"""The use cases beside the checklist: delays, runs asked for, what is told, functions, and bad moments."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest, StaleWrite, StoreUnavailable
+from fanin.queue import (
+    JobState,
+    LostClaim,
+    MemoryDoorbell,
+    NewJob,
+    Options,
+    Queue,
+    QueueKey,
+    Ring,
+    ShutDown,
+    Telling,
+)
+from fanin.queue.background import Duty, in_threads
+from fanin.queue.effects import Effects, each_in_threads
+from fanin.queue.memory import MemoryStore
+from fanin.queue.turnstile import Turnstile
+from tests.queue.conftest import KEY, expects, names
+
+OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}
+
+
+def taken(queue, most=10):
+    with queue.take(most, wait=0) as jobs:
+        return names(jobs)
+
+
+def test_a_delayed_job_is_taken_when_it_is_due(queue, duties):
+    queue.add(NewJob("a", delay=3))
+    early = taken(queue)
+    duties.pass_seconds(25)
+
+    assert early == []
+    assert taken(queue) == ["a"]
+
+
+def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, time, bell):
+    queue.add(NewJob("a", delay=3))
+    time.sleep(3)
+    (ring,) = [ring for _, ring in bell.rings]
+
+    assert ring == Ring(0, due=True)
+    assert names(queue._look(queue._present(), 1, None, [ring])) == ["a"]
+
+
+def test_a_failed_job_waits_for_its_retry(make, time, duties):
+    queue = make(retry_delay=3.0)
+    queue.add("a")
+    with expects(ZeroDivisionError), queue.take(wait=0):
+        raise ZeroDivisionError
+    (job,) = queue.delayed()
+
+    assert (job.failures, job.ready_us) == (1, time.now() + 3_000_000)
+    duties.pass_seconds(25)
+
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
+    queue.add_all("ab")
+    with queue.take(2, wait=0) as jobs:
+        jobs.release(jobs[0], delay=9)
+        jobs.release(jobs[1], failed=True)
+
+    assert [(job.name, job.failures, job.ready_us) for job in queue.delayed()] == [
+        ("a", 0, time.now() + 9_000_000)
+    ]
+    assert [(job.name, job.failures) for job in queue.queued()] == [("b", 1)]
+
+
+@pytest.mark.parametrize("error", [LostClaim, ShutDown, StoreUnavailable])
+def test_what_says_nothing_of_the_job_counts_no_failure(queue, error):
+    queue.add("a")
+    with expects(error), queue.take(wait=0):
+        raise error("x")
+
+    assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
+
+
+def test_a_run_asked_for_while_busy_follows_with_the_newest_payload(queue):
+    queue.add("a", "1")
+    with queue.take(wait=0) as jobs:
+        asked = [queue.add("a", "2", on_busy="rerun"), queue.add("a", "3", on_busy="rerun")]
+        first = jobs[0]
+    (job,) = queue.queued()
+
+    assert asked == [True, True]
+    assert (job.payload, job.id != first.id, job.deliveries) == ("3", True, 0)
+    assert taken(queue) == ["a"]
+    assert taken(queue) == []
+
+
+def test_a_run_is_not_asked_for_of_a_job_that_waits(queue):
+    queue.add("a", "1")
+
+    assert not queue.add("a", "2", on_busy="rerun")
+    assert queue.queued()[0].payload == "1"
+
+
+def test_a_run_asked_for_survives_a_failure_and_a_death(make):
+    queue = make(max_failures=2)
+    queue.add("a", "1")
+    for asked in (True, False):
+        with expects(ZeroDivisionError), queue.take(wait=0):
+            if asked:
+                queue.add("a", "2", on_busy="rerun")
+            raise ZeroDivisionError
+
+    assert names(dead.job for dead in queue.dead()) == ["a"]
+    assert [(job.payload, job.failures) for job in queue.queued()] == [("2", 0)]
+
+
+def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
+    again = NewJob("a", id="mine")
+
+    assert queue.add(again)
+    assert queue.add(again)
+    assert taken(queue) == ["a"]
+    assert queue.add(again)
+    assert taken(queue) == []
+
+
+def test_an_unknown_wish_for_busy_keys_is_refused(queue):
+    with pytest.raises(ValueError, match="sometimes"):
+        queue.add("a", on_busy="sometimes")
+
+
+def test_a_take_of_nothing_is_refused(queue):
+    with pytest.raises(InvalidRequest):
+        queue.take(0)
+
+
+def test_the_first_user_fixes_the_number_of_parts(make):
+    make(parts=4).add("a")
+
+    with pytest.raises(Conflict):
+        make(parts=8).add("b")
+
+
+def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
+    queue.store.admits = lambda write: write is not OUTCOME
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        with pytest.raises(StaleWrite):
+            jobs.ack(jobs[0], [OUTCOME])
+        jobs.ack(jobs[0], [{"Put": {}}])
+
+    assert queue.store.written == [{"Put": {}}]
+
+
+def test_an_ack_has_room_for_98_writes(queue):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        with pytest.raises(InvalidRequest):
+            jobs.ack(jobs[0], [OUTCOME] * 99)
+        jobs.ack(jobs[0], [OUTCOME] * 98)
+
+    assert len(queue.store.written) == 98
+
+
+def test_a_job_of_another_scope_is_refused(queue):
+    queue.add_all("ab")
+    with queue.take(wait=0) as jobs, queue.take(wait=0) as others:
+        with pytest.raises(InvalidRequest):
+            jobs.ack(others[0])
+        jobs.ack(jobs[0])
+        with pytest.raises(InvalidRequest):
+            jobs.ack(jobs[0])
+
+
+def test_one_lost_claim_does_not_keep_the_others_from_their_ack(queue):
+    queue.add_all("abc")
+    with expects(LostClaim), queue.take(3, wait=0) as jobs:
+        queue.store.stored.pop(jobs[0].key)
+
+    assert queue.queued() == queue.in_progress() == []
+
+
+def test_a_silent_store_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
+    queue = make()
+    queue.add("a")
+    whole = queue.store.end, queue.store.give_back
+    with expects(StoreUnavailable), queue.take(wait=0):
+        monkeypatch.setattr(queue.store, "end", unavailable)
+        monkeypatch.setattr(queue.store, "give_back", unavailable)
+    queue.store.end, queue.store.give_back = whole
+    duties.pass_seconds(25)
+
+    assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
+
+
+def test_a_silent_claim_that_arrived_is_found_by_the_sweep(queue, monkeypatch, duties):
+    queue.add("a")
+    whole = queue.store.claim
+
+    def silent(*args):
+        whole(*args)
+        raise StoreUnavailable("no answer")
+
+    monkeypatch.setattr(queue.store, "claim", silent)
+    first = taken(queue)
+    monkeypatch.setattr(queue.store, "claim", whole)
+    lost = names(queue.in_progress())
+    duties.pass_seconds(25)
+
+    assert (first, lost) == ([], ["a"])
+    assert taken(queue) == ["a"]
+
+
+def test_a_take_gives_up_where_the_store_stays_silent(queue, monkeypatch):
+    queue.place()
+    with queue.take(wait=0):
+        monkeypatch.setattr(queue.store, "ready", unavailable)
+    with expects(StoreUnavailable), queue.take():
+        pass
+
+
+def unavailable(*_):
+    raise StoreUnavailable("out of reach")
+
+
+def test_a_silent_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
+    monkeypatch.setattr(bell, "ring", unavailable)
+
+    assert queue.add("a")
+    assert taken(queue) == ["a"]
+
+
+def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
+    queue.add("a")
+    bell.rings.clear()
+    time.sleep(11)
+    queue.sweep()
+
+    assert [ring for _, ring in bell.rings] == [Ring(0)]
+
+
+def test_the_outside_is_told_of_each_end_with_an_item(make, duties):
+    told: list[Telling] = []
+    queue = make(tell=told.append, max_failures=1)
+    queue.add_all([NewJob("a", item_id="item-a"), NewJob("b", item_id="item-b"), NewJob("c")])
+    with queue.take(wait=0):
+        pass
+    with expects(ZeroDivisionError), queue.take(wait=0):
+        raise ZeroDivisionError
+    duties.pass_seconds(25)
+
+    assert [(telling.item_id, telling.failed) for telling in told] == [("item-a", False), ("item-b", True)]
+    assert queue.store.tellings(KEY) == []
+
+
+def test_what_could_not_be_told_is_told_by_the_sweep(make):
+    told: list[Telling] = []
+    deaf, other = make(tell=unavailable), make(tell=told.append)
+    deaf.add(NewJob("a", item_id="item-a"))
+    taken(deaf)
+    other.sweep()
+
+    assert [telling.item_id for telling in told] == ["item-a"]
+
+
+def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, duties, time):
+    queue, watcher = make(), make()
+    with watcher.take(wait=0):
+        pass
+    queue.add_all("ab")
+    with queue.bounded(3.0) as bounded:
+        with bounded.take(1, wait=0, parts=[0]) as jobs:
+            assert names(jobs) == ["a"]
+        duties.pass_seconds(3)
+        with expects(ShutDown), bounded.take(1, wait=0):
+            pass
+
+    assert names(queue.queued()) == ["b"]
+    assert len(queue.store.members(KEY)) == 1
+
+
+def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_before(make, duties):
+    queue, watcher = make(), make()
+    with watcher.take(wait=0):
+        pass
+    queue.add("a")
+    bounded = queue.bounded(30.0)
+    bounded.__enter__().take(1, wait=0).__enter__()
+    duties.pass_seconds(32)
+    early = names(watcher.queued())
+    duties.pass_seconds(2)
+
+    assert early == []
+    assert names(watcher.queued()) == ["a"]
+
+
+def test_a_queue_of_another_name_shares_nothing(make, store, bell):
+    make().add("a")
+    other = Queue(store, bell, QueueKey("tenant", "others"), Options(parts=1))
+
+    assert other.queued() == []
+    assert other.add("a")
+
+
+def test_work_in_threads_end_to_end():
+    store, bell = MemoryStore(), MemoryDoorbell()
+    options = Options(parts=2, heartbeat=0.05, expiry=5)
+    with Queue(store, bell, KEY, options) as one, Queue(store, bell, KEY, options) as two:
+        threads = [threading.Thread(target=drain, args=(queue,)) for queue in (one, two)]
+        for thread in threads:
+            thread.start()
+        assert one.add_all(str(i) for i in range(30)) == ()
+        for thread in threads:
+            thread.join(60)
+
+        assert one.depth().ready == one.depth().busy == 0
+    assert sorted(int(write["job"]) for write in store.written) == list(range(30))
+    assert store.members(KEY) == []
+
+
+def drain(queue):
+    while True:
+        with queue.take(3, wait=1.0) as jobs:
+            if not jobs:
+                return
+            for job in jobs:
+                jobs.ack(job, [{"job": job.name}])
+
+
+def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
+    done, enough = [], threading.Event()
+
+    def duty():
+        done.append(1)
+        enough.set()
+        return len(done) < 3
+
+    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
+
+    assert enough.wait(60)
+    stop()
+    assert 1 <= len(done) <= 3
+
+
+def test_a_turn_that_does_not_come_is_left():
+    turnstile = Turnstile()
+    with turnstile.turn(None) as first, turnstile.turn(0) as second:
+        assert (first, second) == (True, False)
+    with turnstile.turn(0) as mine:
+        assert mine
+
+
+def test_a_request_is_insisted_on_so_often_and_not_more():
+    effects, asked = Effects(pause=lambda _: None), []
+
+    def silent():
+        asked.append(1)
+        raise StoreUnavailable("x")
+
+    with pytest.raises(StoreUnavailable):
+        effects.insist(silent)
+    assert len(asked) == 4
+
+
+def test_several_at_once_are_answered_in_order():
+    assert each_in_threads(lambda i: i * i, list(range(40))) == [i * i for i in range(40)]
+
+
+def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_told():
+    bell = MemoryDoorbell()
+    bell.ring([Ring(1)], delay=0.01)
+
+    assert bell.wait(0, 10) == ()
+    assert bell.wait(60, 10) == [Ring(1)]
+    assert bell.wait(0.001, 10) == ()
+
+
+def test_done_is_no_state_of_a_live_job(queue):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        assert jobs.ack(jobs[0]).state is JobState.DONE

@@ -1,0 +1,97 @@
+"""The doorbell on SQS, as moto plays it."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from botocore.config import Config
+from moto import mock_aws
+
+from fanin.errors import InvalidRequest
+from fanin.queue import QueueKey, Ring
+from fanin.queue.sqs import SqsDoorbell, body, ring_of
+from tests.queue.conftest import KEY
+
+
+@pytest.fixture
+def bell():
+    with mock_aws():
+        client = boto3.client("sqs", region_name="us-east-1", config=Config(read_timeout=5))
+        url = client.create_queue(QueueName="doorbell")["QueueUrl"]
+        yield SqsDoorbell(client, url, KEY)
+
+
+def messages(bell) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    names.append("ApproximateNumberOfMessagesDelayed")
+    found = bell.client.get_queue_attributes(QueueUrl=bell.url, AttributeNames=names)["Attributes"]
+    return sum(int(value) for value in found.values())
+
+
+def test_a_ring_is_heard_and_forgotten(bell):
+    bell.ring([Ring(3), Ring(4, due=True)])
+    heard = bell.wait(5, 10)
+
+    assert sorted(heard, key=lambda ring: ring.part) == [Ring(3), Ring(4, due=True)]
+    assert messages(bell) == 2
+    bell.heard(heard)
+
+    assert messages(bell) == 0
+
+
+def test_more_rings_than_a_request_holds_are_sent(bell):
+    bell.ring([Ring(part) for part in range(23)])
+
+    assert messages(bell) == 23
+
+
+def test_no_more_rings_are_taken_than_there_is_capacity(bell):
+    bell.ring([Ring(part) for part in range(5)])
+
+    assert len(bell.wait(5, 2)) == 2
+
+
+def test_silence_ends_after_the_time_that_was_given(bell):
+    assert bell.wait(0, 1) == []
+
+
+def test_a_delayed_ring_waits_at_most_a_quarter_of_an_hour(bell):
+    bell.ring([Ring(1)], delay=0.2)
+    bell.ring([Ring(1)], delay=10_000)
+
+    assert messages(bell) == 2
+    assert bell.wait(0, 1) == []
+
+
+def test_a_poll_is_shorter_than_the_patience_of_the_client(bell):
+    assert bell._longest_poll() == 4
+
+
+def test_what_is_refused_is_sent_once_more(bell, monkeypatch):
+    sent = []
+
+    def partly(**request):
+        sent.append([entry["Id"] for entry in request["Entries"]])
+        return {"Failed": [{"Id": "1"}]} if len(sent) == 1 else {}
+
+    monkeypatch.setattr(bell.client, "send_message_batch", partly)
+    bell.ring([Ring(0), Ring(1), Ring(2)])
+
+    assert sent == [["0", "1", "2"], ["1"]]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "[]", "{}", '{"tenant": "t", "queue": "q", "part": "x", "due": 0}']
+)
+def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
+    with pytest.raises(InvalidRequest):
+        ring_of(KEY, text, "r")
+    bell.client.send_message(QueueUrl=bell.url, MessageBody=text or " ")
+
+    assert bell.wait(0, 10) == []
+    assert messages(bell) == 1
+
+
+def test_a_ring_of_another_queue_is_refused():
+    with pytest.raises(InvalidRequest):
+        ring_of(KEY, body(QueueKey("tenant", "others"), Ring(1)), "r")

@@ -1,0 +1,42 @@
+"""A few seeds of the simulation, and every broken rule: the long run is ``tests.simulation_queue.run``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation_queue.mutants import MUTANTS, first_kill
+from tests.simulation_queue.run import run_seeds
+from tests.simulation_queue.simulation import simulate
+
+SEEDS = 150
+SEEDS_A_MUTANT = 2000
+
+
+@pytest.fixture(scope="module")
+def tally():
+    return run_seeds(range(SEEDS))
+
+
+def test_no_schedule_breaks_a_promise(tally):
+    assert tally.violations == []
+
+
+def test_the_schedules_go_where_they_say(tally):
+    assert min(tally.faults[kind] for kind in ("late copy", "stalled", "lost after", "repeated")) > 0
+    assert min(tally.faults[kind] for kind in ("freeze", "crash before", "crash after", "throttled")) > 0
+    assert min(tally.events[kind] for kind in ("lost claims", "closed", "visits", "sweeps", "rejected")) > 0
+
+
+def test_a_seed_replays_to_the_letter():
+    first: list[str] = []
+    again: list[str] = []
+    simulate(3, first.append)
+    simulate(3, again.append)
+
+    assert first
+    assert first == again
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
+def test_a_broken_rule_is_noticed(mutant):
+    assert first_kill(mutant, SEEDS_A_MUTANT) is not None
