@@ -26,14 +26,24 @@ class Bad:
     body: bytes | None = None
     expect: tuple[int, ...] = (400,)
     headers: dict[str, str] = field(default_factory=lambda: JSON)
-    query: dict[str, str] | None = None
+    query: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.row}-{self.name}"
 
 
 OPEN, ADD, CLOSE, ACK = "/v1/batches", "/v1/batches/<BATCH>/items", "/v1/batches/<BATCH>/close", "/v1/acks"
-BODIES: dict[str, Any] = {OPEN: {}, ADD: {"count": 1}, CLOSE: {}, ACK: {"items": ["<ITEM>"]}}
+CANCEL, NOTIFY = "/v1/batches/<BATCH>/cancel", "/v1/batches/<CLOSED>/notify"
+BODIES: dict[str, Any] = {
+    OPEN: {},
+    ADD: {"count": 1},
+    CLOSE: {},
+    ACK: {"items": ["<ITEM>"]},
+    CANCEL: {},
+    NOTIFY: {},
+}
+OUTSTANDING, FAILURES = "/v1/batches/<BATCH>/outstanding", "/v1/batches/<BATCH>/failures"
+LISTS = (OPEN, OUTSTANDING, FAILURES)
 
 
 def _json(document: Any) -> bytes:
@@ -127,11 +137,126 @@ SETTINGS = [
     _open(22, "retention null", {"retentionSeconds": None}),
     _open(22, "retention unknown stage", {"retentionSeconds": {"later": 60}}),
     _open(22, "mode unknown", {"mode": "fast"}),
-    _open(22, "mode not yet", {"mode": "estimated"}),
+    _open(22, "mode a number", {"mode": 1}),
+    _open(22, "mode null", {"mode": None}),
     *(
-        _open(22, f"{name} not yet", {name: 1})
-        for name in ("expectedItems", "deadlineSeconds", "parentItemId", "maxFailures")
+        _open(22, f"{name} {value!r}", {name: value})
+        for name, least in (("expectedItems", 0), ("deadlineSeconds", 1), ("maxFailures", 1))
+        for value in (least - 1, -1, 1.5, 7.0, "7", True, [7], {"n": 7}, 2**40 + 1, 2**63, 10**4000)
     ),
+    _open(22, "deadlineSeconds of more than 400 days", {"deadlineSeconds": 400 * 24 * 3600 + 1}),
+    *(
+        _open(50, f"parentItemId {value!r}", {"parentItemId": value})
+        for value in (
+            "",
+            "x",
+            7,
+            ["<ITEM>"],
+            "<BATCH>",
+            "<ITEM>:evil",
+            "<BATCH>:<GROUP>:-1",
+            "urn:uuid:<ITEM>",
+        )
+    ),
+    _open(53, "a parent beyond its group", {"parentItemId": "<BATCH>:<GROUP>:10"}),
+    _open(53, "a parent that nobody handed out", {"parentItemId": f"<BATCH>:{UNKNOWN}:0"}),
+    _open(4, "a parent of another's", {"parentItemId": "<FOREIGN>:<GROUP>:0"}),
+]
+_REASONS = ("", "x" * 513, "a\0b", "a\nb", "\x1b[31m", '\r\n{"level":"ERROR"}', "a\ud800", 7, True, [], {})
+REASONS = [
+    *(
+        Bad(20, f"cancel-reason {value!r:.40}", "POST", CANCEL, _json({"reason": value}))
+        for value in _REASONS
+    ),
+    *(
+        _ack(
+            20,
+            f"reason {value!r:.40}",
+            {"acks": [{"itemId": "<ITEM>", "outcome": "failure", "reason": value}]},
+        )
+        for value in _REASONS
+    ),
+    _ack(17, "a reason for success", {"acks": [{"itemId": "<ITEM>", "reason": "x"}]}),
+    _ack(17, "a reason for plain items", {"items": ["<ITEM>"], "reason": "x"}),
+]
+
+
+def _query(row: int, path: str, name: str, query: dict[str, Any], **more: Any) -> Bad:
+    return Bad(row, f"{name} {path}", "GET", path, query=query, **more)
+
+
+_STRANGE_NUMBERS = (
+    "0",
+    "-1",
+    "+5",
+    "05",
+    " 5",
+    "5 ",
+    "5\n",
+    "1_0",
+    "1.0",
+    "1e1",
+    "0x1",
+    "٣",
+    "²",
+    "",
+    "null",
+    "9" * 5000,
+)
+_STRANGE_CURSORS = (
+    "",
+    "x",
+    "0",
+    "AAAAAAA=",
+    "AAAAAAA+",
+    "AAAAAAA/",
+    "AAAAAAA ",
+    "AAAAAAA",
+    "AAAAAAAAA",
+    "AAAAAAAA\n",
+    "A" * 16,
+    "A" * 33,
+    "________________________________",
+    "A" * 10_000,
+    "<BATCH>",
+    "é" * 8,
+    "../../..",
+    '{"pk":"x"}',
+)
+QUERIES = [
+    *(
+        _query(29, path, f"limit {text!r:.20}", {"limit": text})
+        for path in LISTS
+        for text in _STRANGE_NUMBERS
+    ),
+    *(_query(28, path, "limit 1,001", {"limit": "1001"}) for path in LISTS),
+    _query(28, OPEN, "limit 101", {"limit": "101"}),
+    *(
+        _query(36, path, f"cursor {text!r:.20}", {"cursor": text})
+        for path in LISTS
+        for text in _STRANGE_CURSORS
+    ),
+    _query(36, OPEN, "cursor of another list", {"cursor": "AAAAAAAA"}),
+    *(_query(36, path, "cursor of another list", {"cursor": "A" * 32}) for path in LISTS[1:]),
+    *(
+        _query(14, path, f"{name} twice", {name: [value] * 2})
+        for path in LISTS
+        for name, value in (("limit", "5"),)
+    ),
+    *(_query(14, path, "cursor twice", {"cursor": ["AAAAAAAA"] * 2}) for path in LISTS),
+    *(_query(5, path, "tenant", {"tenant": "x"}) for path in LISTS),
+    *(_query(17, path, "another spelling", {"Limit": "5"}) for path in LISTS),
+    *(_query(17, path, "userKey", {"userKey": "x"}) for path in LISTS[1:]),
+    *(
+        _query(20, OPEN, f"userKey {text!r:.20}", {"userKey": text})
+        for text in ("", "x" * 257, "a\0b", "\x1b[31m")
+    ),
+    _query(14, OPEN, "userKey twice", {"userKey": ["a", "b"]}),
+    *(
+        _query(17, OPEN, f"state {text!r}", {"state": text})
+        for text in ("", "open", "EXPIRED", "x", "OPEN,CLOSED")
+    ),
+    _query(17, "/v1/batches/<BATCH>", "limit", {"limit": "5"}),
 ]
 KEYS = [
     Bad(23, f"key {name} {path}", "POST", path, _json(body), headers={**JSON, "idempotency-key": key})
@@ -165,6 +290,17 @@ WHERE = [
     Bad(3, "get another's batch", "GET", "/v1/batches/<FOREIGN>", None, (404,)),
     Bad(3, "add to another's batch", "POST", "/v1/batches/<FOREIGN>/items", _json({"count": 1}), (404,)),
     Bad(42, "close another's batch", "POST", "/v1/batches/<FOREIGN>/close", b"{}", (404,)),
+    *(
+        Bad(row, f"{action} {name}", method, f"/v1/batches/{batch}/{action}", body, (404,))
+        for row, name, batch in ((31, "no batch", UNKNOWN), (3, "another's batch", "<FOREIGN>"))
+        for method, action, body in (
+            ("POST", "cancel", b"{}"),
+            ("POST", "notify", b"{}"),
+            ("GET", "outstanding", None),
+            ("GET", "failures", None),
+        )
+    ),
+    Bad(32, "notify before the end", "POST", "/v1/batches/<BATCH>/notify", b"{}", (409,)),
     Bad(6, "unknown route", "POST", "/v1/nothing", b"{}", (404,)),
     Bad(6, "wrong method", "PUT", "/v1/batches", b"{}", (404, 405)),
 ]
@@ -191,6 +327,10 @@ IDS = [
         Bad(row, f"get {text[:40]!r}", "GET", f"/v1/batches/{text}", None, (400, 404)),
         Bad(row, f"add to {text[:40]!r}", "POST", f"/v1/batches/{text}/items", b'{"count":1}', (400, 404)),
         Bad(row, f"close {text[:40]!r}", "POST", f"/v1/batches/{text}/close", b"{}", (400, 404)),
+        Bad(row, f"cancel {text[:40]!r}", "POST", f"/v1/batches/{text}/cancel", b"{}", (400, 404)),
+        Bad(row, f"notify {text[:40]!r}", "POST", f"/v1/batches/{text}/notify", b"{}", (400, 404)),
+        Bad(row, f"outstanding {text[:40]!r}", "GET", f"/v1/batches/{text}/outstanding", None, (400, 404)),
+        Bad(row, f"failures {text[:40]!r}", "GET", f"/v1/batches/{text}/failures", None, (400, 404)),
     )
 ]
 _STRANGE_ITEMS = {
@@ -243,11 +383,21 @@ RANGES = [
     _ack(48, "ranges of 100,001", {"acks": [{**_RANGE, "to": 99_999}, {"itemId": "<ITEM>"}]}),
     _ack(40, "range of a strange batch", {"acks": [{**_RANGE, "batchId": "{<BATCH>}"}]}),
     _ack(40, "range of a strange group", {"acks": [{**_RANGE, "groupId": "x"}]}),
-    _ack(17, "failure not yet", {"acks": [{"itemId": "<ITEM>", "outcome": "failure"}]}),
-    _ack(17, "reason not yet", {"acks": [{"itemId": "<ITEM>", "reason": "x"}]}),
     _ack(17, "unknown outcome", {"acks": [{"itemId": "<ITEM>", "outcome": "maybe"}]}),
     _ack(17, "unknown field of an ack", {"acks": [{"itemId": "<ITEM>", "extra": 1}]}),
     _ack(55, "good and bad acks", {"acks": [{"itemId": "<ITEM>"}, {**_RANGE, "from": 2}]}),
 ]
 
-ALL = [*FORMS, *USER_KEYS, *SETTINGS, *KEYS, *COUNTS, *WHERE, *IDS, *ITEMS, *RANGES]
+ALL = [
+    *FORMS,
+    *USER_KEYS,
+    *SETTINGS,
+    *REASONS,
+    *QUERIES,
+    *KEYS,
+    *COUNTS,
+    *WHERE,
+    *IDS,
+    *ITEMS,
+    *RANGES,
+]

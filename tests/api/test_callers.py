@@ -100,6 +100,12 @@ def test_tenants_do_not_see_each_other(gateway: Gateway) -> None:
     assert bob.send("GET", f"/v1/batches/{batch_id}").status == 404
     assert bob.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 404
     assert bob.send("POST", f"/v1/batches/{batch_id}/close", {}).status == 404
+    assert bob.send("POST", f"/v1/batches/{batch_id}/cancel", {}).status == 404
+    assert bob.send("POST", f"/v1/batches/{batch_id}/notify", {}).status == 404
+    assert bob.send("GET", f"/v1/batches/{batch_id}/outstanding").status == 404
+    assert bob.send("GET", f"/v1/batches/{batch_id}/failures").status == 404
+    assert bob.send("GET", "/v1/batches").body == {"batches": []}
+    assert bob.send("POST", "/v1/batches", {"parentItemId": item}).status == 400
     assert bob.send("POST", "/v1/acks", {"items": [item]}).body["results"][0]["verdict"] == "not_found"
     assert alice.send("GET", f"/v1/batches/{batch_id}").body["progress"]["acked"] == 0
 

@@ -1,96 +1,244 @@
-"""What the bus hears of a batch, read back from the rows that the tracker writes."""
+"""What the bus hears of a batch: told from what is stored, whatever the record says."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from fanin.api.events import completions
-from fanin.api.instants import iso, iso_of_millis
-from fanin.tracker import Batch, OpenBatch, Tracker
-from fanin.tracker.items import batch_item
+from fanin.api.events import confirm, endings, turned_into
+from fanin.api.instants import iso
+from fanin.tracker import Ack, Batch, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.requests import complete
-from functions import describe_event
+from functions import confirm_event, describe_event, wiring
 
+TENANT = "111122223333"
 START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
 
 
+class Clock:
+    """Tells the time that it is set to."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
 @pytest.fixture
-def finished() -> Batch:
-    """A batch of nothing: opened, closed and completed a second apart."""
-    times = (START + timedelta(seconds=n) for n in range(100))
-    tracker = Tracker(MemoryStore(), now=lambda: next(times))
-    batch = tracker.open("111122223333", OpenBatch(user_key='"}],"x\n'))
-    return tracker.close("111122223333", batch.batch_id, "a test").batch
+def clock() -> Clock:
+    return Clock()
 
 
-def _record(batch: Batch, **changes: Any) -> dict[str, Any]:
-    """The stream record of the row as the DynamoDB store writes it."""
-    at = {"closedAt": batch.closed_at, "completedAt": batch.completed_at}
-    turned = complete("Batches", batch.key, "x", batch.expires_at, batch.expires_at)
-    event_id = turned["ExpressionAttributeValues"][":eventId"]
-    times = {name: {"N": str(int(time.timestamp() * 1000))} for name, time in at.items() if time}
-    image = {**batch_item(batch), **times, "eventId": event_id, **changes}
-    return {"eventName": "MODIFY", "dynamodb": {"NewImage": image}}
+@pytest.fixture
+def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
+    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
+    environment.setattr(wiring, "tracker", lambda: made)
+    return made
 
 
-def test_a_complete_batch_is_told_in_full(finished: Batch) -> None:
-    (detail,) = describe_event.handler([_record(finished)], None)
+def opened(tracker: Tracker, count: int = 10, **wish: Any) -> tuple[str, str]:
+    batch_id = tracker.open(TENANT, OpenBatch(**wish)).batch_id
+    return batch_id, tracker.add(TENANT, batch_id, count).groups[0].id
 
-    assert detail == {
-        "eventId": f"{finished.batch_id}:COMPLETE",
-        "batchId": finished.batch_id,
+
+def record(batch_id: str, state: str = "COMPLETE", sk: str = "batch") -> dict[str, Any]:
+    keys = {"pk": {"S": f"{TENANT}#{batch_id}"}, "sk": {"S": sk}}
+    return {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "NewImage": {**keys, "state": {"S": state}}}}
+
+
+def told(batch_id: str) -> dict[str, Any]:
+    (detail,) = describe_event.handler([record(batch_id)], None)
+    return dict(detail)
+
+
+def test_a_complete_batch_is_told_in_full(tracker: Tracker, clock: Clock) -> None:
+    batch_id = tracker.open(TENANT, OpenBatch(user_key='"}],"x\n')).batch_id
+    clock.at += timedelta(seconds=1)
+    finished = tracker.close(TENANT, batch_id, "a test").batch
+
+    assert told(batch_id) == {
+        "detailType": "BatchCompleted",
+        "eventId": f"{batch_id}:COMPLETE",
+        "tenant": TENANT,
+        "batchId": batch_id,
         "userKey": '"}],"x\n',
         "result": "succeeded",
+        "reason": None,
         "total": 0,
         "failed": 0,
         "openedAt": iso(finished.created_at),
-        "closedAt": iso(finished.closed_at or START),
-        "completedAt": iso(finished.completed_at or START),
+        "closedAt": iso(clock.at),
+        "completedAt": iso(clock.at),
+        "endedAt": iso(clock.at),
     }
 
 
-def test_failures_are_told(finished: Batch) -> None:
-    (detail,) = completions([_record(finished, failed={"N": "2"})])
+def test_failures_are_told(tracker: Tracker) -> None:
+    batch_id, group = opened(tracker, 2)
+    tracker.close(TENANT, batch_id, "a test")
+    tracker.ack(TENANT, [Ack(batch_id, group, 0, 0, "c", Outcome.FAILURE), Ack(batch_id, group, 1, 1, "c")])
+    detail = told(batch_id)
 
-    assert (detail["result"], detail["failed"]) == ("completed_with_failures", 2)
-
-
-def test_a_batch_without_a_user_key_says_null(finished: Batch) -> None:
-    record = _record(finished)
-    del record["dynamodb"]["NewImage"]["userKey"]
-
-    assert completions([record])[0]["userKey"] is None
+    assert (detail["result"], detail["failed"]) == ("completed_with_failures", 1)
+    assert "outstanding" not in detail
 
 
-def test_details_come_in_the_order_of_the_records(finished: Batch) -> None:
-    records = [_record(finished, eventId={"S": str(number)}) for number in range(10)]
+def test_a_cancelled_batch_is_told_with_its_reason_and_what_was_outstanding(tracker: Tracker) -> None:
+    batch_id, group = opened(tracker)
+    tracker.ack(TENANT, [Ack(batch_id, group, 3, 4, "c")])
+    tracker.cancel(TENANT, batch_id, "not wanted")
+    detail = told(batch_id)
 
-    assert [detail["eventId"] for detail in completions(records)] == [str(number) for number in range(10)]
-
-
-@pytest.mark.parametrize("state", ["OPEN", "CLOSED", "CANCELLED", ""])
-def test_a_record_of_another_state_is_passed_over(finished: Batch, state: str) -> None:
-    assert completions([_record(finished, state={"S": state})]) == []
-
-
-@pytest.mark.parametrize("row", ["group#0000000000000", "add#x"])
-def test_a_record_of_another_row_is_passed_over(finished: Batch, row: str) -> None:
-    assert completions([_record(finished, sk={"S": row})]) == []
+    assert (detail["detailType"], detail["eventId"]) == ("BatchCancelled", f"{batch_id}:CANCELLED")
+    assert (detail["result"], detail["reason"], detail["completedAt"]) == ("cancelled", "not wanted", None)
+    assert detail["outstanding"] == [
+        {"groupId": group, "from": 0, "to": 2},
+        {"groupId": group, "from": 5, "to": 9},
+    ]
 
 
-def test_a_deletion_is_passed_over() -> None:
-    assert completions([{"eventName": "REMOVE", "dynamodb": {"OldImage": {}}}]) == []
+def test_a_batch_that_timed_out_is_told_with_what_was_outstanding(tracker: Tracker, clock: Clock) -> None:
+    batch_id, group = opened(tracker, deadline=timedelta(seconds=5))
+    clock.at += timedelta(seconds=5)
+    tracker.sweep()
+    detail = told(batch_id)
+
+    assert (detail["detailType"], detail["result"]) == ("BatchTimedOut", "timed_out")
+    assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
 
 
-def test_no_records_make_no_events() -> None:
-    assert completions([]) == []
+def test_a_batch_that_expired_is_told_though_no_reader_sees_it(tracker: Tracker, clock: Clock) -> None:
+    batch_id, group = opened(tracker)
+    clock.at += timedelta(days=8)
+    tracker.sweep()
+    detail = told(batch_id)
+
+    assert (detail["detailType"], detail["eventId"]) == ("BatchExpired", f"{batch_id}:EXPIRED")
+    assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
+
+
+def test_of_many_outstanding_ranges_the_first_hundred_are_told(tracker: Tracker) -> None:
+    batch_id, group = opened(tracker, 500)
+    tracker.ack(TENANT, [Ack(batch_id, group, index, index, "c") for index in range(0, 500, 2)])
+    tracker.cancel(TENANT, batch_id)
+
+    assert [one["from"] for one in told(batch_id)["outstanding"]] == list(range(1, 200, 2))
+
+
+def test_an_estimated_batch_tells_no_ranges(tracker: Tracker) -> None:
+    batch_id, _ = opened(tracker, mode=Mode.ESTIMATED)
+    tracker.cancel(TENANT, batch_id)
+
+    assert "outstanding" not in told(batch_id)
+
+
+def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+    notice = record(batch_id, sk="notice#0000000000001")
+
+    assert describe_event.handler([notice], None) == [told(batch_id)]
+    assert turned_into([notice]) == []
+
+
+@pytest.mark.parametrize("state", ["OPEN", "CLOSED"])
+def test_what_a_record_claims_of_a_living_batch_is_not_told(tracker: Tracker, state: str) -> None:
+    batch_id, _ = opened(tracker)
+    if state == "CLOSED":
+        tracker.close(TENANT, batch_id, "a test")
+
+    assert describe_event.handler([record(batch_id)], None) == []
+
+
+def test_a_record_of_a_batch_that_is_not_there_is_passed_over(tracker: Tracker) -> None:
+    assert describe_event.handler([record("00000000-0000-4000-8000-000000000000")], None) == []
+
+
+def test_a_record_of_another_tenant_finds_no_batch(tracker: Tracker) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+    foreign = record(batch_id)
+    foreign["dynamodb"]["Keys"]["pk"] = {"S": f"another#{batch_id}"}
+
+    assert endings([foreign], tracker) == []
+
+
+def test_a_batch_without_a_user_key_says_null(tracker: Tracker) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+
+    assert told(batch_id)["userKey"] is None
+
+
+def test_details_come_in_the_order_of_the_records(tracker: Tracker) -> None:
+    ids = [opened(tracker)[0] for _ in range(10)]
+    for batch_id in ids[::-1]:
+        tracker.cancel(TENANT, batch_id)
+
+    assert [detail["batchId"] for detail in endings(map(record, ids), tracker)] == ids
+
+
+def test_no_records_make_no_events(tracker: Tracker) -> None:
+    assert describe_event.handler([], None) == []
+
+
+def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+    records = [record(batch_id, "CANCELLED"), record(batch_id, sk="notice#1"), record(batch_id, "TIMED_OUT")]
+    describe_event.handler(records, None)
+    line = json.loads(capsys.readouterr().out)
+
+    assert (line["BatchesCancelled"], line["BatchesTimedOut"]) == ([1], [1])
+    assert "BatchesCompleted" not in line
+
+
+@pytest.fixture
+def ended(tracker: Tracker) -> Batch:
+    batch_id, _ = opened(tracker)
+    return tracker.cancel(TENANT, batch_id)
+
+
+def test_an_event_that_arrived_is_confirmed(ended: Batch, memory: MemoryStore) -> None:
+    for _ in range(2):
+        confirm_event.handler({"detail": told(ended.batch_id)}, None)
+
+    assert memory.confirmed == {ended.key}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tenant": "another"},
+        {"tenant": None},
+        {"tenant": 7},
+        {"batchId": "00000000-0000-4000-8000-000000000000"},
+        {"batchId": "x"},
+        {"batchId": None},
+        {"eventId": "x"},
+        {"eventId": None},
+    ],
+    ids=repr,
+)
+def test_a_forged_event_confirms_nothing(
+    ended: Batch, tracker: Tracker, memory: MemoryStore, changes: dict[str, Any]
+) -> None:
+    assert not confirm({**told(ended.batch_id), **changes}, tracker)
+    assert memory.confirmed == set()
+
+
+def test_an_event_of_a_living_batch_confirms_nothing(tracker: Tracker, memory: MemoryStore) -> None:
+    batch_id, _ = opened(tracker)
+    detail = {"tenant": TENANT, "batchId": batch_id, "eventId": f"{batch_id}:{State.OPEN}"}
+
+    assert not confirm(detail, tracker)
+    assert memory.confirmed == set()
 
 
 def test_instants_are_utc_with_milliseconds_cut_off() -> None:
     assert iso(START) == "2026-01-31T23:59:59.999Z"
     assert iso(START.astimezone(datetime.now().astimezone().tzinfo)) == "2026-01-31T23:59:59.999Z"
-    assert iso_of_millis(1_769_903_999_007) == "2026-01-31T23:59:59.007Z"

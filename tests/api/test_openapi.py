@@ -31,6 +31,11 @@ def test_the_description_names_the_routes() -> None:
         ("post", "/v1/batches/{batchId}/items"),
         ("post", "/v1/batches/{batchId}/close"),
         ("post", "/v1/acks"),
+        ("get", "/v1/batches"),
+        ("post", "/v1/batches/{batchId}/cancel"),
+        ("post", "/v1/batches/{batchId}/notify"),
+        ("get", "/v1/batches/{batchId}/outstanding"),
+        ("get", "/v1/batches/{batchId}/failures"),
     }
 
 

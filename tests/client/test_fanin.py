@@ -20,6 +20,7 @@ from fanin import (
 )
 from fanin.client.direct import DirectTransport
 from fanin.tracker import COUNT_MAX, ItemId
+from tests.client.conftest import answers
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
@@ -42,13 +43,36 @@ def test_leaving_the_block_closes_the_batch_and_the_last_ack_completes_it(fanin)
     assert last.completions == (Completion(batch.id, "catalog-7", "succeeded"),)
 
 
-def test_a_block_that_raises_leaves_the_batch_open_and_lets_the_exception_go_on(fanin):
+def test_a_block_that_raises_cancels_the_batch_and_lets_the_exception_go_on(fanin, caplog):
     batch = fanin.open()
+    with pytest.raises(ZeroDivisionError) as caught, batch:
+        _ = 1 / 0
+    status = batch.status()
+
+    assert batch.closed is None
+    assert (status.state, status.result) == (State.CANCELLED, "cancelled")
+    assert status.reason == "ZeroDivisionError: division by zero"
+    assert caught.value.__notes__ == [f"batch {batch.id} is CANCELLED: its block raised"]
+    assert batch.id in caplog.text
+
+
+def test_a_block_that_raises_after_close_leaves_the_batch_to_its_consumers(fanin):
+    batch = fanin.open()
+    batch.add(1)
+    batch.close()
     with pytest.raises(ZeroDivisionError), batch:
         _ = 1 / 0
 
-    assert batch.closed is None
-    assert batch.status().state is State.OPEN
+    assert batch.status().state is State.CLOSED
+
+
+def test_an_exception_goes_on_even_if_its_batch_cannot_be_cancelled(over_http, service):
+    batch = over_http.open()
+    service.faults.extend([answers(503)] * 10)
+    with pytest.raises(ZeroDivisionError) as caught, batch:
+        _ = 1 / 0
+
+    assert "could not be cancelled" in caught.value.__notes__[0]
 
 
 def test_a_batch_closed_within_the_block_is_not_closed_again(fanin):

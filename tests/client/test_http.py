@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 
 from fanin import Conflict, Fanin, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable, Verdict
 from fanin.client.http import ATTEMPTS, HttpTransport
-from fanin.tracker import OpenBatch
+from fanin.tracker import Ack, OpenBatch, Outcome
 from tests.client.conftest import answers, lost_after, lost_before, served
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -262,15 +263,17 @@ def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(
     batch_id = transport.open(OpenBatch(), "k")
     items = transport.add(batch_id, 3, "k")
     service.seen.clear()
-    transport.ack(items, ["m1", "m2", "m3"])
-    transport.ack(items[::-1], ["m3", "m2", "m1"])
-    transport.ack(items, ["m1", "m2", "m4"])
-    transport.ack(items, ["m1"] * 3)
-    first, again, others, single = service.keys
+    acks = [Ack.of(item, f"m{number}") for number, item in enumerate(items)]
+    transport.ack(acks)
+    transport.ack(acks[::-1])
+    transport.ack([*acks[:2], replace(acks[2], caller="m4")])
+    transport.ack([*acks[:2], replace(acks[2], outcome=Outcome.FAILURE)])
+    transport.ack(acks, "mine")
+    first, again, others, failing, given = service.keys
 
     assert first == again
-    assert others != first
-    assert single == "m1"
+    assert len({first, others, failing}) == 3
+    assert given == "mine"
     assert all(1 <= len(key) <= 128 for key in service.keys)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CONSUMERS = ("consume_acks", "fail_letters", "describe_event", "confirm_event", "sweep", "demo_worker")
 HEAVY = ("pydantic", "aws_lambda_powertools.event_handler")
 
 
@@ -19,13 +20,9 @@ def _loaded(handler: str, modules: tuple[str, ...]) -> str:
     return subprocess.check_output([sys.executable, "-c", program], env=search, text=True).strip()
 
 
-@pytest.mark.parametrize("name", ["consume_acks", "describe_event", "demo_worker"])
+@pytest.mark.parametrize("name", CONSUMERS)
 def test_no_consumer_imports_the_http_edge(name: str) -> None:
     assert _loaded(name, HEAVY) == "[]"
-
-
-def test_the_pipe_s_handler_imports_no_client_of_aws() -> None:
-    assert _loaded("describe_event", ("boto3", "aws_lambda_powertools")) == "[]"
 
 
 def test_the_http_edge_imports_both() -> None:

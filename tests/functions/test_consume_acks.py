@@ -64,6 +64,27 @@ def test_an_ack_may_be_json(tracker: CountingTracker) -> None:
     assert _acked(tracker, batch_id) == 1
 
 
+def test_an_ack_may_be_a_failure_with_its_reason(tracker: CountingTracker) -> None:
+    batch_id, items = _items(tracker, 2)
+    said = {"itemId": items[1], "outcome": "failure", "reason": "kaputt 🎈"}
+    consume_acks.handler(delivery(items[0], json.dumps(said)), None)
+    batch = tracker.get(TENANT, batch_id)
+
+    assert (tracker.progress(batch).acked, batch.failed) == (2, 1)
+    assert [sample.reason for sample in tracker.samples(batch)] == ["kaputt 🎈"]
+
+
+def test_what_became_of_the_acks_is_measured(
+    tracker: CountingTracker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, items = _items(tracker, 3)
+    consume_acks.handler(delivery(items[0], items[1], items[1], items[0][:-1] + "9", "malformed"), None)
+    told = json.loads(capsys.readouterr().out)
+
+    assert (told["AcksAccepted"], told["AcksDuplicate"], told["AcksRefused"]) == ([2], [1], [1])
+    assert (told["AcksReturned"], told["AcksDropped"]) == ([1], [1])
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -75,7 +96,14 @@ def test_an_ack_may_be_json(tracker: CountingTracker) -> None:
         '"<ITEM>"',
         '{"itemId": 7}',
         '{"itemId": "<ITEM>", "itemId": "<ITEM>"}',
-        '{"itemId": "<ITEM>", "outcome": "failure"}',
+        '{"itemId": "<ITEM>", "outcome": "maybe"}',
+        '{"itemId": "<ITEM>", "outcome": null}',
+        '{"itemId": "<ITEM>", "extra": "x"}',
+        '{"itemId": "<ITEM>", "reason": "of a success"}',
+        '{"itemId": "<ITEM>", "outcome": "failure", "reason": ""}',
+        '{"itemId": "<ITEM>", "outcome": "failure", "reason": "a\\nb"}',
+        '{"itemId": "<ITEM>", "outcome": "failure", "reason": "' + "x" * 513 + '"}',
+        '{"outcome": "failure"}',
         "<ITEM>:evil",
         '{"itemId": "<ITEM>"' + " " * 2**20 + "}",
         "x" * 2**20,

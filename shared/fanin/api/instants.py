@@ -8,9 +8,3 @@ from datetime import UTC, datetime
 def iso(at: datetime) -> str:
     """*at* (aware) as ``2026-01-31T23:59:59.123Z``."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def iso_of_millis(millis: int) -> str:
-    """*millis* since 1970 as :func:`iso` writes it."""
-    seconds, rest = divmod(millis, 1000)
-    return iso(datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000))

@@ -1,0 +1,65 @@
+"""Texts that say where a list goes on: one for each place, and nothing else is one."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanin.api import cursors
+from fanin.errors import InvalidRequest
+
+PLACES = st.tuples(
+    st.datetimes(datetime(1970, 1, 1), datetime(2500, 1, 1)).map(lambda at: at.replace(tzinfo=UTC)),
+    st.uuids().map(str),
+)
+
+
+@given(st.integers(0, 2**48 - 1))
+def test_an_item_comes_back(item: int) -> None:
+    assert cursors.item_at(cursors.of_item(item)) == item
+
+
+@given(PLACES)
+def test_a_place_comes_back(place: tuple[datetime, str]) -> None:
+    text = cursors.of_place(place)
+
+    assert cursors.place_at(text) == place
+    assert text is not None
+    assert re.fullmatch(cursors.CURSOR_FORM, text)
+
+
+def test_the_end_has_no_cursor_and_the_start_needs_none() -> None:
+    assert cursors.of_item(None) is None
+    assert cursors.of_place(None) is None
+    assert cursors.item_at(None) == 0
+    assert cursors.place_at(None) is None
+
+
+@given(st.text(max_size=40))
+def test_of_all_texts_only_those_that_were_given_are_read(text: str) -> None:
+    for read, write in ((cursors.item_at, cursors.of_item), (cursors.place_at, cursors.of_place)):
+        try:
+            found = read(text)
+        except InvalidRequest:
+            continue
+
+        assert write(found) == text  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "text", ["AAAAAAA+", "AAAAAA/A", "AAAAAAA=", "AAAAAAAA\n", " AAAAAAAA", "AAAA", "é" * 8]
+)
+def test_an_alias_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="cursor"):
+        cursors.item_at(text)
+
+
+def test_a_time_beyond_all_calendars_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="cursor"):
+        cursors.place_at("_" * 32)
+    assert cursors.place_at("A" * 32) == (datetime(1970, 1, 1, tzinfo=UTC), str(UUID(int=0)))

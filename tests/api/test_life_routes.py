@@ -1,0 +1,322 @@
+"""The contract of what a batch's life needs beyond the thread: failures, ends, lists; over every store."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.api.gateway import JSON, Answer, Gateway
+
+DAY = 24 * 3600
+
+
+def opened(gateway: Gateway, count: int = 10, **body: Any) -> tuple[str, str]:
+    """A batch of *count* items in one group."""
+    answer = gateway.send("POST", "/v1/batches", body)
+    assert answer.status == 201, answer.text
+    batch_id = answer.body["batchId"]
+    added = gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": count}).body
+    return batch_id, added["groups"][0]["id"]
+
+
+def ranged(batch_id: str, group: str, first: int, last: int, **more: Any) -> dict[str, Any]:
+    return {"batchId": batch_id, "groupId": group, "from": first, "to": last, **more}
+
+
+def acked(gateway: Gateway, *acks: dict[str, Any]) -> Any:
+    answer = gateway.send("POST", "/v1/acks", {"acks": list(acks)})
+    assert answer.status == 200, answer.text
+    return answer.body
+
+
+def shown(gateway: Gateway, batch_id: str) -> Any:
+    return gateway.send("GET", f"/v1/batches/{batch_id}").body
+
+
+def pages(gateway: Gateway, path: str, **query: str) -> list[Any]:
+    """All pages of a list, as far as cursors lead."""
+    found = [gateway.send("GET", path, query=query).body]
+    while "cursor" in found[-1]:
+        found.append(gateway.send("GET", path, query={**query, "cursor": found[-1]["cursor"]}).body)
+    return found
+
+
+def keyed(gateway: Gateway, path: str, body: Any, key: str = "k") -> Answer:
+    return gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key})
+
+
+def test_a_failure_is_terminal_counted_and_healed_by_success(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 3)
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+    acked(any_gateway, ranged(batch_id, group, 0, 1, outcome="failure", reason="kaputt"))
+    assert shown(any_gateway, batch_id)["progress"]["failed"] == 2
+    again = acked(any_gateway, ranged(batch_id, group, 0, 0))
+    assert again["results"][0]["counts"] == {"accepted": 1}
+    done = acked(any_gateway, {"itemId": f"{batch_id}:{group}:2"})
+
+    assert done["completions"][0]["result"] == "completed_with_failures"
+    assert shown(any_gateway, batch_id)["progress"]["failed"] == 1
+
+
+def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 20)
+    for first, last in ((1, 3), (7, 12), (15, 15)):
+        acked(any_gateway, ranged(batch_id, group, first, last, outcome="failure", reason=f"r{first}"))
+    first, second = pages(any_gateway, f"/v1/batches/{batch_id}/failures", limit="2")
+
+    assert first["ranges"] == [{"groupId": group, "from": a, "to": b} for a, b in ((1, 3), (7, 12))]
+    assert second["ranges"] == [{"groupId": group, "from": 15, "to": 15}]
+    assert {(one["itemId"], one["reason"]) for one in first["samples"]} == {
+        (f"{batch_id}:{group}:{index}", f"r{index}") for index in (1, 7, 15)
+    }
+    assert second["samples"] == []
+
+
+def test_what_is_outstanding_is_listed_with_both_ends_in_the_words_of_its_groups(
+    any_gateway: Gateway,
+) -> None:
+    batch_id, group = opened(any_gateway, 20)
+    second = any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 5}).body["groups"][0]["id"]
+    acked(any_gateway, ranged(batch_id, group, 2, 17), ranged(batch_id, second, 4, 4))
+    path = f"/v1/batches/{batch_id}/outstanding"
+    expected = [
+        {"groupId": group, "from": 0, "to": 1},
+        {"groupId": group, "from": 18, "to": 19},
+        {"groupId": second, "from": 0, "to": 3},
+    ]
+
+    assert any_gateway.send("GET", path).body == {"ranges": expected}
+    by_one = pages(any_gateway, path, limit="1")
+    assert [part for page in by_one for part in page["ranges"]] == expected
+
+
+def test_an_estimated_batch_counts_and_knows_no_items(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 5, mode="estimated")
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+    assert any_gateway.send("GET", f"/v1/batches/{batch_id}/outstanding").status == 409
+    assert any_gateway.send("GET", f"/v1/batches/{batch_id}/failures").status == 409
+    acks = [{"itemId": f"{batch_id}:{group}:{index}"} for index in range(5)]
+    done = acked(any_gateway, *acks)
+
+    assert [one["verdict"] for one in done["results"]] == ["accepted"] * 5
+    assert shown(any_gateway, batch_id)["mode"] == "estimated"
+    assert done["completions"][0]["batchId"] == batch_id
+
+
+def test_close_waits_for_the_items_that_are_expected(any_gateway: Gateway) -> None:
+    batch_id, _ = opened(any_gateway, 3, expectedItems=4)
+    path = f"/v1/batches/{batch_id}/close"
+
+    assert any_gateway.send("POST", path, {}).status == 409
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1})
+    assert any_gateway.send("POST", path, {}).body["state"] == "CLOSED"
+    assert shown(any_gateway, batch_id)["expectedItems"] == 4
+
+
+def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 10, maxFailures=2)
+    acked(any_gateway, ranged(batch_id, group, 0, 0, outcome="failure"))
+    assert shown(any_gateway, batch_id)["state"] == "OPEN"
+    acked(any_gateway, ranged(batch_id, group, 1, 1, outcome="failure"))
+    body = shown(any_gateway, batch_id)
+
+    assert (body["state"], body["result"]) == ("COMPLETE", "completed_with_failures")
+    assert body["endedAt"] == body["completedAt"]
+    assert acked(any_gateway, ranged(batch_id, group, 2, 2))["results"][0]["counts"] == {"late": 1}
+
+
+def test_a_deadline_that_passes_times_the_batch_out(gateway: Gateway) -> None:
+    batch_id, group = opened(gateway, 2, deadlineSeconds=1)
+    assert shown(gateway, batch_id)["state"] == "OPEN"
+    time.sleep(1.05)
+    body = shown(gateway, batch_id)
+
+    assert (body["state"], body["result"], body["reason"]) == ("TIMED_OUT", "timed_out", "deadline")
+    assert body["deadlineAt"] <= body["endedAt"]
+    assert acked(gateway, ranged(batch_id, group, 0, 0))["results"][0]["counts"] == {"late": 1}
+
+
+@pytest.mark.parametrize("seconds", [1, 400 * DAY])
+def test_the_bounds_of_a_deadline_are_within_it(gateway: Gateway, seconds: int) -> None:
+    assert gateway.send("POST", "/v1/batches", {"deadlineSeconds": seconds}).status == 201
+
+
+def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 3, userKey="x")
+    path = f"/v1/batches/{batch_id}/cancel"
+    answer = any_gateway.send("POST", path, {"reason": "no longer wanted"})
+    body = answer.body
+    ended_at = body.pop("endedAt")
+
+    assert answer.status == 200
+    assert body == {
+        "batchId": batch_id,
+        "userKey": "x",
+        "state": "CANCELLED",
+        "total": 3,
+        "result": "cancelled",
+        "reason": "no longer wanted",
+    }
+    assert shown(any_gateway, batch_id)["endedAt"] == ended_at
+    assert any_gateway.send("POST", path, {}).body["reason"] == "no longer wanted"
+    assert acked(any_gateway, ranged(batch_id, group, 0, 1))["results"][0]["counts"] == {"cancelled": 2}
+    assert any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 409
+
+
+def test_cancel_of_a_complete_batch_leaves_it_and_says_so(any_gateway: Gateway) -> None:
+    batch_id = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+    answer = any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {"reason": "x"})
+
+    assert (answer.status, answer.body["state"], answer.body["result"]) == (200, "COMPLETE", "succeeded")
+    assert "reason" not in answer.body
+
+
+def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gateway) -> None:
+    batch_id, _ = opened(any_gateway)
+    path = f"/v1/batches/{batch_id}/notify"
+    assert any_gateway.send("POST", path, {}).status == 409
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
+    answer = any_gateway.send("POST", path, {})
+
+    assert answer.status == 202
+    assert answer.body == {
+        "batchId": batch_id,
+        "state": "CANCELLED",
+        "eventId": f"{batch_id}:CANCELLED",
+    }
+
+
+def test_a_child_acks_its_parent_as_it_ended_at_three_levels(any_gateway: Gateway) -> None:
+    top, top_group = opened(any_gateway, 2)
+    middle, group = opened(any_gateway, 1, parentItemId=f"{top}:{top_group}:0")
+    leaf, _ = opened(any_gateway, 1, parentItemId=f"{middle}:{group}:0")
+    for batch_id in (top, middle):
+        any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+    any_gateway.send("POST", f"/v1/batches/{leaf}/cancel", {})
+
+    assert shown(any_gateway, middle)["result"] == "completed_with_failures"
+    assert shown(any_gateway, top)["progress"] == {"acked": 1, "failed": 1, "upperBound": 1, "exact": True}
+    assert shown(any_gateway, leaf)["parentItemId"] == f"{middle}:{group}:0"
+
+
+def test_batches_are_listed_newest_first_by_page(any_gateway: Gateway) -> None:
+    ids = [opened(any_gateway)[0] for _ in range(5)]
+    found = pages(any_gateway, "/v1/batches", limit="2")
+
+    assert sorted(one["batchId"] for page in found for one in page["batches"]) == sorted(ids)
+    times = [one["createdAt"] for page in found for one in page["batches"]]
+    assert times == sorted(times, reverse=True)
+    assert [len(page["batches"]) for page in found] == [2, 2, 1]
+
+
+def test_batches_are_found_by_user_key_and_state(any_gateway: Gateway) -> None:
+    wanted, _ = opened(any_gateway, userKey="a,b &=%+ü🎈")
+    opened(any_gateway, userKey="a")
+    cancelled, _ = opened(any_gateway, userKey="a,b &=%+ü🎈")
+    any_gateway.send("POST", f"/v1/batches/{cancelled}/cancel", {})
+
+    def found(**query: str) -> set[str]:
+        body = any_gateway.send("GET", "/v1/batches", query=query).body
+        return {one["batchId"] for one in body["batches"]}
+
+    assert found(userKey="a,b &=%+ü🎈") == {wanted, cancelled}
+    assert found(userKey="a,b &=%+ü🎈", state="CANCELLED") == {cancelled} == found(state="CANCELLED")
+    assert found(userKey="b") == set() == found(state="TIMED_OUT")
+
+
+def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
+    batch_id, _ = opened(any_gateway, userKey="x", maxFailures=3, deadlineSeconds=60)
+    (listed,) = any_gateway.send("GET", "/v1/batches", query={"limit": "100"}).body["batches"]
+    whole = shown(any_gateway, batch_id)
+
+    assert whole.pop("progress")
+    assert listed == whole
+
+
+CASES = {
+    "cancel": ("/v1/batches/{batch}/cancel", {"reason": "x"}, {"reason": "y"}),
+    "close": ("/v1/batches/{batch}/close", {}, {}),
+    "notify": ("/v1/batches/{ended}/notify", {}, {}),
+    "acks": ("/v1/acks", {"items": ["{item}"]}, {"items": ["{other}"]}),
+    "outcome": (
+        "/v1/acks",
+        {"items": ["{item}"]},
+        {"acks": [{"itemId": "{item}", "outcome": "failure"}]},
+    ),
+}
+
+
+@pytest.fixture
+def names(any_gateway: Gateway) -> dict[str, str]:
+    batch, group = opened(any_gateway)
+    ended, second = ((opened(any_gateway)[0]) for _ in range(2))
+    for batch_id in (ended, second):
+        any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
+    return {
+        "batch": batch,
+        "ended": ended,
+        "second": second,
+        "item": f"{batch}:{group}:0",
+        "other": f"{batch}:{group}:1",
+    }
+
+
+def filled(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: filled(one, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [filled(one, names) for one in value]
+    return value.format(**names)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_key_with_the_same_payload_is_the_same_call(
+    any_gateway: Gateway, names: dict[str, str], case: str
+) -> None:
+    path, body, _ = CASES[case]
+    answers = [keyed(any_gateway, filled(path, names), filled(body, names)) for _ in range(2)]
+
+    assert [answer.status for answer in answers] == [202 if case == "notify" else 200] * 2
+
+
+@pytest.mark.parametrize("case", ["cancel", "acks", "outcome"])
+def test_a_key_with_another_payload_is_refused_and_does_nothing(
+    any_gateway: Gateway, names: dict[str, str], case: str
+) -> None:
+    path, body, other = CASES[case]
+    keyed(any_gateway, filled(path, names), filled(body, names))
+    before = shown(any_gateway, names["batch"])
+    answer = keyed(any_gateway, filled(path, names), filled(other, names))
+
+    assert (answer.status, answer.body["type"]) == (422, "urn:fanin:problem:key-reused")
+    assert shown(any_gateway, names["batch"]) == before
+
+
+@pytest.mark.parametrize("case", ["cancel", "close", "notify"])
+def test_a_key_with_another_batch_is_refused(any_gateway: Gateway, names: dict[str, str], case: str) -> None:
+    path, body, _ = CASES[case]
+    keyed(any_gateway, filled(path, names), filled(body, names))
+    elsewhere = {**names, "batch": names["second"], "ended": names["second"]}
+
+    assert keyed(any_gateway, filled(path, elsewhere), filled(body, names)).status == 422
+
+
+def test_acks_in_another_order_and_form_are_the_same_payload(
+    any_gateway: Gateway, names: dict[str, str]
+) -> None:
+    keyed(any_gateway, "/v1/acks", {"items": [names["item"], names["other"]]})
+    again = {"acks": [{"itemId": names["other"], "outcome": "success"}, {"itemId": names["item"]}]}
+
+    assert keyed(any_gateway, "/v1/acks", again).status == 200
+
+
+def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, names: dict[str, str]) -> None:
+    statuses = [
+        keyed(any_gateway, filled(path, names), filled(body, names)).status
+        for path, body, _ in (CASES["acks"], CASES["close"], CASES["cancel"], CASES["notify"])
+    ]
+
+    assert statuses == [200, 200, 200, 202]

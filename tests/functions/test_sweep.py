@@ -1,0 +1,75 @@
+"""The schedule's handler, and what it measures."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fanin.tracker import OpenBatch, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from functions import sweep, wiring
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def times() -> list[datetime]:
+    """The time is the last of these."""
+    return [START]
+
+
+@pytest.fixture
+def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore, times: list[datetime]) -> Tracker:
+    tracker = Tracker(memory, page_bits=8, now=lambda: times[-1])
+    environment.setattr(wiring, "tracker", lambda: tracker)
+    return tracker
+
+
+def swept(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    sweep.handler({}, None)
+    line: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return line
+
+
+def test_what_is_overdue_ends_and_is_counted(
+    tracker: Tracker, times: list[datetime], capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = tracker.open("t", OpenBatch(deadline=timedelta(seconds=5)))
+    tracker.open("t", OpenBatch())
+    times.append(START + timedelta(seconds=5))
+    line = swept(capsys)
+
+    assert tracker.get("t", late.batch_id).state is State.TIMED_OUT
+    assert (line["SweepLooked"], line["SweepRepaired"], line["SweepAnnouncedAgain"]) == ([1], [0], [0])
+
+
+def test_the_age_of_the_oldest_batch_that_lives_is_told(
+    tracker: Tracker, times: list[datetime], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for minutes in (0, 1, 2):
+        times.append(START + timedelta(minutes=minutes))
+        oldest = tracker.open("t", OpenBatch())
+        if minutes == 0:
+            tracker.cancel("t", oldest.batch_id)
+    times.append(START + timedelta(minutes=3))
+
+    assert swept(capsys)["OldestOpenBatchSeconds"] == [120.0]
+
+
+def test_without_batches_nothing_is_old(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert swept(capsys)["OldestOpenBatchSeconds"] == [0.0]
+
+
+def test_an_event_that_never_arrived_is_sent_again(
+    tracker: Tracker, memory: MemoryStore, times: list[datetime], capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = tracker.open("t", OpenBatch())
+    tracker.cancel("t", batch.batch_id)
+    times.append(START + timedelta(minutes=20))
+
+    assert swept(capsys)["SweepAnnouncedAgain"] == [1]
+    assert {key for key, _ in memory.notices} == {batch.key}
