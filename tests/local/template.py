@@ -12,7 +12,12 @@ def attribute(logical_id: str, name: str = "Arn") -> dict[str, Any]:
     return {"Fn::GetAtt": [logical_id, name]}
 
 
-def template(pattern: dict[str, Any] | None = None, retries: int = 2, batch_size: int = 10) -> dict[str, Any]:
+def template(
+    *patterns: dict[str, Any],
+    retries: int = 2,
+    batch_size: int = 10,
+    detail_type: str = "BatchCompleted",
+) -> dict[str, Any]:
     source: dict[str, Any] = {
         "DynamoDBStreamParameters": {
             "StartingPosition": "TRIM_HORIZON",
@@ -22,16 +27,14 @@ def template(pattern: dict[str, Any] | None = None, retries: int = 2, batch_size
             "DeadLetterConfig": {"Arn": attribute("Dead")},
         }
     }
-    if pattern:
-        source["FilterCriteria"] = {"Filters": [{"Pattern": json.dumps(pattern)}]}
+    if patterns:
+        source["FilterCriteria"] = {"Filters": [{"Pattern": json.dumps(each)} for each in patterns]}
     pipe = {
         "Source": attribute("Table", "StreamArn"),
         "SourceParameters": source,
         "Enrichment": attribute("Describe"),
         "Target": attribute("Bus"),
-        "TargetParameters": {
-            "EventBridgeEventBusParameters": {"Source": "fanin", "DetailType": "BatchCompleted"}
-        },
+        "TargetParameters": {"EventBridgeEventBusParameters": {"Source": "fanin", "DetailType": detail_type}},
     }
     expiring = {"TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True}}
     return {

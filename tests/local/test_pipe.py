@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fanin.local import LocalRunError
-from fanin.local.pipe import Pipe, as_delivered, referred
+from fanin.local.pipe import Pipe, Undelivered, as_delivered, referred
 from tests.local.template import PHYSICAL, template
 
 ENDING = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"state": {"S": ["COMPLETE"]}}}}
@@ -35,6 +35,16 @@ def test_the_filter_of_the_template_decides(given, passes):
     assert pipe.wants(given) is passes
 
 
+@pytest.mark.parametrize(
+    ("given", "passes"),
+    [(record("COMPLETE"), True), (record("OPEN", "INSERT"), True), (record("OPEN"), False)],
+)
+def test_of_several_filters_one_is_enough(given, passes):
+    pipe = Pipe.of(template(ENDING, {"eventName": ["INSERT"]}), PHYSICAL)
+
+    assert pipe.wants(given) is passes
+
+
 def test_without_a_filter_every_record_passes():
     assert Pipe.of(template(), PHYSICAL).wants(record("OPEN"))
 
@@ -46,6 +56,28 @@ def test_each_answer_of_the_enrichment_is_one_event_of_the_templates_kind():
     assert {(e["Source"], e["DetailType"], e["EventBusName"]) for e in entries} == {
         ("fanin", "BatchCompleted", "bus-1")
     }
+
+
+def test_a_path_finds_the_kind_of_each_event_in_its_own_detail():
+    pipe = Pipe.of(template(detail_type="$.what.kind"), PHYSICAL)
+
+    entries = pipe.entries([{"what": {"kind": "BatchCompleted"}}, {"what": {"kind": "BatchExpired"}}])
+
+    assert [entry["DetailType"] for entry in entries] == ["BatchCompleted", "BatchExpired"]
+    assert [json.loads(entry["Detail"])["what"]["kind"] for entry in entries] == [
+        "BatchCompleted",
+        "BatchExpired",
+    ]
+
+
+@pytest.mark.parametrize(
+    "detail", [{}, {"what": "kind"}, {"what": {"kind": ""}}, {"what": {"kind": 7}}, "text"]
+)
+def test_a_detail_without_its_kind_is_not_sent_under_another(detail):
+    pipe = Pipe.of(template(detail_type="$.what.kind"), PHYSICAL)
+
+    with pytest.raises(Undelivered, match=r"\$\.what\.kind"):
+        pipe.entries([detail])
 
 
 def test_a_record_is_handed_on_as_plain_json_with_its_stream():

@@ -72,9 +72,9 @@ def _without_pauses(monkeypatch):
     monkeypatch.setattr(pipe_runner, "FIRST_PAUSE_SECONDS", 0)
 
 
-def carried_out(aws: Aws, **settings: Any) -> Aws:
+def carried_out(aws: Aws, *patterns: dict[str, Any], **settings: Any) -> Aws:
     """*aws* after the whole stream was dealt with."""
-    aws.runner = PipeRunner(Pipe.of(template(**settings), PHYSICAL), aws)
+    aws.runner = PipeRunner(Pipe.of(template(*patterns, **settings), PHYSICAL), aws)
     aws.runner.run()
     return aws
 
@@ -125,12 +125,22 @@ def test_more_events_than_a_bus_takes_are_not_sent_in_part():
     assert len(aws.dead) == 1
 
 
+def test_an_event_without_its_kind_is_set_aside_and_holds_nothing_up():
+    def kinds(numbers):
+        return [{} if number == "2" else {"kind": number} for number in numbers]
+
+    aws = carried_out(Aws(3, kinds), retries=1, detail_type="$.kind")
+
+    assert aws.put == [{"kind": "1"}, {"kind": "3"}]
+    assert [body["DynamoDBStreamBatchInfo"]["startSequenceNumber"] for body in aws.dead] == ["2"]
+
+
 def test_records_that_the_filter_refuses_never_reach_the_enrichment():
     seen: list[str] = []
 
     carried_out(
         Aws(3, lambda numbers: seen.extend(numbers) or []),
-        pattern={"dynamodb": {"Keys": {"pk": {"S": ["2"]}}}},
+        {"dynamodb": {"Keys": {"pk": {"S": ["2"]}}}},
     )
 
     assert seen == ["2"]
