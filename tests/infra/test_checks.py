@@ -22,6 +22,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "jwt_audience": "fanin",
         "alarm_email": "ops@example.com",
         "max_request_units": 4000,
+        "dead_letter_queue_arns": (
+            "arn:aws:sqs:eu-west-1:123456789012:orders-dead,"
+            "arn:aws:sqs:eu-west-1:123456789012:mails-dead.fifo"
+        ),
     },
 }
 # A function waits for its role by name and by reference; the CDK says so twice, which harms nobody.
