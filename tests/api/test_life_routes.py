@@ -68,8 +68,8 @@ def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gatewa
 
     assert first["ranges"] == [{"groupId": group, "from": a, "to": b} for a, b in ((1, 3), (7, 12))]
     assert second["ranges"] == [{"groupId": group, "from": 15, "to": 15}]
-    assert {(one["itemId"], one["reason"]) for one in first["samples"]} == {
-        (f"{batch_id}:{group}:{index}", f"r{index}") for index in (1, 7, 15)
+    assert {(f"{batch_id}:{group}:{index}", f"r{index}") for index in (1, 7, 15)} <= {
+        (one["itemId"], one["reason"]) for one in first["samples"]
     }
     assert second["samples"] == []
 

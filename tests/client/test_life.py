@@ -1,0 +1,274 @@
+"""Failures, ends and lists as a user sees them, over each transport."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Verdict
+from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
+from fanin.tracker import TOTAL_MAX, Ack, ItemId
+from tests.client.conftest import lost_after, sqs_event
+
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+
+
+def verdicts(report):
+    return [one.verdict for one in report.results]
+
+
+def test_every_option_of_open_arrives(fanin):
+    parent = fanin.open().add(1)
+    batch = fanin.open(
+        "k",
+        expected_items=7,
+        deadline=timedelta(minutes=1),
+        parent=ItemId.parse(parent[0]),
+        max_failures=3,
+    )
+    status = batch.status()
+
+    assert (status.mode, status.expected_items, status.max_failures) == ("exact", 7, 3)
+    assert status.parent_item_id == parent[0]
+    assert status.deadline_at - status.created_at == timedelta(minutes=1)
+    assert fanin.open(mode="estimated").status().mode == fanin.open(mode=Mode.ESTIMATED).status().mode
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"mode": "fast"},
+        {"expected_items": -1},
+        {"expected_items": TOTAL_MAX + 1},
+        {"max_failures": 0},
+        {"deadline": timedelta(0)},
+        {"deadline": timedelta(seconds=1.5)},
+        {"deadline": timedelta(days=400, seconds=1)},
+        {"parent": "x"},
+        {"parent": f"{UNKNOWN}:{UNKNOWN}:0"},
+    ],
+    ids=str,
+)
+def test_an_option_out_of_bounds_is_refused(fanin, wish):
+    with pytest.raises(InvalidRequest):
+        fanin.open(**wish)
+
+
+def test_an_open_with_other_options_under_its_key_is_refused(fanin):
+    fanin.open(key="k", max_failures=1)
+
+    with pytest.raises(KeyReused):
+        fanin.open(key="k", max_failures=2)
+
+
+def test_failures_end_items_and_success_heals_them(fanin):
+    with fanin.open() as batch:
+        items = batch.add(3)
+    failed = fanin.fail(items[:2], "kaputt\n\x1b[31m  again")
+    healed = fanin.ack(items[:1])
+    done = fanin.ack(items[2:])
+    unfailable = fanin.fail(items[2:])
+
+    assert verdicts(failed) == [Verdict.ACCEPTED] * 2
+    assert verdicts(healed) == [Verdict.ACCEPTED]
+    assert [one.result for one in done.completions] == ["completed_with_failures"]
+    assert verdicts(unfailable) == [Verdict.DUPLICATE]
+    assert [list(part) for part in batch.failures()] == [[items[1]]]
+    assert {sample.reason for sample in batch.samples()} == {"kaputt [31m again"}
+
+
+def test_ranges_are_acked_and_failed_in_few_words(fanin):
+    batch = fanin.open()
+    items = batch.add(1000)
+    one = fanin.ack_ranges([items[:400], items[500:501], items[3:3]])
+    other = fanin.fail_ranges([items[300:600]], "kaputt")
+
+    assert one.ranges[0].counts == {Verdict.ACCEPTED: 400}
+    assert (one.ranges[0].first, one.ranges[0].last) == (0, 399)
+    assert verdicts(one) == [Verdict.ACCEPTED]
+    assert other.ranges[0].counts == {Verdict.ACCEPTED: 199, Verdict.DUPLICATE: 101}
+    assert batch.status().failed == 199
+    assert [len(part) for part in batch.failures()] == [100, 99]
+
+
+def test_a_range_with_gaps_is_refused(fanin):
+    items = fanin.open().add(10)
+
+    with pytest.raises(InvalidRequest, match="gaps"):
+        fanin.ack_ranges([items[::2]])
+
+
+def test_ranges_are_cut_and_packed_into_what_a_request_takes():
+    def sizes(*spans):
+        acks = [Ack(UNKNOWN, UNKNOWN, first, last, "c") for first, last in spans]
+        return [[(part.first, part.last) for part in request] for request in ranged_requests_of(acks)]
+
+    most = RANGED_A_REQUEST
+    assert sizes((5, 4 + 2 * most + 1)) == [
+        [(5, 4 + most)],
+        [(5 + most, 4 + 2 * most)],
+        [(5 + 2 * most, 5 + 2 * most)],
+    ]
+    assert sizes((0, most - 2), (7, 7), (9, 9)) == [[(0, most - 2), (7, 7)], [(9, 9)]]
+    assert [len(request) for request in sizes(*[(0, 0)] * 1001)] == [1000, 1]
+    assert sizes() == []
+
+
+def test_what_is_outstanding_can_be_sent_again_and_acked(fanin):
+    with fanin.open() as batch:
+        items = batch.add(100)
+    fanin.ack(items[10:90])
+    left = list(batch.outstanding())
+
+    assert left == [items[:10], items[90:]]
+    assert fanin.ack_ranges(left).completions[0].batch_id == batch.id
+    assert list(batch.outstanding()) == []
+
+
+def test_lists_are_asked_for_page_by_page_and_only_as_far_as_one_goes(over_http, service):
+    batch = over_http.open()
+    items = batch.add(500)
+    over_http.ack(items[::2])
+    service.seen.clear()
+    parts = batch.outstanding()
+    assert service.seen == []
+    first = next(parts)
+    assert len(service.seen) == 1
+    rest = list(parts)
+
+    assert [first, *rest] == [items[index : index + 1] for index in range(1, 500, 2)]
+    assert len(service.seen) == 3
+
+
+def test_cancel_ends_a_batch_once_and_for_ever(fanin):
+    batch = fanin.open("k")
+    items = batch.add(2)
+    told = batch.cancel("no longer\nwanted")
+    again = fanin.cancel(batch.id, "another")
+
+    assert (told.state, told.result, told.reason) == (State.CANCELLED, "cancelled", "no longer wanted")
+    assert again == told
+    assert verdicts(fanin.ack(items)) == [Verdict.CANCELLED] * 2
+    assert batch.status().ended_at == told.ended_at
+    with pytest.raises(NotFound):
+        fanin.cancel(UNKNOWN)
+
+
+@pytest.mark.parametrize("call", ["cancel", "close", "notify"])
+def test_a_key_serves_one_batch(fanin, call):
+    one, other = fanin.open(), fanin.open()
+    if call == "notify":
+        one.cancel()
+        other.cancel()
+    getattr(fanin, call)(one.id, key="k")
+    getattr(fanin, call)(one.id, key="k")
+
+    with pytest.raises(KeyReused):
+        getattr(fanin, call)(other.id, key="k")
+
+
+def test_a_cancel_whose_answer_was_lost_is_the_same_call(over_http, service):
+    batch = over_http.open()
+    service.faults.append(lost_after)
+
+    assert batch.cancel("x").reason == "x"
+    assert len(set(service.keys[1:])) == 1
+
+
+def test_notify_names_the_event_that_is_sent_again(fanin, tracker):
+    batch = fanin.open()
+    with pytest.raises(Conflict):
+        batch.notify()
+    batch.cancel()
+
+    assert batch.notify() == f"{batch.id}:CANCELLED"
+    assert [key.batch_id for key, _ in tracker.store.notices] == [batch.id]
+
+
+def test_batches_are_found_by_user_key_and_state(fanin):
+    ids = [fanin.open("a, b").id for _ in range(60)]
+    fanin.open("other")
+    fanin.cancel(ids[7], "x")
+    found = list(fanin.batches("a, b"))
+
+    assert sorted(one.batch_id for one in found) == sorted(ids)
+    assert [one.created_at for one in found] == sorted((one.created_at for one in found), reverse=True)
+    assert [one.batch_id for one in fanin.batches("a, b", "CANCELLED")] == [ids[7]]
+    assert [one.reason for one in fanin.batches(state=State.CANCELLED)] == ["x"]
+    assert len(list(fanin.batches())) == 61
+    with pytest.raises(InvalidRequest):
+        fanin.batches(state="EXPIRED")
+
+
+def received(event, times):
+    for record in event["Records"]:
+        record["attributes"] = {"ApproximateReceiveCount": str(times)}
+    return event
+
+
+def broken(record):
+    raise ValueError("line one\nline two")
+
+
+@pytest.mark.parametrize(("times", "comes_back"), [(1, True), (2, True), (3, False), (4, False)])
+def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_back):
+    with fanin.open() as batch:
+        items = batch.add(1)
+    handler = fanin.acks(fail_after=3)(broken)
+    response = handler(received(sqs_event(*items), times), None)
+
+    assert bool(response["batchItemFailures"]) == comes_back
+    assert (batch.status().state is State.COMPLETE) != comes_back
+    assert batch.status().failed == (not comes_back)
+    assert [sample.reason for sample in batch.samples()] == (
+        [] if comes_back else ["ValueError: line one line two"]
+    )
+
+
+def test_successes_and_last_failures_of_a_delivery_go_in_one_request(over_http, service):
+    batch = over_http.open()
+    items = batch.add(3)
+    handler = over_http.acks(fail_after=1)(lambda record: {items[0]: 1, items[2]: 1}[record["body"]])
+    service.seen.clear()
+    handler(sqs_event(*items), None)
+
+    assert len(service.seen) == 1
+    assert (batch.status().acked, batch.status().failed) == (3, 1)
+
+
+def test_a_message_that_fails_with_its_last_receive_after_an_unanswered_success_is_no_reused_key(
+    over_http, service
+):
+    batch = over_http.open()
+    items = batch.add(1)
+    over_http.acks(lambda record: None)(received(sqs_event(*items), 1), None)
+    response = over_http.acks(fail_after=2)(broken)(received(sqs_event(*items), 2), None)
+
+    assert response == {"batchItemFailures": []}
+    assert (batch.status().acked, batch.status().failed) == (1, 0)
+
+
+def test_fail_after_counts_from_one(fanin):
+    with pytest.raises(InvalidRequest):
+        fanin.acks(fail_after=0)
+
+
+def test_a_queue_of_dead_letters_fails_its_items(fanin):
+    with fanin.open() as batch:
+        items = batch.add(2)
+    handler = fanin.dead_letters()
+    response = handler(sqs_event(items[0], {"itemId": items[1]}, "nothing"), None)
+
+    assert [one["itemIdentifier"] for one in response["batchItemFailures"]] == ["m2"]
+    assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 2)
+    assert {sample.reason for sample in batch.samples()} == {"dead letter"}
+
+
+def test_dead_letters_may_name_their_item_in_a_way_of_ones_own(fanin):
+    batch = fanin.open()
+    items = batch.add(1)
+    handler = fanin.dead_letters(item_id=lambda record: record["body"].removeprefix("item "))
+
+    assert handler(sqs_event(f"item {items[0]}"), None) == {"batchItemFailures": []}
+    assert batch.status().failed == 1
