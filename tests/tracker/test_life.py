@@ -23,11 +23,13 @@ from fanin.tracker import (
     State,
     Tracker,
     Verdict,
+    requests,
 )
+from fanin.tracker.climb import GUARDED_DIGITS
 from fanin.tracker.life import CHECK_AFTER, turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import LIFE_MAX, PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, digits
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -531,3 +533,81 @@ def test_verdicts_are_those_of_the_contract():
     assert {verdict.value for verdict in Verdict} == {
         "accepted", "duplicate", "not_found", "out_of_range", "cancelled", "expired", "late",
     }  # fmt: skip
+
+
+# races and crashes that the simulator found
+
+
+def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
+    class Raced(MemoryStore):
+        raced = False
+
+        def heal_bits(self, key, mask):
+            if not self.raced:
+                self.raced = True
+                super().heal_bits(key, 1)
+            return super().heal_bits(key, mask)
+
+    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 4)
+    fail(tracker, batch_id, group, 0, 1)
+
+    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
+    assert tracker.get("t", batch_id).failed == 0
+
+
+def test_a_large_range_is_healed_in_parts_that_a_transaction_can_guard():
+    class Noting(MemoryStore):
+        widest = 0
+
+        def heal_bits(self, key, mask):
+            self.widest = max(self.widest, sum(1 for _ in digits(mask)))
+            return super().heal_bits(key, mask)
+
+    tracker = Tracker(Noting(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 1024)
+    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me", Outcome.FAILURE)])
+    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me")])
+
+    assert tracker.get("t", batch_id).failed == 0
+    assert 1 <= tracker.store.widest <= GUARDED_DIGITS
+
+
+def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_died(tracker, clock):
+    batch_id, group = opened(tracker, 5, max_failures=2)
+    fail(tracker, batch_id, group, 0)
+    key = BatchKey("t", batch_id)
+    tracker.store.fail_bits(PageKey(key, 0, 0), 0b10, tracker.store.get(key).pages_expire_at)
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+
+    assert tracker.get("t", batch_id).result == "completed_with_failures"
+
+
+def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_off(clock):
+    store = MemoryStore()
+    here, there = (Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2))
+    batch_id, group = opened(here, 2, retention=Retention(open=8 * HOUR, closed=HOUR))
+    clock.at += 2 * HOUR
+    here.get("t", batch_id)
+    here._known_batch(BatchKey("t", batch_id))
+    there.close("t", batch_id, "closer")
+    ack(here, batch_id, group, 0)
+    batch = here.get("t", batch_id)
+
+    assert batch.expires_at == clock.at + 8 * HOUR
+    assert batch.due_at == clock.at + CHECK_AFTER
+
+
+def test_a_kept_reason_names_an_item_that_failed(tracker):
+    batch_id, group = opened(tracker, 7)
+    ack(tracker, batch_id, group, 4)
+    tracker.ack("t", [Ack(batch_id, group, 4, 6, "me", Outcome.FAILURE, "boom")])
+
+    assert [s.item_id for s in tracker.samples(tracker.get("t", batch_id))] == [f"{batch_id}:{group}:5"]
+
+
+def test_a_full_leaf_of_an_estimated_batch_is_compacted_by_an_expression_that_fits():
+    request = requests.compact("pages", PageKey(BatchKey("t", "b"), 0, 0), 2**20)
+
+    assert len(request["UpdateExpression"]) < 4096

@@ -52,20 +52,18 @@ class Climber:
         """Ack items of a leaf; those that had failed are healed."""
         key = PageKey(batch.key, 0, number)
         fresh, page = self._write(batch, key, mask)
-        healed = mask & page.failed & ~fresh
-        if healed and self.store.heal_bits(key, healed):
-            fresh |= healed
+        failed = mask & page.failed & ~fresh
+        if failed:
+            fresh |= sum(self._heal(batch, key, part) for part in _parts(failed))
         return BitsSet(fresh, page, self.climb(batch, key, page, caller))
 
     def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
         """Mark items of a leaf as failed, but none that was acked before."""
         key = PageKey(batch.key, 0, number)
-        fresh = 0
-        for part in _parts(mask):
-            fresh |= self._fail(batch, key, part)
+        fresh = sum(self._fail(batch, key, part) for part in _parts(mask))
         page = self.store.pages([key]).get(key, Page())
         ended = self.climb(batch, key, page, caller)
-        return BitsSet(fresh, page, ended or self._enough(batch, caller))
+        return BitsSet(fresh, page, ended or self.end_by_failures(batch, caller))
 
     def count(self, batch: Batch, number: int, count: int, caller: str, failed: bool = False) -> BitsSet:
         """Count acks in a leaf of an estimated batch; ``fresh`` is 1 where they counted."""
@@ -76,7 +74,7 @@ class Climber:
             written = self.store.add_count(key, count, batch.pages_expire_at)
         ended = self.climb(batch, key, written.page, caller)
         if failed:
-            ended = ended or self._enough(batch, caller)
+            ended = ended or self.end_by_failures(batch, caller)
         return BitsSet(int(written.applied), written.page, ended)
 
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
@@ -112,7 +110,7 @@ class Climber:
         )
         return self.climb(batch, above, written.page, caller)
 
-    def _enough(self, batch: Batch, caller: str) -> Batch | None:
+    def end_by_failures(self, batch: Batch, caller: str) -> Batch | None:
         """End a batch that has as many failures as it bears."""
         if batch.max_failures is None:
             return None
@@ -125,6 +123,22 @@ class Climber:
             if self.store.fail_bits(key, mask, batch.pages_expire_at):
                 return mask
             left = self.store.pages([key]).get(key, Page()).unset(mask)
+            if left == mask:
+                stored = self.store.get(batch.key)
+                if stored is None or not stored.is_alive:
+                    return 0
+                self.pause(attempt)
+            mask = left
+            if not mask:
+                return 0
+        raise StoreUnavailable("a page is written to from too many sides at once; ask again")
+
+    def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
+        """The failed bits of *mask* that were taken off by this call."""
+        for attempt in range(WRITE_ATTEMPTS):
+            if self.store.heal_bits(key, mask):
+                return mask
+            left = mask & self.store.pages([key]).get(key, Page()).failed
             if left == mask:
                 stored = self.store.get(batch.key)
                 if stored is None or not stored.is_alive:

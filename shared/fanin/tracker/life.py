@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from fanin.tracker.model import LIFE_MAX, Batch, State, Turn
+from fanin.tracker.model import ALIVE, LIFE_MAX, Batch, State, Turn
 
 CHECK_AFTER = timedelta(minutes=15)
 """After so long the sweeper looks whether a CLOSED batch is stuck, or an ending event was not delivered."""
@@ -35,14 +35,11 @@ def prolonged(batch: Batch, at: datetime) -> datetime | None:
 
 
 def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
-    """When to look at a batch that is in *state* since *at*."""
-    if state is State.OPEN:
-        times = [expires_at, batch.deadline_at]
-    elif state is State.CLOSED:
-        times = [expires_at, batch.deadline_at, at + CHECK_AFTER]
-    else:
-        times = [at + CHECK_AFTER]
-    return earliest(*times)
+    """When to look at a batch that is in *state* since *at*: at its end, or soon where it can be stuck."""
+    if state not in ALIVE:
+        return at + CHECK_AFTER
+    may_be_stuck = state is State.CLOSED or batch.max_failures is not None
+    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
 
 
 def next_look(batch: Batch, at: datetime) -> datetime:
@@ -50,6 +47,8 @@ def next_look(batch: Batch, at: datetime) -> datetime:
     since = batch.ended_at or batch.closed_at or batch.created_at
     wait = min(max(at - since, CHECK_AFTER), CHECK_AT_MOST_EVERY)
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
+    if batch.state is State.OPEN and batch.max_failures is None:
+        return earliest(*ends)
     return earliest(at + wait, *ends)
 
 

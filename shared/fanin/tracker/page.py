@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 DIGIT_BITS = 6
 DIGIT_MAX = 2**DIGIT_BITS - 1
+PAGE_BITS_MAX = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,15 @@ def mask_of(first: int, last: int) -> int:
     return (1 << last - first + 1) - 1 << first
 
 
+def lowest(mask: int) -> int:
+    """The first bit that is set in *mask*, which has any."""
+    return (mask & -mask).bit_length() - 1
+
+
 def digits(mask: int) -> Iterator[tuple[int, int]]:
     """The digits of *mask* that have any bit set, as (digit, value), lowest first."""
     while mask:
-        digit = ((mask & -mask).bit_length() - 1) // DIGIT_BITS
+        digit = lowest(mask) // DIGIT_BITS
         value = mask >> digit * DIGIT_BITS & DIGIT_MAX
         yield digit, value
         mask &= ~(value << digit * DIGIT_BITS)

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fanin.tracker.acking import TOO_LATE, AckPlan, PagePlan, Piece
+from fanin.tracker.acking import TOO_LATE, AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.ids import ItemId
-from fanin.tracker.model import Batch, Completion, Mode, Outcome, PageKey, Sample, State, Verdict
-from fanin.tracker.page import Page
+from fanin.tracker.ids import GroupId, ItemId
+from fanin.tracker.model import Ack, Batch, Completion, Mode, Outcome, PageKey, Sample, State, Verdict
+from fanin.tracker.page import Page, lowest
 
 SAMPLES = 128
 SAMPLE_PROBES = 4
@@ -78,12 +78,14 @@ class Recorder:
     def _keep_reasons(self, page: PagePlan, done: BitsSet) -> None:
         """Keep the reasons of a bounded number of failures, whichever come first."""
         for piece in page.pieces:
-            if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and piece.mask & done.fresh:
-                self._keep(page.batch, piece)
+            fresh = piece.mask & done.fresh
+            if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and fresh:
+                self._keep(page.batch, piece.ack, page.number * page.batch.shape.leaf + lowest(fresh))
 
-    def _keep(self, batch: Batch, piece: Piece) -> None:
-        ack = piece.ack
-        item = str(ItemId(ack.batch_id, ack.group_id, ack.first))
+    def _keep(self, batch: Batch, ack: Ack, place: int) -> None:
+        """Keep the reason of the item at *place* of the batch."""
+        group = GroupId.decode(ack.group_id)
+        item = str(ItemId(ack.batch_id, ack.group_id, place - (group.start if group else 0)))
         sample = Sample(item, ack.reason or "", self.climber.now())
         first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
         for probe in range(SAMPLE_PROBES):

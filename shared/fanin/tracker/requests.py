@@ -24,7 +24,7 @@ from fanin.tracker.items import (
     text,
 )
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, Turn
-from fanin.tracker.page import DIGIT_MAX, Page, digits, mask_of
+from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 
 ABSENT = "attribute_not_exists(pk)"
 
@@ -145,8 +145,11 @@ def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datet
 
 
 def compact(table: str, key: PageKey, count: int) -> Item:
-    """Drop the digits of a page that is full: its bits 0 to *count* - 1 are set, and no others."""
-    dropped = ", ".join(f"d{digit}" for digit, _ in digits(mask_of(0, count - 1)))
+    """Drop the digits of a page that is full: its bits 0 to *count* - 1 are set, and no others.
+
+    A leaf of an estimated batch counts further than a page has bits, and has no digits to drop.
+    """
+    dropped = ", ".join(f"d{digit}" for digit, _ in digits(mask_of(0, min(count, PAGE_BITS_MAX) - 1)))
     return {
         "TableName": table,
         "Key": page_key(key),

@@ -276,12 +276,15 @@ class Tracker:
         self._known[batch.key] = (self.now(), batch)
 
     def _prolong(self, batch: Batch) -> None:
-        """Let activity count, in a few writes a retention, however many acks there are."""
+        """Let activity count, in a few writes a retention, however many acks there are.
+
+        The batch may have been closed since it was read, so that the sweeper is to look as if it were.
+        """
         at = self.now()
         until = prolonged(batch, at) if batch.is_alive else None
         if until is None:
             return
-        stored = self.store.extend(batch.key, until, due(batch, batch.state, at, until))
+        stored = self.store.extend(batch.key, until, due(batch, State.CLOSED, at, until))
         if stored is not None:
             self._remember(stored)
 

@@ -56,6 +56,8 @@ class Sweeper:
         self.done.looked += 1
         if batch.is_alive:
             batch = self._ended_by_time(batch)
+        if batch.is_alive:
+            batch = self.climber.end_by_failures(batch, SWEEPER) or batch
         if batch.state is State.CLOSED:
             batch = self._repaired(batch)
         if batch.is_alive:
