@@ -1,0 +1,44 @@
+"""What arrives on the bus: a rule of the stack copies every event of the source into a queue."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from typing import Any
+
+PATIENCE_SECONDS = 30
+
+
+class Events:
+    """The events that have arrived, by batch, in order."""
+
+    def __init__(self, sqs: Any, queue_url: str) -> None:
+        self.sqs = sqs
+        self.queue_url = queue_url
+        self.by_batch: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    def of(self, batch: str, count: int = 1) -> list[dict[str, Any]]:
+        """The first *count* events of *batch*, waited for; fewer where they do not come in time."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(self.by_batch[batch]) < count and time.monotonic() < deadline:
+            self._receive(wait=1)
+        return self.by_batch[batch]
+
+    def later(self, batch: str, seconds: float) -> list[dict[str, Any]]:
+        """All events of *batch* that are there after so many seconds more."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self._receive(wait=1)
+        return self.by_batch[batch]
+
+    def _receive(self, wait: int) -> None:
+        answer = self.sqs.receive_message(
+            QueueUrl=self.queue_url, MaxNumberOfMessages=10, WaitTimeSeconds=wait
+        )
+        for message in answer.get("Messages", []):
+            event = json.loads(message["Body"])
+            self.by_batch[event["detail"]["batchId"]].append(
+                {"kind": event["detail-type"], **event["detail"]}
+            )
+            self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])

@@ -1,0 +1,262 @@
+"""Black-box cases of a batch's whole life, over HTTP against the local run. T-numbers: docs/peers.md."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
+from fanin.tracker.life import turned
+from fanin.tracker.model import PageKey
+from tests.http.test_tracking import ack, get, send
+
+TENANT = "000000000000"
+
+
+def opened(api, count=0, **wish):
+    batch = api.post("/v1/batches", wish)["batchId"]
+    if not count:
+        return batch, []
+    group = api.post(f"/v1/batches/{batch}/items", {"count": count})["groups"][0]["id"]
+    return batch, [f"{batch}:{group}:{index}" for index in range(count)]
+
+
+def fail(api, *items, reason="boom"):
+    acks = [{"itemId": item, "outcome": "failure", "reason": reason} for item in items]
+    status, answer = send(api, "/v1/acks", {"acks": acks})
+    assert status == 200, answer
+    return [result["verdict"] for result in answer["results"]], answer["completions"]
+
+
+def listed(api, path, **query):
+    """All pages of a list, as the documents they are."""
+    pages, cursor = [], None
+    while True:
+        fields = query | ({"cursor": cursor} if cursor else {})
+        answer = api.pool.request("GET", api.url + path, fields=fields)
+        assert answer.status == 200, answer.data
+        pages.append(json.loads(answer.data))
+        cursor = pages[-1].get("cursor")
+        if cursor is None:
+            return pages
+
+
+def ranges(api, batch, what, **query):
+    found = [part for page in listed(api, f"/v1/batches/{batch}/{what}", **query) for part in page["ranges"]]
+    return [(part["from"], part["to"]) for part in found]
+
+
+def later(tracker: Tracker, wait: timedelta) -> Tracker:
+    """The tracker as it will be after *wait*."""
+    return Tracker(tracker.store, 4, timedelta(0), now=lambda: datetime.now(UTC) + wait)
+
+
+def of_full_pages(tracker, count):
+    """A batch with pages as they are deployed, of 1,024 items, beside those of four; its id and its group."""
+    wide = Tracker(tracker.store)
+    batch = wide.open(TENANT, OpenBatch()).batch_id
+    return batch, wide.add(TENANT, batch, count).groups[0].id
+
+
+def test_t24_a_crash_between_the_last_bit_and_the_announcement_is_repaired_by_the_sweep(api, bus, tracker):
+    """The last bits are stored, and whoever stored them died before anything else."""
+    batch, items = opened(api, 9)
+    api.ack(*items[:6])
+    api.close(batch)
+    key = BatchKey(TENANT, batch)
+    far = datetime.now(UTC) + timedelta(days=1)
+    tracker.store.add_bits(PageKey(key, 0, 1), 0b1100, far)
+    tracker.store.add_bits(PageKey(key, 0, 2), 0b1, far)
+    assert get(api, batch)["state"] == "CLOSED"
+    later(tracker, timedelta(minutes=16)).sweep()
+
+    assert get(api, batch)["state"] == "COMPLETE"
+    assert [event["kind"] for event in bus.of(batch)] == ["BatchCompleted"]
+
+
+def test_t25_a_failed_item_completes_the_batch_with_failures(api, bus):
+    batch, items = opened(api, 10)
+    api.close(batch)
+    api.ack(*items[:9])
+    verdicts, completions = fail(api, items[9], reason="bad record")
+    (event,) = bus.of(batch)
+
+    assert (verdicts, [done["result"] for done in completions]) == (["accepted"], ["completed_with_failures"])
+    assert get(api, batch)["result"] == event["result"] == "completed_with_failures"
+    assert (event["failed"], event["total"]) == (1, 10)
+    page = listed(api, f"/v1/batches/{batch}/failures")[0]
+    assert [(sample["itemId"], sample["reason"]) for sample in page["samples"]] == [(items[9], "bad record")]
+
+
+def test_t26_success_heals_and_failure_never_overrides(api):
+    batch, items = opened(api, 3)
+    fail(api, *items[:2])
+
+    assert ack(api, items[0])[0] == ["accepted"]
+    assert fail(api, items[0])[0] == ["duplicate"]
+    assert get(api, batch)["progress"]["failed"] == 1
+
+
+def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
+    batch, group = of_full_pages(tracker, 5000)
+    word = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
+    status, answer = send(api, "/v1/acks", {"acks": [word]})
+
+    assert (status, answer["results"][0]["counts"]) == (200, {"accepted": 5000})
+    assert get(api, batch)["progress"]["failed"] == 5000
+    assert sum(high - low + 1 for low, high in ranges(api, batch, "failures")) == 5000
+
+
+def test_t28_an_active_batch_outlives_its_retention(api, tracker):
+    batch, items = opened(api, 5, retentionSeconds={"open": 600})
+    key = BatchKey(TENANT, batch)
+    for index in range(5):
+        moment = later(tracker, timedelta(seconds=400 * (index + 1)))
+        moment.ack(TENANT, [Ack.of(items[index], "me")])
+        moment.sweep()
+
+    assert tracker.store.get(key).state is State.OPEN
+    assert tracker.store.get(key).expires_at > datetime.now(UTC) + timedelta(seconds=2500)
+
+
+def test_t29_a_passed_deadline_is_one_event_with_what_is_missing(api, bus):
+    batch, items = opened(api, 10, deadlineSeconds=1)
+    api.ack(*items[:3], items[7])
+    time.sleep(1.2)
+    verdicts, _ = ack(api, items[0], items[9])
+    (event,) = bus.of(batch)
+
+    assert verdicts == ["duplicate", "late"]
+    assert get(api, batch)["state"] == "TIMED_OUT"
+    assert event["kind"] == "BatchTimedOut"
+    assert [(part["from"], part["to"]) for part in event["outstanding"]] == [(3, 6), (8, 9)]
+    assert ranges(api, batch, "outstanding") == [(3, 6), (8, 9)]
+    assert len(bus.later(batch, 3)) == 1
+
+
+@pytest.mark.parametrize("count", [0, 6])
+def test_t30_an_abandoned_batch_expires_with_an_event_even_if_it_is_empty(api, bus, tracker, count):
+    batch, _ = opened(api, count, retentionSeconds={"open": 60})
+    later(tracker, timedelta(seconds=61)).sweep()
+    (event,) = bus.of(batch)
+
+    assert event["kind"] == "BatchExpired"
+    assert get(api, batch)["status"] == 404
+    assert event["outstanding"] == (
+        [{"groupId": event["outstanding"][0]["groupId"], "from": 0, "to": 5}] if count else []
+    )
+
+
+def test_t34_a_batch_with_fewer_items_than_expected_is_not_closed(api):
+    batch, _ = opened(api, 90, expectedItems=100)
+    status, problem = send(api, f"/v1/batches/{batch}/close", {})
+
+    assert (status, problem["status"]) == (409, 409)
+    assert get(api, batch)["state"] == "OPEN"
+    api.post(f"/v1/batches/{batch}/items", {"count": 10})
+    assert send(api, f"/v1/batches/{batch}/close", {})[0] == 200
+
+
+def test_t36_cancel_is_said_to_acks_and_on_the_bus_once(api, bus):
+    batch, items = opened(api, 4)
+    api.ack(items[0])
+    assert send(api, f"/v1/batches/{batch}/cancel", {"reason": "no longer wanted"})[0] == 200
+
+    assert ack(api, *items)[0] == ["duplicate", "cancelled", "cancelled", "cancelled"]
+    api.close(batch)
+    events = bus.later(batch, 4)
+    assert [(event["kind"], event["reason"]) for event in events] == [("BatchCancelled", "no longer wanted")]
+
+
+def test_t37_three_missing_of_a_million_are_one_page(api, tracker):
+    batch, group = of_full_pages(tracker, 1_000_000)
+    for low, high in ((1, 511_999), (512_001, 999_998)):
+        tracker.ack(TENANT, [Ack(batch, group, low, high, "me")])
+
+    assert listed(api, f"/v1/batches/{batch}/outstanding") == [
+        {"ranges": [{"groupId": group, "from": at, "to": at} for at in (0, 512_000, 999_999)]}
+    ]
+
+
+def test_enough_failures_end_a_batch_early(api, bus):
+    batch, items = opened(api, 50, maxFailures=3)
+    fail(api, items[0], items[1])
+    _, completions = fail(api, items[2])
+
+    assert [done["batchId"] for done in completions] == [batch]
+    assert get(api, batch)["state"] == "COMPLETE"
+    assert ack(api, items[40])[0] == ["late"]
+    assert bus.of(batch)[0]["result"] == "completed_with_failures"
+
+
+def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
+    chain = [opened(api, 1)]
+    for _ in range(2):
+        chain.append(opened(api, 1, parentItemId=chain[-1][1][0]))
+    for batch, _ in chain:
+        api.close(batch)
+    api.ack(chain[-1][1][0])
+
+    assert [get(api, batch)["result"] for batch, _ in chain] == ["succeeded"] * 3
+    times = [bus.of(batch)[0]["completedAt"] for batch, _ in chain]
+    assert times == sorted(times, reverse=True)
+
+
+def test_notify_sends_the_same_event_again(api, bus):
+    batch, _ = opened(api)
+    api.close(batch)
+    first = bus.of(batch)[0]
+    assert send(api, f"/v1/batches/{batch}/notify", {})[0] == 202
+
+    assert bus.of(batch, 2) == [first, first]
+
+
+def test_an_estimated_batch_counts_every_ack_of_a_request(api):
+    batch, items = opened(api, 8, mode="estimated")
+    api.close(batch)
+    ack(api, *items[:5])
+    found = get(api, batch)["progress"]
+    assert (found["acked"], found["exact"]) == (5, False)
+    ack(api, *items[5:])
+
+    assert get(api, batch)["state"] == "COMPLETE"
+    assert api.pool.request("GET", f"{api.url}/v1/batches/{batch}/outstanding").status == 409
+
+
+def test_batches_are_found_by_user_key_and_state_newest_first(api):
+    ids = [opened(api, userKey="list-me")[0] for _ in range(5)]
+    send(api, f"/v1/batches/{ids[2]}/cancel", {})
+
+    pages = listed(api, "/v1/batches", userKey="list-me", limit="2")
+    assert [batch["batchId"] for page in pages for batch in page["batches"]] == ids[::-1]
+    (page,) = listed(api, "/v1/batches", userKey="list-me", state="CANCELLED")
+    assert [batch["batchId"] for batch in page["batches"]] == [ids[2]]
+    newest = listed_once(api)
+    assert {batch["batchId"] for batch in newest["batches"]} >= set(ids)
+
+
+def listed_once(api):
+    return json.loads(api.pool.request("GET", f"{api.url}/v1/batches", fields={"limit": "50"}).data)
+
+
+def test_ranges_are_acked_with_counts_of_each_verdict(api):
+    batch, items = opened(api, 20)
+    api.ack(items[4])
+    group = items[0].split(":")[1]
+    _, answer = send(api, "/v1/acks", {"acks": [{"batchId": batch, "groupId": group, "from": 2, "to": 9}]})
+
+    assert answer["results"][0]["counts"] == {"accepted": 7, "duplicate": 1}
+    assert ranges(api, batch, "outstanding") == [(0, 1), (10, 19)]
+
+
+def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracker):
+    batch, items = opened(api, 9)
+    api.ack(*items)
+    stored = tracker.get(TENANT, batch)
+    tracker.store.turn(stored.key, turned(stored, State.CLOSED, datetime.now(UTC)))
+    later(tracker, timedelta(minutes=16)).sweep()
+
+    assert get(api, batch)["state"] == "COMPLETE"
