@@ -26,10 +26,12 @@ STYLE: Any = {
     "grid.color": "#e6e8eb",
     "axes.axisbelow": True,
     "axes.titlelocation": "left",
-    "legend.facecolor": "white",
-    "legend.edgecolor": "none",
-    "legend.framealpha": 1,
+    "legend.frameon": False,
 }
+
+
+ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.97)}
+"""A legend over its axes, where no line can run into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _draw_total(axes: Any, story: Story) -> None:
     axes.set_ylim(0, story.total * 1.08)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.legend(loc="lower right")
+    axes.legend(**ABOVE, ncols=3)
 
 
 def _draw_end(axes: Any, story: Story) -> None:
@@ -129,5 +131,4 @@ def _draw_chaos(axes: Any, story: Story) -> None:
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylabel("chaos a second")
     axes.set_xlabel("seconds since the first message")
-    axes.set_ylim(0, 1.45 * max(1, *faults, *repeats))
-    axes.legend(loc="upper right", ncols=2)
+    axes.legend(**ABOVE, ncols=2)

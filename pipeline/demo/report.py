@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -21,87 +21,88 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds: *latencies* from an item's message to its work; *total* from the first message to the last ack."""
+
+    latencies: Sequence[float]
+    total: float
+    event_delay: float
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """One run, in seconds: *seconds* from the first message to the last ack, *event_delay* from there."""
+    """One run, as it was measured; *event_redeliveries* are deliveries of the one event beyond the first."""
 
     dataset: str
-    items: int
     chaos: bool
     seed: int
-    messages: int
-    copies: int
-    send_retries: int
-    deliveries: int
-    failures_injected: int
-    redeliveries: int
-    duplicate_acks: int
-    write_units: float
-    write_units_an_item: float
-    write_units_an_ack: float | None
-    latency_p50: float
-    latency_p99: float
-    sending_seconds: float
-    seconds: float
-    items_a_second: float
-    event_delay: float
+    sent: Sent
+    counters: Counters
+    times: Times
     event_redeliveries: int
-    differences: tuple[str, ...]
+    differences: Sequence[str]
 
     @property
     def passed(self) -> bool:
         """Whether everything is as it was promised."""
         return not self.differences
 
+    @property
+    def messages(self) -> int:
+        """Messages that the queue took."""
+        return self.sent.items + self.sent.copies
+
+    @property
+    def redeliveries(self) -> int:
+        """Deliveries of messages that had been delivered before."""
+        return self.counters.deliveries - self.messages
+
+    @property
+    def units_an_item(self) -> float:
+        """Write units, those of the index among them."""
+        return self.counters.write_units / self.sent.items
+
+    @property
+    def units_an_ack(self) -> float | None:
+        """Write units of the acks alone, None where they were not told apart."""
+        units, acks = self.counters.ack_units, self.counters.deliveries - self.counters.faults
+        return units / acks if units is not None and acks else None
+
+    @property
+    def items_a_second(self) -> float:
+        """Throughput from the first message to the last ack."""
+        return self.sent.items / self.times.total
+
+    def latency(self, percent: float) -> float:
+        """Seconds from the message to the work that *percent* of the items do not exceed."""
+        return percentile(self.times.latencies, percent)
+
     def facts(self) -> dict[str, Any]:
-        """The report for a program."""
-        return {"passed": self.passed, **asdict(self)}
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """When what happened: seconds as in Report; *latencies* from an item's message to the work on it."""
-
-    latencies: Sequence[float]
-    seconds: float
-    event_delay: float
-
-
-def made(
-    *,
-    dataset: str,
-    chaos: bool,
-    seed: int,
-    sent: Sent,
-    counters: Counters,
-    times: Times,
-    event_redeliveries: int,
-    differences: Sequence[str],
-) -> Report:
-    """The report of a run from what was measured."""
-    return Report(
-        dataset=dataset,
-        items=sent.items,
-        chaos=chaos,
-        seed=seed,
-        messages=sent.items + sent.copies,
-        copies=sent.copies,
-        send_retries=sent.retried,
-        deliveries=counters.deliveries,
-        failures_injected=counters.faults,
-        redeliveries=counters.deliveries - sent.items - sent.copies,
-        duplicate_acks=counters.repeats,
-        write_units=counters.write_units,
-        write_units_an_item=round(counters.write_units / sent.items, 3),
-        write_units_an_ack=_each(counters.ack_units, counters.deliveries - counters.faults),
-        latency_p50=round(percentile(times.latencies, 50), 3),
-        latency_p99=round(percentile(times.latencies, 99), 3),
-        sending_seconds=round(sent.seconds, 1),
-        seconds=round(times.seconds, 1),
-        items_a_second=round(sent.items / times.seconds, 1),
-        event_delay=round(times.event_delay, 3),
-        event_redeliveries=event_redeliveries,
-        differences=tuple(differences),
-    )
+        """The report for a program; times in seconds."""
+        return {
+            "passed": self.passed,
+            "differences": list(self.differences),
+            "dataset": self.dataset,
+            "chaos": self.chaos,
+            "seed": self.seed,
+            "items": self.sent.items,
+            "messages": self.messages,
+            "copies": self.sent.copies,
+            "sendRetries": self.sent.retried,
+            "deliveries": self.counters.deliveries,
+            "failuresOnPurpose": self.counters.faults,
+            "redeliveries": self.redeliveries,
+            "duplicateAcks": self.counters.repeats,
+            "writeUnits": self.counters.write_units,
+            "writeUnitsAnItem": round(self.units_an_item, 3),
+            "writeUnitsAnAck": None if self.units_an_ack is None else round(self.units_an_ack, 3),
+            "latency": {f"p{percent}": round(self.latency(percent), 3) for percent in (50, 99)},
+            "sendingSeconds": round(self.sent.seconds, 3),
+            "seconds": round(self.times.total, 3),
+            "itemsASecond": round(self.items_a_second, 1),
+            "eventDelaySeconds": round(self.times.event_delay, 3),
+            "eventRedeliveries": self.event_redeliveries,
+        }
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -110,23 +111,20 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return ordered[max(0, ceil(percent / 100 * len(ordered)) - 1)] if ordered else 0.0
 
 
-def _each(units: float | None, acks: int) -> float | None:
-    return round(units / acks, 3) if units is not None and acks else None
-
-
 def lines(report: Report) -> list[str]:
     """The report for a person."""
+    sent, counters, times = report.sent, report.counters, report.times
     told = {
-        "items": f"{report.items:,}",
-        "messages": f"{report.messages:,} sent, {report.copies:,} of them second copies on purpose",
-        "deliveries": f"{report.deliveries:,}, {report.redeliveries:,} of them again after a failure",
-        "failures on purpose": f"{report.failures_injected:,}",
-        "duplicate acks": f"{report.duplicate_acks:,}, none of which counted",
+        "items": f"{sent.items:,}",
+        "messages": f"{report.messages:,} sent, {sent.copies:,} of them second copies on purpose",
+        "deliveries": f"{counters.deliveries:,}, {report.redeliveries:,} of them again after a failure",
+        "failures on purpose": f"{counters.faults:,}",
+        "duplicate acks": f"{counters.repeats:,}, none of which counted",
         "DynamoDB write units": _units(report),
-        "from send to work": f"p50 {report.latency_p50:.1f} s, p99 {report.latency_p99:.1f} s",
-        "time": f"sent in {report.sending_seconds:.1f} s, acked in {report.seconds:.1f} s",
+        "from send to work": f"p50 {report.latency(50):.1f} s, p99 {report.latency(99):.1f} s",
+        "time": f"sent in {sent.seconds:.1f} s, acked in {times.total:.1f} s",
         "throughput": f"{report.items_a_second:,.0f} items/s",
-        "completion event": f"{_times(report)}, {report.event_delay:.2f} s after the last ack",
+        "completion event": f"{_times(report)}, {times.event_delay:.2f} s after the last ack",
     }
     return [f"  {name:<22}{text}" for name, text in told.items()]
 
@@ -134,13 +132,13 @@ def lines(report: Report) -> list[str]:
 def verdict(report: Report) -> list[str]:
     """PASS, or FAIL and what differs."""
     if report.passed:
-        return [f"PASS: {report.items:,} items, one completion, and the index holds exactly the dataset"]
+        return [f"PASS: {report.sent.items:,} items, one completion, and the index holds exactly the dataset"]
     return ["FAIL", *(f"  {difference}" for difference in report.differences)]
 
 
 def _units(report: Report) -> str:
-    text = f"{report.write_units:,.0f}, {report.write_units_an_item:.2f} an item with its row in the index"
-    return text if report.write_units_an_ack is None else f"{text}, {report.write_units_an_ack:.2f} an ack"
+    text = f"{report.counters.write_units:,.0f}, {report.units_an_item:.2f} an item with its row in the index"
+    return text if report.units_an_ack is None else f"{text}, {report.units_an_ack:.2f} an ack"
 
 
 def _times(report: Report) -> str:

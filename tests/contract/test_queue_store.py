@@ -319,6 +319,9 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
     store.end(store.claim(head(store), "s", "c9", LATER), LATER)
 
     assert store.revive(dead, back, mark).state is JobState.DONE
+    later = store.get(job.key)
+
+    assert store.revive(dead, life.revived(dead, LATER, later), later) == later
 
 
 def test_a_dead_job_does_not_come_back_over_a_live_one(store):

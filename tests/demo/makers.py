@@ -8,7 +8,7 @@ from typing import Any
 from fanin.client.model import Status
 from fanin.tracker import State
 from pipeline.demo.progress import Counters, Sample
-from pipeline.demo.report import Report, Sent, Times, made
+from pipeline.demo.report import Report, Sent, Times
 
 BATCH = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -37,8 +37,8 @@ def report(**facts: Any) -> Report:
         "seed": 1,
         "sent": Sent(items=1000, copies=30, retried=2, seconds=10.0),
         "counters": Counters(deliveries=1050, faults=20, repeats=30, write_units=1300.0, ack_units=206.0),
-        "times": Times(latencies=[n / 10 for n in range(1, 1001)], seconds=50.0, event_delay=0.4),
+        "times": Times(latencies=[n / 10 for n in range(1, 1001)], total=50.0, event_delay=0.4),
         "event_redeliveries": 0,
         "differences": [],
     }
-    return made(**{**known, **facts})
+    return Report(**{**known, **facts})

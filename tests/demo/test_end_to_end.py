@@ -63,9 +63,9 @@ def test_three_hundred_packages_complete_once_whatever_chaos_does(demo, tmp_path
     assert (done.returncode, errors) == (0, "")
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert "PASS: 300 items" in told
-    assert (report["passed"], report["items"], report["event_redeliveries"]) == (True, 300, 0)
-    assert report["redeliveries"] == report["failures_injected"] > 0
-    assert report["duplicate_acks"] == report["copies"] > 0
+    assert (report["passed"], report["items"], report["eventRedeliveries"]) == (True, 300, 0)
+    assert report["redeliveries"] == report["failuresOnPurpose"] > 0
+    assert report["duplicateAcks"] == report["copies"] > 0
     assert (tmp_path / "out" / "acks.png").stat().st_size > 10_000
     assert nothing_runs(tmp_path)
 

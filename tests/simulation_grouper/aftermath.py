@@ -19,7 +19,7 @@ def check(world: World) -> None:
         done = bundle.is_void or bundle.state.ended
         require(done, "B8", f"a bundle is still {bundle.state} at attempt {bundle.attempt}")
     _check_indexes(world)
-    if world.scenario.calm:
+    if world.scenario.calm and not world.network.struck:
         _check_calm(world)
 
 

@@ -26,6 +26,7 @@ from fanin.grouper import (
     TaskMessage,
     TaskState,
     Verdict,
+    limiting,
     rules,
 )
 from fanin.grouper.filling import Filler
@@ -38,7 +39,7 @@ from tests.simulation_grouper.referee import Referee
 from tests.simulation_grouper.simulation import simulate
 
 _serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
-_dispatch, _first_term, _begin = Leader._dispatch, rules.first_term, Handler._begin
+_first_term, _begin, _token = rules.first_term, Handler._begin, limiting.token
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,9 @@ def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callab
 
 def _claim_in_two_steps(self, bundle, joining):
     """The tasks first, each by itself, and the member list afterwards."""
-    store = self.world.store
-    won = tuple(name for name in joining if store.mark(bundle, name))
+    won = tuple(name for name in joining if self.world.store.mark(bundle, name))
     if won:
-        bundle = store.list_members(bundle.joined(won))
+        bundle = self.world.store.list_members(bundle.joined(won))
     return bundle, True
 
 
@@ -274,10 +274,9 @@ def _put_full_at_always(self, lane, seen, wanted):
     return True
 
 
-def _take_without_looking(full_at, policy, now):
-    from fanin.grouper.rate import Token
-
-    return Token(max(full_at or now, now) + timedelta(seconds=1 / (policy.rate or 1)), timedelta())
+def _give_early(full_at, policy, now):
+    """A token for everybody who asks, whatever is left in the bucket."""
+    return replace(_token(full_at, policy, now), wait=timedelta())
 
 
 def _holder_is_the_task(seen, lane, holder, now, timing):
@@ -291,10 +290,6 @@ def _overfill(self, term, own):
     found = self._fresh(bundle, policy.max_size + 5, own)
     bundle, _ = self._claim_all(bundle, [c.task_id for c in found], term)
     return (bundle if bundle.members else None), False
-
-
-def _sweep_nothing(self):
-    return Swept(0, 0)
 
 
 def _sweep_tasks_only(self):
@@ -366,6 +361,7 @@ MUTANTS = (
     mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
     mutant("no limit of rate", (Limiter, "take", _take_always)),
     mutant("tokens are taken without condition", (Referee, "put_full_at", _put_full_at_always)),
+    mutant("a token is given before its time", (limiting, "token", _give_early)),
     mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
     mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
 )

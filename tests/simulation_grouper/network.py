@@ -19,13 +19,26 @@ ON_READS = {THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER}
 ON_CALLS = {LOST, CRASH_BEFORE, CRASH_AFTER}
 
 
+def possible(fault: Fault, name: str) -> bool:
+    """Whether a request can meet a fault: a batch API's client repeats nothing, and only claims conflict."""
+    if name in READS:
+        return fault in ON_READS
+    if name == "call":
+        return fault in ON_CALLS
+    return fault is not CONFLICT or name == "claim"
+
+
 class Network:
-    """Decides what befalls each request, and carries it out. *stalled*: copies that land later."""
+    """Decides what befalls each request, and carries it out. *stalled*: copies that land later.
+
+    *struck*: faults that befall requests by their number, besides those that chance has.
+    """
 
     def __init__(self, scenario: Scenario, random: Random, loop: Loop, lines: list[str] | None) -> None:
         self.requests: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.stalled: list[tuple[str, Any, str, tuple[Any, ...]]] = []
+        self.struck: dict[int, Fault] = {}
         self._scenario, self._random, self._loop, self._lines = scenario, random, loop, lines
         self._left, self._pauses = scenario.fault_count, scenario.pauses
 
@@ -34,8 +47,8 @@ class Network:
         speaker = self._loop.actor.name if self._loop.actor else "the harness"
         self._loop.others_first()
         self._perhaps_pause()
-        self.requests[name] += 1
         fault = self._fault(name)
+        self.requests[name] += 1
         if fault is None:
             return self._carry_out(speaker, receiver, name, args, "")
         self.faults[fault.name] += 1
@@ -62,15 +75,12 @@ class Network:
         self._carry_out(speaker, receiver, name, args, "a stalled copy")
 
     def _fault(self, name: str) -> Fault | None:
+        struck = self.struck.get(self.requests.total())
+        if struck is not None:
+            return struck if possible(struck, name) else None
         if self._left <= 0 or self._random.random() >= self._scenario.fault_rate:
             return None
-        kinds = self._scenario.faults
-        if name in READS:
-            kinds = tuple(fault for fault in kinds if fault in ON_READS)
-        elif name == "call":
-            kinds = tuple(fault for fault in kinds if fault in ON_CALLS)
-        elif name != "claim":
-            kinds = tuple(fault for fault in kinds if fault is not CONFLICT)
+        kinds = [fault for fault in self._scenario.faults if possible(fault, name)]
         if not kinds:
             return None
         self._left -= 1

@@ -26,6 +26,11 @@ def simulate(seed: int, lines: list[str] | None = None, sweeping: bool = True) -
     random = Random(seed)
     world = World(scenario.draw(random), random, lines)
     world.sweeping = sweeping
+    return play(world)
+
+
+def play(world: World) -> Outcome:
+    """Run a world to its end, or to the first promise that breaks."""
     violation = _play_out(world)
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
 

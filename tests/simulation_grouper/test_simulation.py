@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 
+from fanin.grouper import Policy
 from tests.simulation_grouper import run
 from tests.simulation_grouper.mutants import EQUIVALENT, MUTANTS, first_kill
 from tests.simulation_grouper.run import run_seeds
-from tests.simulation_grouper.simulation import simulate
+from tests.simulation_grouper.scenario import ALL, TICK, Wanted, draw
+from tests.simulation_grouper.simulation import play, simulate
+from tests.simulation_grouper.world import World
 
 SEEDS = 250
 
@@ -27,6 +33,34 @@ def test_every_kind_of_fault_and_of_ending_was_met(tally):
 
     assert faults | {"crash before", "crash after"} <= set(tally.faults)
     assert endings <= set(tally.events)
+
+
+@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
+def test_every_request_may_meet_every_fault(fault):
+    number, requests = 0, 1
+    while number < requests:
+        outcome = struck_once(number, fault)
+        requests = max(requests, outcome.requests.total())
+
+        assert outcome.violation is None, f"{fault.name} at request {number}: {outcome.violation}"
+        number += 1
+    assert requests > 40
+
+
+def struck_once(number, fault):
+    """A run of four tasks, one of them poison, in which one request meets one fault."""
+    tasks = tuple(
+        Wanted(
+            f"task-{n}", "A", TICK * n, callers=1, patience=3, priority=0, poison="refuse" if n == 2 else ""
+        )
+        for n in range(4)
+    )
+    policy = Policy(max_size=3, max_attempts=4)
+    quiet = replace(draw(Random(0)), tasks=tasks, policy=policy, chunk=2, rounds=2, lag=(0.0, 0.0))
+    quiet = replace(quiet, fault_count=0, pauses=0, duplicates=0, skew=0.0, failures=0, by_member=False)
+    world = World(quiet, Random(1), None)
+    world.network.struck[number] = fault
+    return play(world)
 
 
 def test_a_seed_is_the_same_run_each_time():

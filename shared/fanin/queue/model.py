@@ -10,7 +10,8 @@ from fanin.queue import order
 from fanin.queue.keys import PARTS_MAX, JobKey
 
 SECOND_US = 1_000_000
-PAYLOAD_BYTES_MAX = 256 * 1024
+PAYLOAD_BYTES_MAX = 128 * 1024
+"""A job may hold two payloads, its own and that of the run asked for; an item of DynamoDB holds 400 KB."""
 
 
 class JobState(StrEnum):

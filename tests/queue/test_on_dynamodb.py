@@ -1,0 +1,134 @@
+"""A day of a queue on DynamoDB and SQS, as moto plays them, and what it asked of them."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.errors import StaleWrite
+from fanin.queue import Effects, LostClaim, NewJob, Options, Queue
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.sqs import SqsDoorbell
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.queue.conftest import KEY, expects, names
+
+READS = {"GetItem", "Query"}
+WRITES = {"PutItem", "UpdateItem", "DeleteItem"}
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def queue(asked, time):
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_queue_table(client)
+        client.meta.events.register(
+            "provide-client-params.dynamodb",
+            lambda params, model, **_: asked.append((model.name, params)),
+        )
+        sqs = boto3.client("sqs", region_name="us-east-1")
+        bell = SqsDoorbell(sqs, sqs.create_queue(QueueName="doorbell")["QueueUrl"], KEY)
+        effects = Effects(
+            time.now, time.monotonic, pause=lambda _: None, each=lambda f, values: [f(v) for v in values]
+        )
+        options = Options(parts=2, max_failures=1)
+        yield Queue(
+            DynamoStore(client, QUEUE_TABLE), bell, KEY, options, effects, lambda duties: lambda: None
+        )
+
+
+def outcome(name, **more):
+    item = {"pk": {"S": f"outcome#{name}"}, "sk": {"S": "1"}}
+    return {"Put": {"TableName": QUEUE_TABLE, "Item": item, **more}}
+
+
+def written(queue, name) -> bool:
+    key = outcome(name)["Put"]["Item"]
+    return "Item" in queue.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
+
+
+def live_through_a_day(queue, time):
+    """Every use case once, the refusals too."""
+    queue.add_all(["a", "b", NewJob("c", delay=1, item_id="item"), "a"])
+    with queue.take(2, wait=0) as jobs:
+        queue.add("a", on_busy="rerun")
+        jobs.ack(jobs[0], [outcome("first")])
+    time.sleep(2)
+    queue.sweep()
+    with expects(ZeroDivisionError), queue.take(5, wait=0, parts=[0, 1]):
+        raise ZeroDivisionError
+    queue.depth(), queue.queued(), queue.in_progress(), queue.delayed()
+    for dead in queue.dead():
+        queue.revive(dead)
+    with queue.bounded(3.0) as bounded, bounded.take(5, wait=0) as jobs:
+        jobs.release(jobs[0])
+    with queue.take(wait=0):
+        queue._worker.session.beat()
+        queue._worker.janitor.tick()
+    queue.close()
+    queue.sweep()
+
+
+def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, asked):
+    live_through_a_day(queue, time)
+    reads = [params for name, params in asked if name in READS]
+    reads += [
+        table for name, params in asked if name == "BatchGetItem" for table in params["RequestItems"].values()
+    ]
+    writes = [params for name, params in asked if name in WRITES]
+    firsts = [p["TransactItems"][0] for name, p in asked if name == "TransactWriteItems"]
+
+    assert all(read["ConsistentRead"] for read in reads)
+    assert all("ConditionExpression" in write for write in writes)
+    assert all("ConditionExpression" in action for first in firsts for action in first.values())
+    assert {name for name, _ in asked} == READS | WRITES | {"BatchGetItem", "TransactWriteItems"}
+
+
+def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
+    live_through_a_day(queue, time)
+    expressions = {
+        text for _, params in asked for name, text in params.items() if name.endswith("Expression")
+    }
+
+    assert len(expressions) < 25
+    assert not any("orders" in text or "item" in text.replace("rerun_item", "") for text in expressions)
+
+
+def test_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
+    queue.add_all("ab")
+    with queue.take(2, wait=0) as jobs:
+        with pytest.raises(StaleWrite):
+            jobs.ack(jobs[0], [outcome("x", ConditionExpression="attribute_exists(pk)")])
+        jobs.ack(jobs[0], [outcome("x")])
+
+    assert written(queue, "x")
+    assert queue.depth().busy == 0
+
+
+def test_a_lost_claim_writes_nothing(queue, time):
+    queue.add("a")
+    with expects(LostClaim), queue.take(1, wait=0) as jobs:
+        queue.store.end_session(KEY, queue._worker.session.id, None)
+        queue.sweep()
+        jobs.ack(jobs[0], [outcome("x")])
+
+    assert not written(queue, "x")
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_done_job_is_marked_for_an_hour(queue, time):
+    queue.add("a")
+    with queue.take(1, wait=0) as jobs:
+        key = jobs[0].key
+    row = queue.store.client.get_item(
+        TableName=QUEUE_TABLE,
+        Key={"pk": {"S": f"J#{key.part}"}, "sk": {"S": key.sort}},
+    )["Item"]
+
+    assert int(row["ttl"]["N"]) == time.now() // 1_000_000 + 3600
+    assert "ix" not in row
