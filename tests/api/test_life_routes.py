@@ -50,7 +50,10 @@ def keyed(gateway: Gateway, path: str, body: Any, key: str = "k") -> Answer:
 def test_a_failure_is_terminal_counted_and_healed_by_success(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 3)
     any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    acked(any_gateway, ranged(batch_id, group, 0, 1, outcome="failure", reason="kaputt"))
+    failed = {"itemId": f"{batch_id}:{group}:0", "outcome": "failure", "reason": "kaputt"}
+    acked(any_gateway, failed, ranged(batch_id, group, 1, 1, outcome="failure"))
+    samples = any_gateway.send("GET", f"/v1/batches/{batch_id}/failures").body["samples"]
+    assert [(one["itemId"], one["reason"]) for one in samples] == [(failed["itemId"], "kaputt")]
     assert shown(any_gateway, batch_id)["progress"]["failed"] == 2
     again = acked(any_gateway, ranged(batch_id, group, 0, 0))
     assert again["results"][0]["counts"] == {"accepted": 1}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
-from urllib.parse import parse_qsl
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import checked_batch_id
@@ -39,14 +37,10 @@ def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
 
 
 def _check_query(event: Mapping[str, Any], known: Collection[str]) -> None:
-    """Only what the route knows, and each once; the ``X-Amz-`` names are a signature in the address."""
+    """Only what the route knows; the ``X-Amz-`` names are a signature in the address."""
     for name in event.get("queryStringParameters") or {}:
         if name not in known and not name.lower().startswith("x-amz-"):
             raise InvalidRequest("this route takes no such query parameter")
-    names = Counter(name for name, _ in parse_qsl(event.get("rawQueryString") or "", keep_blank_values=True))
-    for name in known:
-        if names[name] > 1:
-            raise InvalidRequest("a query parameter is given once", field=name)
 
 
 def _require_json(headers: Mapping[str, str]) -> None:

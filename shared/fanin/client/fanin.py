@@ -6,7 +6,6 @@ import logging
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -183,7 +182,7 @@ class Fanin:
         report = AckReport()
         for number, part in enumerate(cut(acks)):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
-            report += self._transport.ack([replace(ack, caller=part_key) for ack in part], part_key)
+            report += self._transport.ack(part, part_key)
         return report
 
     @overload

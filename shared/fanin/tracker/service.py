@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
@@ -178,7 +179,8 @@ class Tracker:
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
-        request = plan(acks, lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), self.now())
+        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
+        request = plan(acks, known, self.now())
         completions = Recorder(self._climber(), self._has_ended).record(request)
         for batch in {page.batch.key: page.batch for page in request.pages.values()}.values():
             self._prolong(batch)
