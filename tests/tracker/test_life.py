@@ -599,6 +599,18 @@ def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_o
     assert batch.due_at == clock.at + CHECK_AFTER
 
 
+def test_activity_does_not_put_the_sweeper_off(tracker, clock):
+    """Close got no further than CLOSED, and the one ack comes again and again."""
+    batch_id, group = opened(tracker, 1, retention=Retention(closed=HOUR))
+    tracker.store.turn(BatchKey("t", batch_id), turned(tracker.get("t", batch_id), State.CLOSED, clock.at))
+    ack(tracker, batch_id, group, 0)
+    for _ in range(2):
+        clock.at += CHECK_AFTER / 2
+        ack(tracker, batch_id, group, 0)
+
+    assert tracker.sweep().completed == 1
+
+
 def test_a_kept_reason_names_an_item_that_failed(tracker):
     batch_id, group = opened(tracker, 7)
     ack(tracker, batch_id, group, 4)

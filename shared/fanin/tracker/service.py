@@ -15,7 +15,7 @@ from fanin.tracker import climb
 from fanin.tracker.acking import judge, plan
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
-from fanin.tracker.life import due, prolonged, turned
+from fanin.tracker.life import due, earliest, prolonged, turned
 from fanin.tracker.listing import Listing, ListWish, listing
 from fanin.tracker.model import (
     Ack,
@@ -280,13 +280,14 @@ class Tracker:
     def _prolong(self, batch: Batch) -> None:
         """Let activity count, in a few writes a retention, however many acks there are.
 
-        The batch may have been closed since it was read, so that the sweeper is to look as if it were.
+        It does not put the sweeper off: a busy batch may be stuck, and an open one may be closed by now.
         """
         at = self.now()
         until = prolonged(batch, at) if batch.is_alive else None
         if until is None:
             return
-        stored = self.store.extend(batch.key, until, due(batch, State.CLOSED, at, until))
+        look_at = earliest(batch.due_at, due(batch, State.CLOSED, at, until))
+        stored = self.store.extend(batch.key, until, look_at)
         if stored is not None:
             self._remember(stored)
 
