@@ -12,8 +12,10 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
+from fanin.tracker import Mode
 from tests.simulation.faults import Fault
 from tests.simulation.scenario import AddScript, BatchScript, Scenario
 from tests.simulation.simulation import play
@@ -51,6 +53,12 @@ def _batch(total: int, *closers: str, early: bool = False) -> tuple[BatchScript,
     return (BatchScript("small", (AddScript("add", total),) if total else (), closers, "key", early=early),)
 
 
+def _parent() -> BatchScript:
+    """A batch of two items, of which one stands for a batch of one."""
+    child = replace(_batch(1, "child-closer")[0], name="child", open_key="child-key")
+    return BatchScript("top", (AddScript("add", 2, children=(child,)),), ("closer",), "key")
+
+
 SCENARIOS = {
     "nothing to do": Scenario((2,), _batch(0, "closer-a", "closer-b")),
     "one item": Scenario((2,), _batch(1, "closer")),
@@ -61,6 +69,20 @@ SCENARIOS = {
     "an item twice": Scenario((2,), _batch(1, "closer"), copies=(2,)),
     "a replaced page": Scenario((2,), _batch(3, "closer"), guarded_digits=0),
     "three levels in ranges": Scenario((2,), _batch(5, "closer"), longest=3),
+    "an item that failed": Scenario((2,), _batch(1, "closer"), plain=False, failing=1.0, both=0.0),
+    "a failure that is healed": Scenario((2,), _batch(1, "closer"), plain=False, failing=1.0, both=1.0),
+    "enough failures": Scenario(
+        (2,), (replace(_batch(3, "closer")[0], max_failures=2),), plain=False, failing=1.0, both=0.0
+    ),
+    "a cancelled batch": Scenario((2,), (replace(_batch(1, "closer")[0], cancellers=1),), plain=False),
+    "a batch in a batch": Scenario((2,), (_parent(),), plain=False),
+    "an orphan": Scenario((2,), (_parent(),), plain=False, redelivered=0.0),
+    "an estimate": Scenario(
+        (2,), (replace(_batch(3, "closer")[0], mode=Mode.ESTIMATED),), plain=False, estimated_leaf=2
+    ),
+    "a sweeper beside": Scenario(
+        (2,), _batch(2, "closer"), plain=False, sweepers=1, edges=True, tick_rate=0.2
+    ),
 }
 
 

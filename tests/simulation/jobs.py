@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from fanin.errors import Conflict, StoreUnavailable
-from fanin.tracker import BatchKey, Completion, OpenBatch, Result, Verdict
+from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
+from fanin.tracker import BatchKey, Completion, OpenBatch, Verdict
+from tests.simulation import answers, looking
 from tests.simulation.faults import Crash
 from tests.simulation.junk import Junk
-from tests.simulation.ledger import Ledger, Message
-from tests.simulation.scenario import AddScript
+from tests.simulation.ledger import Asked, Ledger, Message
+from tests.simulation.scenario import TENANT, AddScript
 from tests.simulation.violation import require
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-TENANT = "t"
-TRUE = {Verdict.ACCEPTED, Verdict.DUPLICATE}
+
+SWEEPS = 6
+"""How often a sweeper comes where the clock goes from edge to edge."""
 
 
 @dataclass(slots=True)
@@ -52,9 +54,25 @@ class Opening(Job):
     ledger: Ledger
 
     def work(self) -> None:
+        tracker, key = self.world.trackers[self.process], self.ledger.script.open_key
+        try:
+            batch = tracker.open(TENANT, self._wish(), key)
+        except InvalidRequest:
+            self.world.orphaned(self.ledger)
+        else:
+            self.world.opened(self.ledger, batch)
+
+    def _wish(self) -> OpenBatch:
         script = self.ledger.script
-        wish = OpenBatch(user_key=script.name)
-        self.world.opened(self.ledger, self.world.trackers[self.process].open(TENANT, wish, script.open_key))
+        return OpenBatch(
+            user_key=script.name,
+            mode=script.mode,
+            retention=script.retention,
+            expected_items=script.expected,
+            deadline=script.deadline,
+            max_failures=script.max_failures,
+            parent_item_id=self.ledger.parent_item,
+        )
 
 
 @dataclass(slots=True)
@@ -71,6 +89,9 @@ class Adding(Job):
             added = tracker.add(TENANT, key.batch_id, self.script.count, self.script.key)
         except Conflict:
             self.ledger.fenced(self.script, self.world.memory.batches[key].state)
+        except NotFound:
+            self.world.check_gone(key)
+            self.ledger.abandoned(self.script)
         else:
             self.world.grown(self.ledger, self.script, added)
         self.world.settled(self.ledger)
@@ -92,10 +113,90 @@ class Closing(Job):
 
     def work(self) -> None:
         told = set(self.ledger.told)
-        closed = self.world.trackers[self.process].close(TENANT, self.ledger.key.batch_id, self.name)
+        key = self.ledger.key
+        try:
+            closed = self.world.trackers[self.process].close(TENANT, key.batch_id, self.name)
+        except NotFound:
+            self.world.check_gone(key)
+            return
+        except Conflict:
+            self._refused()
+            return
         self.ledger.closed(self.name, closed)
         stable = closed.completed_by_caller or self.name not in told
         require(stable, "I3", f"{self.name} was told, and the next time it was not")
+
+    def _refused(self) -> None:
+        """Too few items were added: come again while more may come."""
+        expected = self.ledger.script.expected
+        require(expected is not None, "I2", f"{self.name} was refused, and no number of items was announced")
+        if self.ledger.unsettled:
+            self.world.waiting.append(self)
+
+    def failed(self) -> None:
+        self.world.tried_again(self)
+
+
+@dataclass(slots=True)
+class Cancelling(Job):
+    """A caller that wants no more of a batch."""
+
+    ledger: Ledger
+
+    def work(self) -> None:
+        key = self.ledger.key
+        try:
+            batch = self.world.trackers[self.process].cancel(TENANT, key.batch_id, "enough")
+        except NotFound:
+            self.world.check_gone(key)
+        else:
+            require(not batch.is_alive, "cancel", f"{key} was cancelled and is {batch.state}")
+
+    def failed(self) -> None:
+        self.world.tried_again(self)
+
+
+@dataclass(slots=True)
+class Sweeping(Job):
+    """The schedule's sweeper; one that dies is not repeated, the next one comes by itself."""
+
+    left: int = SWEEPS
+
+    def work(self) -> None:
+        self.left -= 1
+        if self.left and self.world.scenario.edges:
+            self.world.waiting.append(replace(self))
+        self.world.trackers[self.process].sweep()
+
+    def failed(self) -> None:
+        pass
+
+
+@dataclass(slots=True)
+class Reading(Job):
+    """Somebody who looks at a batch while others change it; told nothing, it does not ask again."""
+
+    ledger: Ledger
+
+    def work(self) -> None:
+        looking.read(self.world, self.world.trackers[self.process], self.ledger)
+
+    def failed(self) -> None:
+        pass
+
+
+@dataclass(slots=True)
+class Announcing(Job):
+    """An ending event that the bus brings to the one who notes that it has it."""
+
+    key: BatchKey
+
+    def work(self) -> None:
+        batch = self.world.store.get(self.key)
+        ended = batch is not None and not batch.is_alive
+        require(ended, "events", f"an event of {self.key} came, and it has not ended")
+        if batch is not None:
+            self.world.store.confirm(self.key, batch.expires_at)
 
 
 @dataclass(slots=True)
@@ -104,42 +205,40 @@ class Delivery(Job):
 
     parts: Sequence[Message | Junk]
     messages: list[Message] = field(init=False)
-    asked: dict[BatchKey, int] = field(init=False)
+    asked: Asked = field(init=False)
+    batches: list[BatchKey] = field(init=False)
 
     def __post_init__(self) -> None:
         self.messages = [part for part in self.parts if isinstance(part, Message)]
-        self.asked = {}
+        self.asked = Asked()
         for message in self.messages:
-            self.asked[message.batch] = self.asked.get(message.batch, 0) | message.mask
+            self.asked.take(message)
+        self.batches = list(dict.fromkeys(message.batch for message in self.messages))
 
     def work(self) -> None:
-        told = {batch: set(self.world.ledger_of[batch].told) for batch in self.asked}
-        report = self.world.trackers[self.process].ack(TENANT, [part.ack for part in self.parts])
-        check_verdicts(report.results, self.parts)
+        world = self.world
+        told = {batch: set(world.ledger_of[batch].told) for batch in self.batches}
+        for message in self.messages:
+            world.ledger_of[message.batch].attempted += message.ack.size
+        before = answers.Moment.of(world, self.batches)
+        report = world.trackers[self.process].ack(TENANT, [part.ack for part in self.parts])
+        answers.check(world, before, self.parts, report.results)
         for result, part in zip(report.results, self.parts, strict=True):
             if isinstance(part, Message):
-                self.world.ledger_of[part.batch].accepted += result.counts.get(Verdict.ACCEPTED, 0)
-        for batch in self.asked:
+                world.ledger_of[part.batch].accepted += result.counts.get(Verdict.ACCEPTED, 0)
+        for batch in self.batches:
             found = [one for one in report.completions if one.batch.key == batch]
-            self._heard(self.world.ledger_of[batch], found, told[batch])
+            self._heard(world.ledger_of[batch], found, told[batch])
 
     def failed(self) -> None:
-        self.world.queue.extend(self.messages)
+        self.world.redeliver(self.messages)
 
     def _heard(self, ledger: Ledger, found: list[Completion], told: set[str]) -> None:
         """Who of this batch's callers was told now, and whether those were who had been *told* before."""
         callers = {message.caller for message in self.messages if message.batch == ledger.key}
         for completion in found:
             ledger.heard(callers, completion.caller, completion.batch)
-        unstable = callers & told and not found
+        batch = self.world.memory.batches[ledger.key]
+        gone = batch.expires_at <= self.world.at
+        unstable = callers & told and not found and not gone
         require(not unstable, "I3", f"{callers & told} was told, and the next time it was not")
-
-
-def check_verdicts(results: Sequence[Result], parts: Sequence[Message | Junk]) -> None:
-    """A true item is accepted or a duplicate; junk gets its verdict and no other."""
-    for result, part in zip(results, parts, strict=True):
-        if isinstance(part, Message):
-            right = TRUE.issuperset(result.counts) and sum(result.counts.values()) == result.ack.size
-        else:
-            right = result.counts == {part.verdict: part.ack.size}
-        require(right and result.ack == part.ack, "I6", f"{part} was answered {result}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, State
+from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, Outcome, State
 from tests.simulation.scenario import AddScript, BatchScript
 from tests.simulation.violation import require
 
@@ -20,10 +20,13 @@ class Message:
     first: int
     last: int
     caller: str
+    outcome: Outcome = Outcome.SUCCESS
 
     @property
     def ack(self) -> Ack:
-        return Ack(self.batch.batch_id, self.group_id, self.first, self.last, self.caller)
+        reason = "boom" if self.outcome is Outcome.FAILURE else None
+        place = (self.batch.batch_id, self.group_id, self.first, self.last)
+        return Ack(*place, self.caller, self.outcome, reason)
 
     @property
     def mask(self) -> int:
@@ -32,10 +35,33 @@ class Message:
 
 
 @dataclass(slots=True)
+class Asked:
+    """The items in the hands of one actor, by batch and outcome: as bits, and each as often as it came."""
+
+    masks: dict[tuple[BatchKey, Outcome], int] = field(default_factory=dict)
+    stretches: dict[tuple[BatchKey, Outcome], list[tuple[int, int]]] = field(default_factory=dict)
+
+    def take(self, message: Message) -> None:
+        key = (message.batch, message.outcome)
+        self.masks[key] = self.masks.get(key, 0) | message.mask
+        ends = message.start + message.first, message.start + message.last
+        self.stretches.setdefault(key, []).append(ends)
+
+    def count(self, key: tuple[BatchKey, Outcome], first: int, last: int) -> int:
+        """How many acks of the items *first* to *last* there are, repeated ones too."""
+        stretches = self.stretches.get(key, ())
+        return sum(max(0, min(high, last) - max(low, first) + 1) for low, high in stretches)
+
+
+@dataclass(slots=True)
 class Ledger:
-    """The answers about one batch. *unsettled* adds have neither an answer nor been given up."""
+    """The answers about one batch. *unsettled* adds have neither an answer nor been given up.
+
+    *parent_item*: the item that the batch stands for; *attempted*: items of all acks that were sent.
+    """
 
     script: BatchScript
+    parent_item: str | None = None
     unsettled: int = 0
     batch: Batch | None = None
     added: dict[AddScript, Added] = field(default_factory=dict)
@@ -45,6 +71,7 @@ class Ledger:
     accepted: int = 0
     told: set[str] = field(default_factory=set)
     messages: list[Message] = field(default_factory=list)
+    attempted: int = 0
 
     def __post_init__(self) -> None:
         self.unsettled = sum(add.callers for add in self.script.adds)

@@ -9,65 +9,52 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import Any
-from unittest.mock import patch
+from itertools import count, product
 
 from fanin.tracker import State, Tracker, Verdict, acking
-from fanin.tracker.acking import PagePlan
+from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId
+from fanin.tracker.life import turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey, Receipt
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 from fanin.tracker.tree import tails
+from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
+from tests.simulation.mutant import Mutant
 from tests.simulation.simulation import simulate
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """*rule* says what is left out; *owner*'s attribute *name* is *broken* while the mutant lives."""
-
-    rule: str
-    owner: Any
-    name: str
-    broken: Any
-
-    @contextmanager
-    def alive(self) -> Iterator[None]:
-        with patch.object(self.owner, self.name, self.broken):
-            yield
+_turn = MemoryStore.turn
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The first seed that noticed a mutant, and the invariant that broke."""
+    """The first seed that noticed a mutant, and the invariant that broke; *races*: in its race."""
 
     seed: int
     invariant: str
     detail: str
+    races: bool
 
 
 def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
     """Run *seeds* against a mutant until one of them breaks a promise."""
     with mutant.alive():
-        for seed in seeds:
-            violation = simulate(seed).violation
+        for seed, races in product(seeds, (False, True)):
+            violation = simulate(seed, races=races).violation
             if violation:
-                return Kill(seed, violation.invariant, str(violation))
+                return Kill(seed, violation.invariant, str(violation), races)
     return None
 
 
-def _climb_if_fresh(self, batch, level, number, mask, caller):
-    key = PageKey(batch.key, level, number)
+def _climb_if_fresh(self, batch, number, mask, caller):
+    key = PageKey(batch.key, 0, number)
     fresh, page = self._write(batch, key, mask)
-    return BitsSet(fresh, self.climb(batch, key, page, caller) if fresh else None)
+    return BitsSet(fresh, page, self.climb(batch, key, page, caller) if fresh else None)
 
 
 def _climb_if_not_compacted(self, batch, key, page, caller):
@@ -81,33 +68,38 @@ def _compact_each(self, batch, key, page, caller):
 
 
 def _compact_first(self, batch, key, page, caller):
-    if page.is_full(batch.page_bits) and not page.compacted:
+    if page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout) and not page.compacted:
         self.store.compact(key, page.n)
     return _climb(self, batch, key, page, caller)
 
 
-def _complete_always(self, key, caller, at, expires_at):
-    batch = self.batches[key]
-    self.batches[key] = replace(batch, state=State.COMPLETE, completed_by=caller)
+def _complete(batch, turn):
+    return replace(batch, state=State.COMPLETE, completed_by=turn.caller, due_at=turn.due_at)
+
+
+def _complete_always(self, key, turn):
+    if turn.to is not State.COMPLETE:
+        return _turn(self, key, turn)
+    self.batches[key] = _complete(self.batches[key], turn)
     return self.batches[key]
 
 
-def _complete_open_too(self, key, caller, at, expires_at):
+def _complete_open_too(self, key, turn):
     batch = self.batches[key]
-    if batch.state is not State.COMPLETE:
-        self.batches[key] = replace(batch, state=State.COMPLETE, completed_by=caller)
+    if turn.to is not State.COMPLETE or turn.failures is not None or batch.state is not State.OPEN:
+        return _turn(self, key, turn)
+    self.batches[key] = turn.apply(batch)
     return self.batches[key]
 
 
-def _complete_is_mine_if_applied(self, key, caller, at, expires_at):
-    if self.batches[key].state is not State.CLOSED:
+def _complete_is_mine_if_applied(self, key, turn):
+    if turn.to is State.COMPLETE and not turn.admits(self.batches[key]):
         return None
-    return _complete_always(self, key, caller, at, expires_at)
+    return _turn(self, key, turn)
 
 
 def _tell_everyone(self, batch, caller):
-    at = self.now()
-    stored = self.store.complete(batch.key, caller, at, at)
+    stored = self.store.turn(batch.key, turned(batch, State.COMPLETE, self.now(), caller=caller))
     return replace(stored, completed_by=caller) if stored.state is State.COMPLETE else None
 
 
@@ -115,8 +107,10 @@ _names = count()
 _new_name_each_time = property(lambda self: f"attempt {next(_names)}")
 
 
-def _close_always(self, key, at, expires_at):
-    self.batches[key] = replace(self.batches[key], state=State.CLOSED)
+def _close_always(self, key, turn):
+    if turn.to is not State.CLOSED:
+        return _turn(self, key, turn)
+    self.batches[key] = turn.apply(self.batches[key])
     return self.batches[key]
 
 
@@ -135,6 +129,7 @@ def _reserve(state: bool, total: bool, receipt: bool) -> Callable[..., Receipt |
         if (state and batch.state is not State.OPEN) or (total and batch.total != seen.total):
             return None
         self.receipts[seen.key, wanted.key] = wanted
+        self.stretches[seen.key, wanted.start] = group
         self.batches[seen.key] = replace(batch, total=batch.total + wanted.count)
         return wanted
 
@@ -168,16 +163,18 @@ def _sum_of_masks(self):
     return sum(piece.mask for piece in self.pieces)
 
 
-def _settle_without_memory(self, fresh):
-    for piece in self.pieces:
-        accepted = (piece.mask & fresh).bit_count()
-        yield piece.position, accepted, piece.mask.bit_count() - accepted
+def _settle_without_memory(self, page, fresh, known, otherwise):
+    for piece in page.pieces:
+        mask = piece.mask
+        self.note(piece, Verdict.ACCEPTED, (mask & fresh).bit_count())
+        self.note(piece, Verdict.DUPLICATE, (mask & known & ~fresh).bit_count())
+        self.note(piece, otherwise, (mask & ~known & ~fresh).bit_count())
 
 
 def _seal_without_climb(self, batch, caller):
     if batch.total == 0:
         return self.complete(batch, caller)
-    for tail in tails(batch.total, batch.page_bits):
+    for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
     return None
@@ -186,7 +183,7 @@ def _seal_without_climb(self, batch, caller):
 def _seal_climbs_from_root(self, batch, caller):
     if batch.total == 0:
         return self.complete(batch, caller)
-    for tail in tails(batch.total, batch.page_bits):
+    for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
     return self.climb(batch, key, page, caller)
@@ -196,7 +193,7 @@ def _seal_from_root(self, batch, caller):
     if batch.total == 0:
         return self.complete(batch, caller)
     completed = None
-    for tail in reversed(list(tails(batch.total, batch.page_bits))):
+    for tail in reversed(list(tails(batch.total, batch.shape))):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
         completed = self.climb(batch, key, page, caller) or completed
@@ -209,22 +206,22 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 
 MUTANTS = (
-    Mutant("a duplicate climbs", Climber, "set_bits", _climb_if_fresh),
+    Mutant("a duplicate climbs", Climber, "succeed", _climb_if_fresh),
     Mutant("a compacted page climbs", Climber, "climb", _climb_if_not_compacted),
     Mutant("an add is guarded", Page, "admits", lambda self, mask: True),
     Mutant("an add is refused by a compacted page", Page, "admits", lambda self, mask: not self.bits & mask),
     Mutant("only a full page is compacted", Climber, "climb", _compact_each),
-    Mutant("a page is full at its size", Page, "is_full", lambda self, bits: self.n == bits),
-    Mutant("only a closed batch completes, once", MemoryStore, "complete", _complete_always),
+    Mutant("a page is full at its size", Page, "is_full", lambda self, capacity: self.n >= capacity),
+    Mutant("only a closed batch completes, once", MemoryStore, "turn", _complete_always),
     Mutant(
         "told is who is stored, not whose request succeeded",
         MemoryStore,
-        "complete",
+        "turn",
         _complete_is_mine_if_applied,
     ),
     Mutant("told is who is stored, not whoever asks", Climber, "complete", _tell_everyone),
     Mutant("a caller has one name for all its attempts", PagePlan, "speaker", _new_name_each_time),
-    Mutant("a batch closes once", MemoryStore, "close", _close_always),
+    Mutant("a batch closes once", MemoryStore, "turn", _close_always),
     Mutant("a batch is created once", MemoryStore, "create", _create_always),
     Mutant("a reservation wants an open batch", MemoryStore, "reserve", _reserve(False, True, True)),
     Mutant("a reservation wants the total it saw", MemoryStore, "reserve", _reserve(True, False, True)),
@@ -234,11 +231,12 @@ MUTANTS = (
     Mutant("the tag of a group is checked", GroupId, "is_of", lambda self, salt, batch_id: True),
     Mutant("an index lies within its group", acking, "judge", _judge_without_bound),
     Mutant("two acks of an item in one request set one bit", PagePlan, "mask", property(_sum_of_masks)),
-    Mutant("two acks of an item in one request: one accepted", PagePlan, "settle", _settle_without_memory),
+    Mutant("two acks of an item in one request: one accepted", AckPlan, "settle", _settle_without_memory),
     Mutant("a replacement wants the count it saw", MemoryStore, "replace_bits", _replace_bits(False, True)),
     Mutant("close climbs", Climber, "seal", _seal_without_climb),
     Mutant("close climbs from each level", Climber, "seal", _seal_climbs_from_root),
     Mutant("close fences before it looks at the total", Tracker, "close", _seal_then_close),
+    *LIFE_MUTANTS,
 )
 
 EQUIVALENT = (
@@ -256,7 +254,7 @@ EQUIVALENT = (
         "a compacted page has the count of a full one, so that one who saw this count had no bit left to set",
     ),
     (
-        Mutant("an open batch does not complete", MemoryStore, "complete", _complete_open_too),
+        Mutant("an open batch does not complete", MemoryStore, "turn", _complete_open_too),
         "only who saw a page marked as root asks for it, or a total of 0 after the fence: both follow CLOSED",
     ),
     (
@@ -267,6 +265,7 @@ EQUIVALENT = (
         Mutant("close goes from the leaves to the root", Climber, "seal", _seal_from_root),
         "each last page is told its size before it is looked at, so that no order hides a full one",
     ),
+    *LIFE_EQUIVALENT,
 )
 
 
@@ -274,13 +273,18 @@ def main(argv: list[str] | None = None) -> int:
     """0 where every mutant was killed, and none of the equivalent ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
-    seeds = range(parser.parse_args(argv).seeds)
-    alive = [mutant.rule for mutant in MUTANTS if not _report(mutant, seeds)]
+    parser.add_argument("--rule", default="", help="only rules that contain this")
+    wanted = parser.parse_args(argv)
+    seeds = range(wanted.seeds)
+    chosen = [mutant for mutant in MUTANTS if wanted.rule in mutant.rule]
+    alive = [mutant.rule for mutant in chosen if not _report(mutant, seeds)]
     print("\nequivalent:")
-    refuted = [mutant.rule for mutant, reason in EQUIVALENT if _report(mutant, seeds, reason)]
-    print(
-        f"\n{len(MUTANTS) - len(alive)} of {len(MUTANTS)} killed; alive: {alive}; not equivalent: {refuted}"
-    )
+    refuted = [
+        mutant.rule
+        for mutant, reason in EQUIVALENT
+        if wanted.rule in mutant.rule and _report(mutant, seeds, reason)
+    ]
+    print(f"\n{len(chosen) - len(alive)} of {len(chosen)} killed; alive: {alive}; not equivalent: {refuted}")
     return 1 if alive or refuted else 0
 
 
@@ -288,7 +292,9 @@ def _report(mutant: Mutant, seeds: range, reason: str = "") -> bool:
     """Print the fate of a mutant; whether it was killed."""
     began = time.monotonic()
     kill = first_kill(mutant, seeds)
-    fate = f"seed {kill.seed:<4} {kill.detail[:70]}" if kill else f"survives {len(seeds)} seeds; {reason}"
+    fate = f"survives {len(seeds)} seeds; {reason}"
+    if kill:
+        fate = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
     print(f"without '{mutant.rule}':".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
     return kill is not None
 

@@ -1,121 +1,289 @@
 """Carries requests out on the memory store and judges each at once, by its own account of what was acked.
 
 Nothing here believes the tracker: what an ack may touch comes from the messages that the actors hold, what
-was acked from the writes that landed.
+was acked, failed and counted from the writes that landed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
+from fanin.tracker import ItemId, Mode, Outcome, tree
+from fanin.tracker.ids import GroupId
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
+from tests.simulation.ledger import Asked
 from tests.simulation.violation import Violation, require
 
-STAGES = {State.OPEN: 0, State.CLOSED: 1, State.COMPLETE: 2}
-BITS, TURN, TAIL, READ = "bits", "turn", "tail", "read"
+BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "turn", "tail", "read", "notice"
 KINDS = {
     "add_bits": BITS,
     "replace_bits": BITS,
+    "fail_bits": BITS,
+    "heal_bits": BITS,
+    "add_count": COUNTS,
+    "fail_count": COUNTS,
     "create": TURN,
     "reserve": TURN,
-    "close": TURN,
-    "complete": TURN,
+    "turn": TURN,
+    "extend": TURN,
+    "postpone": TURN,
     "mark_tail": TAIL,
     "compact": TAIL,
+    "notice": NOTICE,
 }
+NOTHING = Asked()
 
 
 class Referee:
-    """*landed* has, for each batch, the items whose ack was applied, as bits of its index space."""
+    """What really happened, for each batch, as bits of its index space.
 
-    def __init__(self, memory: MemoryStore) -> None:
-        self.memory = memory
+    *landed*: items whose ack was applied; *failed*: those of them that are failed now, *has_failed*: or
+    once were; *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch;
+    *repeats*: acks that the network may have doubled. *turned*: when a batch came to its state.
+    *to_bus*: ending events that the stream has just brought.
+    """
+
+    def __init__(self, memory: MemoryStore, now: Callable[[], datetime]) -> None:
+        self.memory, self.now = memory, now
         self.landed: defaultdict[BatchKey, int] = defaultdict(int)
-        self._judged: dict[str, Callable[..., Any]] = {BITS: self._bits, TURN: self._turn, TAIL: self._tail}
+        self.failed: defaultdict[BatchKey, int] = defaultdict(int)
+        self.has_failed: defaultdict[BatchKey, int] = defaultdict(int)
+        self.healed: defaultdict[BatchKey, int] = defaultdict(int)
+        self.counted: defaultdict[PageKey, int] = defaultdict(int)
+        self.failures: defaultdict[BatchKey, int] = defaultdict(int)
+        self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
+        self.turned: dict[BatchKey, datetime] = {}
+        self.children: defaultdict[BatchKey, dict[int, BatchKey]] = defaultdict(dict)
+        self.to_bus: list[BatchKey] = []
+        self._judged: dict[str, Callable[..., Any]] = {
+            BITS: self._bits,
+            COUNTS: self._counts,
+            TURN: self._turn,
+            TAIL: self._tail,
+            NOTICE: self._notice,
+        }
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out; Violation where it does what must not be."""
-        request = getattr(self.memory, name)
         judged = self._judged.get(KINDS.get(name, READ))
-        return judged(request, *args) if judged else request(*args)
+        return judged(name, *args) if judged else getattr(self.memory, name)(*args)
 
-    def hears(self, asked: Mapping[BatchKey, int], name: str, args: tuple[Any, ...]) -> None:
-        """I6: an actor writes no leaf bit but those of the items in its hands."""
-        if KINDS.get(name) is not BITS or args[0].level:
+    def hears(self, asked: Asked, name: str, args: tuple[Any, ...]) -> None:
+        """I6: an actor writes no leaf bit but those of the items in its hands, or of a batch that ended."""
+        kind = KINDS.get(name)
+        if kind is COUNTS:
+            self._hears_count(asked, name, *args)
+        if kind is not BITS or args[0].level:
             return
-        placed = self._placed(args[0], args[-2])
-        if placed & ~asked.get(args[0].batch, 0):
-            raise Violation("I6", f"{name} of {args[0]} sets bits that no valid id names: {placed:b}")
+        key: PageKey = args[0]
+        outcome = Outcome.FAILURE if name == "fail_bits" else Outcome.SUCCESS
+        placed = self._placed(key, _mask(name, args))
+        allowed = asked.masks.get((key.batch, outcome), 0)
+        if placed & ~allowed and placed & ~(allowed | self._ended_children(key.batch, outcome)):
+            raise Violation("I6", f"{name} of {key} sets bits that no valid id names: {placed:b}")
+
+    def may_repeat(self, name: str, args: tuple[Any, ...]) -> None:
+        """The network may carry a request out once more."""
+        if KINDS.get(name) is COUNTS:
+            self.repeats[args[0].batch] += args[1]
+
+    def all_counted(self, batch: Batch) -> bool:
+        """Whether each leaf of an estimated batch has as many acks as it has items."""
+        leaves = range(-(-batch.total // batch.shape.leaf))
+        return all(
+            self.counted[PageKey(batch.key, 0, leaf)] >= tree.capacity(0, leaf, batch.total, batch.shape)
+            for leaf in leaves
+        )
+
+    def all_acked(self, batch: Batch) -> bool:
+        """Whether nothing of the batch is outstanding."""
+        if batch.mode is Mode.ESTIMATED:
+            return self.all_counted(batch)
+        return self.landed[batch.key] == (1 << batch.total) - 1
+
+    def enough_failed(self, batch: Batch) -> bool:
+        """Whether the batch bears no more failures."""
+        return batch.max_failures is not None and self.failures[batch.key] >= batch.max_failures
+
+    def _hears_count(self, asked: Asked, name: str, key: PageKey, count: int, *_: Any) -> None:
+        """Every ack in the request counts; where time passes, some may have come too late for that."""
+        leaf = self.memory.batches[key.batch].shape.leaf
+        outcome = Outcome.FAILURE if name == "fail_count" else Outcome.SUCCESS
+        wanted = asked.count((key.batch, outcome), key.number * leaf, (key.number + 1) * leaf - 1)
+        moved = self.now() != self.memory.batches[key.batch].created_at
+        right = count == wanted or (moved and count < wanted)
+        require(right, "estimate", f"{count} acks counted on {key}, {wanted} were in the request")
+
+    def _ended_children(self, parent: BatchKey, outcome: Outcome) -> int:
+        """The items of *parent* that stand for a batch that has ended so."""
+        found = 0
+        for item, key in self.children[parent].items():
+            child = self.memory.batches[key]
+            good = child.result == "succeeded"
+            if not child.is_alive and good is (outcome is Outcome.SUCCESS):
+                found |= 1 << item
+        return found
 
     def _placed(self, key: PageKey, mask: int) -> int:
         return mask << key.number * self.memory.batches[key.batch].page_bits
 
-    def _bits(self, write: Callable[..., Any], key: PageKey, *args: Any) -> Any:
-        before = self.memory.stored_pages.get(key)
-        written = write(key, *args)
-        if not written.applied:
-            require(self.memory.stored_pages.get(key) is before, "I4", f"a refused write changed {key}")
-            return written
+    def _bits(self, name: str, key: PageKey, *args: Any) -> Any:
+        page, batch = self.memory.stored_pages.get(key), self.memory.batches[key.batch]
+        answer = getattr(self.memory, name)(key, *args)
+        if not (answer if isinstance(answer, bool) else answer.applied):
+            same = self.memory.stored_pages.get(key) is page and self.memory.batches[key.batch] is batch
+            require(same, "I4", f"a refused write changed {key}")
+            return answer
         self._check_page(key)
-        mask = args[-2]
+        mask = _mask(name, (key, *args))
         if key.level:
             self._check_children(key, mask)
         else:
-            placed = self._placed(key, mask)
-            require(not placed & self.landed[key.batch], "I4", f"an ack landed twice on {key}")
-            self.landed[key.batch] |= placed
+            self._note_bits(name, key, self._placed(key, mask))
+            self._check_failures(key, batch)
+        return answer
+
+    def _note_bits(self, name: str, key: PageKey, placed: int) -> None:
+        batch = key.batch
+        if name == "heal_bits":
+            require(not placed & ~self.failed[batch], "failures", f"{key} is healed where nothing failed")
+            self.failed[batch] &= ~placed
+            self.healed[batch] += placed.bit_count()
+        else:
+            require(not placed & self.landed[batch], "I4", f"an ack landed twice on {key}")
+            self.landed[batch] |= placed
+            if name == "fail_bits":
+                self.failed[batch] |= placed
+                self.has_failed[batch] |= placed
+        self.failures[batch] = self.failed[batch].bit_count()
+
+    def _counts(self, name: str, key: PageKey, count: int, *args: Any) -> Any:
+        batch = self.memory.batches[key.batch]
+        written = getattr(self.memory, name)(key, count, *args)
+        if written.applied:
+            self.counted[key] += count
+            self.failures[key.batch] += count if name == "fail_count" else 0
+        n = self.memory.stored_pages.get(key, Page()).n
+        require(n == self.counted[key], "estimate", f"{key} counts {n}, {self.counted[key]} landed")
+        self._check_failures(key, batch)
         return written
 
-    def _tail(self, write: Callable[..., Any], key: PageKey, *args: Any) -> Any:
-        answer = write(key, *args)
+    def _check_failures(self, key: PageKey, before: Batch) -> None:
+        """What is counted as failed is what failed, at any moment; after the end it stays as it was."""
+        batch, failures = self.memory.batches[key.batch], self.failures[key.batch]
+        right = batch.failed == failures
+        require(right, "failures", f"{failures} of {key.batch} failed, {batch.failed} are counted")
+        require(before.is_alive or batch == before, "end", f"{key.batch} has ended and changed")
+        if batch.mode is Mode.EXACT:
+            page = self.memory.stored_pages[key]
+            width = batch.page_bits
+            truth = self.failed[key.batch] >> key.number * width & (1 << width) - 1
+            require(page.failed == truth, "failures", f"{key} has {page}, {truth:b} failed")
+
+    def _tail(self, name: str, key: PageKey, *args: Any) -> Any:
+        answer = getattr(self.memory, name)(key, *args)
         if key in self.memory.stored_pages:
             self._check_page(key)
         return answer
 
-    def _turn(self, write: Callable[..., Any], subject: BatchKey | Batch, *args: Any) -> Any:
+    def _notice(self, name: str, batch: Batch, *args: Any) -> Any:
+        require(not self.memory.batches[batch.key].is_alive, "events", f"{batch.key} has not ended")
+        self.to_bus.append(batch.key)
+        return getattr(self.memory, name)(batch, *args)
+
+    def _turn(self, name: str, subject: BatchKey | Batch, *args: Any) -> Any:
         key = subject.key if isinstance(subject, Batch) else subject
         before = self.memory.batches.get(key)
-        answer = write(subject, *args)
+        answer = getattr(self.memory, name)(subject, *args)
         after = self.memory.batches.get(key)
-        if after is not before and before is not None and after is not None:
-            self._check_turn(before, after)
+        if after is before or after is None:
+            return answer
+        if before is None:
+            self._note_child(after)
+            return answer
+        if name == "postpone" and isinstance(subject, Batch):
+            require(before.state is subject.state, "sweep", f"{key} moved, and the next look was put off")
+        self._check_turn(before, after)
+        if after.state is not before.state:
+            self.turned[key] = self.now()
+            if not after.is_alive:
+                self.to_bus.append(key)
         return answer
+
+    def _note_child(self, batch: Batch) -> None:
+        if batch.parent_item_id is None:
+            return
+        item = ItemId.parse(batch.parent_item_id)
+        group = GroupId.decode(item.group_id)
+        if group is None:
+            raise Violation("I6", f"{batch.key} stands for an item of no group")
+        self.children[BatchKey(batch.tenant, item.batch_id)][group.start + item.index] = batch.key
 
     def _check_page(self, key: PageKey) -> None:
         """I4: the count of a page is that of its bits; I1: only a batch that is closed has last pages."""
         batch, page = self.memory.batches[key.batch], self.memory.stored_pages[key]
+        if page.size is not None or page.root:
+            require(batch.state is not State.OPEN, "I1", f"{key} got its size while more items may come")
+        if key.level == 0 and batch.mode is Mode.ESTIMATED:
+            return
         size = batch.page_bits if page.size is None else page.size
         if page.compacted:
             require(page.n == size and not page.bits, "I4", f"{key} was compacted at {page}")
         else:
             require(page.n == page.bits.bit_count(), "I4", f"{key} miscounts: {page}")
             require(not page.bits >> size, "I4", f"{key} is over its size: {page}")
-        if page.size is not None or page.root:
-            require(batch.state is not State.OPEN, "I1", f"{key} got its size while more items may come")
 
     def _check_children(self, key: PageKey, mask: int) -> None:
         """I1: a bit above the leaves says of a page that it is full."""
-        width = self.memory.batches[key.batch].page_bits
+        shape = self.memory.batches[key.batch].shape
+        width = shape.leaf if key.level == 1 else shape.fanout
         for bit in range(mask.bit_length()):
             if mask >> bit & 1:
-                child = PageKey(key.batch, key.level - 1, key.number * width + bit)
+                child = PageKey(key.batch, key.level - 1, key.number * shape.fanout + bit)
                 page = self.memory.stored_pages.get(child, Page())
                 require(page.is_full(width), "I1", f"{child} is not full, but its parent says so: {page}")
 
     def _check_turn(self, before: Batch, after: Batch) -> None:
-        """What a batch may become: see I1, I3, I5."""
+        """What a batch may become: see I1, I3, I5; it ends once, and then stays as it is."""
         key = after.key
         require(after.salt == before.salt, "I6", f"the secret of {key} changed")
-        require(STAGES[after.state] >= STAGES[before.state], "I1", f"{key} went back to {after.state}")
+        require(after.state is before.state or before.is_alive, "I1", f"{key} went back to {after.state}")
+        back = before.state is State.CLOSED and after.state is State.OPEN
+        require(not back, "I1", f"{key} went back to {after.state}")
         if before.state is not State.OPEN:
             require(after.total == before.total, "I5", f"{key} grew from {before.total} to {after.total}")
-        if before.state is State.COMPLETE:
+        if not before.is_alive:
             require(after.completed_by == before.completed_by, "I3", f"{key} was completed twice")
-        elif after.state is State.COMPLETE:
+            same = replace(after, due_at=before.due_at) == before
+            require(same, "end", f"{key} has ended and changed: {before}, {after}")
+        elif after.state is not before.state:
+            self._check_step(before, after)
+        else:
+            longer = after.expires_at >= before.expires_at
+            require(longer, "expiry", f"{key} was to live until {before.expires_at}, now {after.expires_at}")
+
+    def _check_step(self, before: Batch, after: Batch) -> None:
+        """A step has a reason that holds now."""
+        key, now = after.key, self.now()
+        if after.state is State.COMPLETE and not self.enough_failed(after):
             require(before.state is State.CLOSED, "I1", f"{key} was completed while it was {before.state}")
-            all_items = (1 << after.total) - 1
-            require(self.landed[key] == all_items, "I1", f"{key} was completed at {self.landed[key]:b}")
+            require(self.all_acked(after), "I1", f"{key} was completed at {self.landed[key]:b}")
+        elif after.state is State.CLOSED:
+            enough = after.total >= (after.expected_items or 0)
+            require(enough, "expected", f"{key} was closed with {after.total} items")
+        elif after.state is State.TIMED_OUT:
+            late = before.deadline_at is not None and before.deadline_at <= now
+            require(late, "deadline", f"{key} timed out at {now}, its deadline is {before.deadline_at}")
+        elif after.state is State.EXPIRED:
+            require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
+
+
+def _mask(name: str, args: tuple[Any, ...]) -> int:
+    mask: int = args[2 if name == "replace_bits" else 1]
+    return mask

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 
 from tests.simulation.simulation import Outcome, simulate
@@ -45,11 +46,11 @@ class Tally:
         self.violations += other.violations
 
 
-def run_seeds(seeds: range) -> Tally:
+def run_seeds(seeds: range, races: bool = False) -> Tally:
     """Simulate each of *seeds*."""
     tally = Tally()
     for seed in seeds:
-        tally.note(seed, simulate(seed))
+        tally.note(seed, simulate(seed, races=races))
     return tally
 
 
@@ -60,28 +61,30 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first one")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run this one seed only")
+    parser.add_argument("--races", action="store_true", help="small scenarios in which things meet")
     parser.add_argument("--trace", action="store_true", help="with --replay: print each request")
     wanted = parser.parse_args(argv)
     if wanted.replay is not None:
-        return _replay(wanted.replay, wanted.trace)
-    return _run(wanted.first, wanted.seeds, wanted.jobs)
+        return _replay(wanted.replay, wanted.trace, wanted.races)
+    return _run(wanted.first, wanted.seeds, wanted.jobs, wanted.races)
 
 
-def _replay(seed: int, traced: bool) -> int:
+def _replay(seed: int, traced: bool, races: bool) -> int:
     trace = Trace() if traced else None
-    outcome = simulate(seed, trace)
+    outcome = simulate(seed, trace, races)
     print("\n".join(trace.lines if trace else []))
     print(f"seed {seed}: {outcome.violation or 'no violation'}; {_listed(outcome.faults)}")
     return 1 if outcome.violation else 0
 
 
-def _run(first: int, count: int, jobs: int) -> int:
+def _run(first: int, count: int, jobs: int, races: bool) -> int:
     began = shown = time.monotonic()
     tally = Tally()
-    for part in _tallies(first, count, jobs):
+    for part in _tallies(first, count, jobs, races):
         tally.add(part)
         for seed, _, found in part.violations[:SHOWN_VIOLATIONS]:
-            print(f"seed {seed}: {found}\n  python -m tests.simulation.run --replay {seed} --trace")
+            kind = " --races" if races else ""
+            print(f"seed {seed}: {found}\n  python -m tests.simulation.run{kind} --replay {seed} --trace")
         if time.monotonic() - shown > SECONDS_BETWEEN_LINES:
             shown = time.monotonic()
             print(f"{tally.seeds:,} seeds, {_summary(tally)}", flush=True)
@@ -94,14 +97,15 @@ def _run(first: int, count: int, jobs: int) -> int:
     return 1 if tally.violations else 0
 
 
-def _tallies(first: int, count: int, jobs: int) -> Iterator[Tally]:
+def _tallies(first: int, count: int, jobs: int, races: bool) -> Iterator[Tally]:
     end = first + count
     chunks = (range(start, min(start + CHUNK, end)) for start in range(first, end, CHUNK))
+    run = partial(run_seeds, races=races)
     if jobs == 1:
-        yield from map(run_seeds, chunks)
+        yield from map(run, chunks)
         return
     with get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap_unordered(run_seeds, chunks)
+        yield from pool.imap_unordered(run, chunks)
 
 
 def _summary(tally: Tally) -> str:

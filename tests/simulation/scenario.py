@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 
+from fanin.tracker import Mode, Retention
+
+TENANT = "t"
 GUARDED_DIGITS = 20
 PAGES_A_LEVEL = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AddScript:
-    """One logical add: *callers* send it under the same key; after *patience* failures it is given up."""
+    """One logical add: *callers* send it under the same key; after *patience* failures it is given up.
+
+    Its first items stand for batches of their own, the *children*; nobody else acks them.
+    """
 
     name: str
     count: int
     keyed: bool = True
     callers: int = 1
     patience: int | None = None
+    children: tuple[BatchScript, ...] = ()
 
     @property
     def key(self) -> str | None:
@@ -28,7 +36,7 @@ class AddScript:
 class BatchScript:
     """One batch: opened by several under a key, grown by its adds, closed by the *closers*, named by token.
 
-    Closers wait for the adds to be settled, unless *early*.
+    Closers wait for the adds to be settled, unless *early*. So many *cancellers* want it to end at once.
     """
 
     name: str
@@ -37,6 +45,12 @@ class BatchScript:
     open_key: str | None = None
     openers: int = 1
     early: bool = False
+    cancellers: int = 0
+    mode: Mode = Mode.EXACT
+    retention: Retention = field(default_factory=Retention)
+    expected: int | None = None
+    deadline: timedelta | None = None
+    max_failures: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,13 @@ class Scenario:
     *page_bits* has an entry for each process; *room*: actors at once; *eagerness*: how readily adds and
     closes go before acks; *fold*: messages in a delivery, at most; *longest*: items in a message, at most;
     *copies*: how often a message is delivered, one of these.
+
+    Of the rest a *plain* scenario has nothing: *tick*: how far the clock goes in a step, at most, at the rate
+    *tick_rate*; *fresh_for*: how old a state may be that a process goes by; *failing*: the part of the items
+    that fail; *redelivered*: how likely is what failed sent again; *sweepers* and *readers*: how many come
+    while the others are at work; *deaf*: the part of the ending events that the bus loses.
+    *both*: how many failed items are acked as done as well; *overlap*: how many ranges share an item.
+    *edges*: the clock goes from one planned look to the next, or just before it, and sweepers come again.
     """
 
     page_bits: tuple[int, ...]
@@ -59,13 +80,26 @@ class Scenario:
     junk_rate: float = 0.0
     longest: int = 1
     copies: tuple[int, ...] = (1,)
+    plain: bool = True
+    tick: timedelta = timedelta(0)
+    tick_rate: float = 0.0
+    fresh_for: timedelta = timedelta(seconds=5)
+    estimated_leaf: int = 4
+    failing: float = 0.0
+    redelivered: float = 1.0
+    sweepers: int = 0
+    readers: int = 0
+    deaf: float = 0.0
+    both: float = 0.3
+    overlap: float = 0.1
+    edges: bool = False
 
 
 def draw(random: Random) -> Scenario:
-    """The scenario of a seed."""
+    """A scenario in which batches are opened, grown, closed and acked, and nothing else."""
     bits = random.choice((2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 7, 13))
     pages = (bits, random.randint(2, 7) if random.random() < 0.1 else bits)
-    total = _total(random, bits)
+    total = total_of(random, bits)
     batches = [_batch(random, "first", total)]
     if random.random() < 0.25:
         batches.append(_batch(random, "second", random.randint(0, bits + 1)))
@@ -84,7 +118,7 @@ def draw(random: Random) -> Scenario:
     )
 
 
-def _total(random: Random, bits: int) -> int:
+def total_of(random: Random, bits: int) -> int:
     """The sizes at which trees change their shape, more often the small ones."""
     edges = (0, 1, 2, bits - 1, bits, bits, bits + 1, 2 * bits - 1, 2 * bits, random.randint(1, 3 * bits))
     squares = (bits * bits - 1, bits * bits, bits * bits + 1)
@@ -102,7 +136,7 @@ def _batch(random: Random, name: str, total: int) -> BatchScript:
         closers.append(closers[0])
     return BatchScript(
         name=name,
-        adds=_adds(random, name, total),
+        adds=adds_of(random, name, total),
         closers=tuple(closers),
         open_key=f"open-{name}" if keyed else None,
         openers=random.choice((1, 2)) if keyed else 1,
@@ -110,7 +144,7 @@ def _batch(random: Random, name: str, total: int) -> BatchScript:
     )
 
 
-def _adds(random: Random, name: str, total: int) -> tuple[AddScript, ...]:
+def adds_of(random: Random, name: str, total: int) -> tuple[AddScript, ...]:
     """*total* in one to four adds; one without a key cannot be sent again, so it is given up at once."""
     cuts = sorted(random.randint(1, total) for _ in range(random.choice((0, 0, 1, 3)))) if total else []
     counts = [end - start for start, end in zip([0, *cuts], [*cuts, total], strict=True) if end > start]

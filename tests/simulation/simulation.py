@@ -8,14 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 
-from fanin.tracker import climb
+from fanin.tracker import State, climb, model
 from fanin.tracker import progress as looking
-from tests.simulation import aftermath, scenario
+from tests.simulation import aftermath, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.violation import Violation
 from tests.simulation.world import World
+
+PLAIN = 0.5
+"""The part of the seeds that see no more than adds, closes and acks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,13 @@ class Outcome:
     events: Counter[str]
 
 
-def simulate(seed: int, trace: Trace | None = None) -> Outcome:
-    """Run the scenario of *seed* under the schedule and the faults of *seed*."""
+def simulate(seed: int, trace: Trace | None = None, races: bool = False) -> Outcome:
+    """Run the scenario of *seed*, or its race, under the schedule and the faults of *seed*."""
     random = Random(seed)
-    drawn = scenario.draw(random)
+    if races:
+        drawn = lives.draw_race(random)
+    else:
+        drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
     return play(drawn, random, RandomChoices(random), trace)
 
 
@@ -40,7 +46,7 @@ def play(drawn: Scenario, random: Random, choices: Choices, trace: Trace | None 
     with _tuned(drawn):
         world = World(drawn, random, choices, trace)
         violation = _play_out(world)
-    return Outcome(violation, world.store.requests, world.store.faults, _events(world))
+        return Outcome(violation, world.store.requests, world.store.faults, _events(world))
 
 
 def _play_out(world: World) -> Violation | None:
@@ -60,6 +66,10 @@ def _events(world: World) -> Counter[str]:
     for ledger in world.ledgers:
         told = "".join(ledger.told)
         events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
+    for batch in world.memory.batches.values():
+        failed = " early" if batch.state is State.COMPLETE and not world.referee.all_acked(batch) else ""
+        child = " child" if batch.parent_item_id else ""
+        events[f"{batch.mode} {batch.result}{failed}{child}"] += 1
     for key in world.memory.stored_pages:
         events[f"pages of level {key.level}"] += 1
     return events
@@ -68,9 +78,10 @@ def _events(world: World) -> Counter[str]:
 @contextmanager
 def _tuned(drawn: Scenario) -> Iterator[None]:
     """Small limits, so that the paths for large requests are taken by small ones."""
-    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL
+    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF
     climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
+    model.ESTIMATED_LEAF = drawn.estimated_leaf
     try:
         yield
     finally:
-        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = before
+        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF = before

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from fanin.errors import StoreUnavailable
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 from tests.simulation.choices import Choices
 from tests.simulation.faults import POSSIBLE, Crash, Fault
 from tests.simulation.loop import Loop
-from tests.simulation.referee import Referee
+from tests.simulation.referee import NOTHING, Referee
 from tests.simulation.trace import Trace
 
 Request = tuple[str, tuple[Any, ...]]
-NOBODY: Mapping[BatchKey, int] = {}
 
 
 class UnreliableStore:
@@ -44,17 +43,46 @@ class UnreliableStore:
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
 
-    def close(self, key: BatchKey, at: datetime, expires_at: datetime) -> Batch | None:
-        return self._send("close", key, at, expires_at)
+    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+        return self._send("groups", key, start, limit)
 
-    def complete(self, key: BatchKey, caller: str, at: datetime, expires_at: datetime) -> Batch | None:
-        return self._send("complete", key, caller, at, expires_at)
+    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
+        return self._send("turn", key, turn)
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime) -> Written:
-        return self._send("add_bits", key, mask, expires_at)
+    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+        return self._send("extend", key, expires_at, due_at)
+
+    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+        self._send("postpone", seen, due_at)
+
+    def notice(self, batch: Batch, at: datetime) -> None:
+        self._send("notice", batch, at)
+
+    def announced(self, key: BatchKey) -> bool:
+        return self._send("announced", key)
+
+    def confirm(self, key: BatchKey, expires_at: datetime) -> None:
+        self._send("confirm", key, expires_at)
+
+    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+        return self._send("add_bits", key, mask, expires_at, failed)
 
     def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
         return self._send("replace_bits", key, seen, mask, expires_at)
+
+    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+        return self._send("fail_bits", key, mask, expires_at)
+
+    def heal_bits(self, key: PageKey, mask: int) -> bool:
+        return self._send("heal_bits", key, mask)
+
+    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        return self._send("add_count", key, count, expires_at)
+
+    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+        """As DynamoDB does it: a transaction brings no page along, so it is read."""
+        written = self._send("fail_count", key, count, expires_at)
+        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._send("mark_tail", key, size, root, expires_at)
@@ -65,6 +93,18 @@ class UnreliableStore:
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         return self._send("pages", keys)
 
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+        return self._send("sample", key, slot, sample, expires_at)
+
+    def samples(self, key: BatchKey) -> Sequence[Sample]:
+        return self._send("samples", key)
+
+    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
+        return self._send("due", shard, at, limit)
+
+    def listing(self, query: Query) -> Sequence[Batch]:
+        return self._send("listing", query)
+
     def land(self, place: int) -> None:
         """A stalled copy reaches the store; nobody waits for its answer."""
         name, args = self.stalled.pop(place)
@@ -74,7 +114,7 @@ class UnreliableStore:
         job = self._loop.now
         if job is None:
             return self._apply("(the harness)", name, args, "")
-        self._referee.hears(getattr(job, "asked", NOBODY), name, args)
+        self._referee.hears(getattr(job, "asked", NOTHING), name, args)
         self._loop.others_first()
         self.requests[name] += 1
         fault = self._choices.fault(POSSIBLE[name])
@@ -86,6 +126,8 @@ class UnreliableStore:
         self.faults[fault.name] += 1
         if fault.copied:
             self.stalled.append((name, args))
+        if fault.copied or fault.again:
+            self._referee.may_repeat(name, args)
         answer = self._apply(actor, name, args, fault.name) if fault.applied else None
         if not fault.applied and self._trace is not None:
             self._trace.request(actor, name, args, fault.name, "not applied")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fanin.tracker import Mode
 from tests.simulation.exhaustive import SCENARIOS, explore
 from tests.simulation.faults import POSSIBLE
 from tests.simulation.mutants import EQUIVALENT, MUTANTS, first_kill
@@ -11,7 +12,8 @@ from tests.simulation.run import main, run_seeds
 from tests.simulation.simulation import simulate
 from tests.simulation.trace import Trace
 
-SEEDS = range(1500)
+SEEDS = range(2000)
+RACES = range(500)
 SEEDS_TO_KILL = range(200)
 SEEDS_TO_SURVIVE = range(60)
 
@@ -25,6 +27,10 @@ def test_no_schedule_breaks_a_promise(tally):
     assert tally.violations == []
 
 
+def test_no_race_breaks_a_promise():
+    assert run_seeds(RACES, races=True).violations == []
+
+
 def test_every_fault_strikes_and_every_request_is_sent(tally):
     assert set(tally.faults) == {fault.name for faults in POSSIBLE.values() for fault in faults}
     assert set(tally.requests) == set(POSSIBLE)
@@ -34,6 +40,9 @@ def test_every_fault_strikes_and_every_request_is_sent(tally):
 def test_batches_end_in_every_way_at_every_height(tally):
     assert {"told a closer", "told an ack", "told nobody"} <= set(tally.events)
     assert {f"pages of level {level}" for level in range(4)} <= set(tally.events)
+    results = {"succeeded", "completed_with_failures", "cancelled", "timed_out", "expired"}
+    ways = {f"{mode} {result}{child}" for mode in Mode for result in results for child in ("", " child")}
+    assert ways | {"exact completed_with_failures early"} <= set(tally.events)
 
 
 def traced(seed):
@@ -51,6 +60,7 @@ def test_a_violation_is_reported_with_the_seed_that_replays_it(capsys):
     mutant = MUTANTS[0]
     kill = first_kill(mutant, SEEDS_TO_KILL)
 
+    assert not kill.races
     with mutant.alive():
         assert main(["--seeds", "1", "--from", str(kill.seed), "--jobs", "1"]) == 1
     assert f"--replay {kill.seed} --trace" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 
@@ -34,12 +34,19 @@ def brief(value: Any) -> str:
 
 def _page(page: Page) -> str:
     bits = "compacted" if page.compacted else f"{page.bits:b}"
+    bits += f" failed {page.failed:b}" if page.failed else ""
     size = f" of {page.size}" if page.size else ""
     return f"<{bits} n={page.n}{size}{' root' if page.root else ''}>"
 
 
 def _batch(batch: Batch) -> str:
-    return f"{batch.state} {batch.total}{f' by {batch.completed_by}' if batch.completed_by else ''}"
+    told = f" by {batch.completed_by}" if batch.completed_by else ""
+    failed = f" failed {batch.failed}" if batch.failed else ""
+    return f"{batch.batch_id[:4]} {batch.state} {batch.total}{failed}{told}"
+
+
+def _turn(turn: Turn) -> str:
+    return f"{turn.to}{f' by {turn.caller}' if turn.caller else ''}"
 
 
 SHOWN: dict[type, Callable[[Any], str]] = {
@@ -49,6 +56,8 @@ SHOWN: dict[type, Callable[[Any], str]] = {
     Page: _page,
     Written: lambda written: f"{'applied' if written.applied else 'refused'} {_page(written.page)}",
     Batch: _batch,
+    Turn: _turn,
+    Sample: lambda sample: f"sample of {sample.item_id[-6:]}",
     BatchKey: lambda key: key.batch_id[:4],
     PageKey: lambda key: f"{key.batch.batch_id[:4]}/{key.level}/{key.number}",
     Receipt: lambda receipt: f"receipt {receipt.key[:4]} {receipt.start}+{receipt.count}",

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from fanin.tracker import Added, Batch, BatchKey, Tracker
+from fanin.tracker import Added, Batch, BatchKey, ItemId, Mode, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.simulation import junk
+from tests.simulation import junk, looking
 from tests.simulation.choices import Choices
-from tests.simulation.jobs import Adding, Closing, Delivery, Job, Opening
+from tests.simulation.jobs import (
+    TENANT,
+    Adding,
+    Announcing,
+    Cancelling,
+    Closing,
+    Delivery,
+    Job,
+    Opening,
+    Reading,
+    Sweeping,
+)
 from tests.simulation.ledger import Ledger, Message
 from tests.simulation.loop import Loop
 from tests.simulation.referee import Referee
@@ -21,6 +33,8 @@ from tests.simulation.violation import require
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000
+LATEST = timedelta(seconds=5)
+"""No stalled copy is older than that when it lands."""
 
 
 class World:
@@ -28,40 +42,47 @@ class World:
 
     def __init__(self, scenario: Scenario, random: Random, choices: Choices, trace: Trace | None) -> None:
         self.scenario, self.random, self.choices = scenario, random, choices
+        self.at = NOW
         self.memory = MemoryStore()
-        self.referee = Referee(self.memory)
+        self.referee = Referee(self.memory, lambda: self.at)
         self.loop = Loop(choices)
         self.store = UnreliableStore(self.referee, self.loop, choices, trace)
         self.trackers = [self._tracker(bits) for bits in scenario.page_bits]
         self.ledgers = [Ledger(script) for script in scenario.batches]
         self.ledger_of: dict[BatchKey, Ledger] = {}
         self.queue: list[Message] = []
-        self.waiting: list[Job] = [
-            Opening(self, f"opener of {ledger.script.name}", self._process(), ledger)
-            for ledger in self.ledgers
-            for _ in range(ledger.script.openers)
-        ]
+        self.waiting: list[Job] = []
+        for ledger in self.ledgers:
+            self._send_openers(ledger)
+        for number in range(scenario.sweepers):
+            self.waiting.append(Sweeping(self, f"sweeper {number}", self._process()))
 
     def run(self) -> None:
         """Go on until nobody has anything left to do and every stalled copy has landed."""
         loop, stalled = self.loop, self.store.stalled
-        while loop.running or self.waiting or self.queue:
+        while loop.running or self.waiting or self.queue or stalled:
             self._start()
             if stalled:
                 self._land()
+            if not self.scenario.plain:
+                self._pass_time()
+                self._bring_events()
             if self.random.random() < 0.01:
                 self.look()
             if loop.running:
                 loop.step()
             require(loop.steps < STEPS_MAX, "I2", f"no end after {STEPS_MAX} steps")
-        while stalled:
-            self.store.land(0)
 
     def opened(self, ledger: Ledger, batch: Batch) -> None:
         """A batch is there: those who add to it come, and those who do not wait for them to close it."""
         if not ledger.opened(batch):
             return
         self.ledger_of[batch.key] = ledger
+        for number in range(ledger.script.cancellers):
+            name = f"{ledger.script.name}-canceller-{number}"
+            self.waiting.append(Cancelling(self, name, self._process(), ledger))
+        for number in range(self.scenario.readers):
+            self.waiting.append(Reading(self, f"reader {number}", self._process(), ledger))
         for script in ledger.script.adds:
             for _ in range(script.callers):
                 self.waiting.append(Adding(self, script.name, self._process(), ledger, script))
@@ -71,7 +92,8 @@ class World:
     def grown(self, ledger: Ledger, script: AddScript, added: Added) -> None:
         """An add was answered: its items are sent out, some of them several times."""
         if ledger.grown(script, added):
-            for message in self._messages(ledger, added):
+            self._send_children(ledger, script, added)
+            for message in self._messages(ledger, added, len(script.children)):
                 ledger.messages.append(message)
                 self.queue.extend([message] * self.random.choice(self.scenario.copies))
 
@@ -85,24 +107,74 @@ class World:
         self.trackers[process] = self._tracker(self.scenario.page_bits[process])
 
     def look(self) -> None:
-        """Progress is right at any moment: what is surely done was acked, and no more was than may be."""
-        for key, ledger in self.ledger_of.items():
-            acked = self.referee.landed[key].bit_count()
-            seen = self.trackers[0].progress(self.memory.batches[key])
-            right = seen.acked <= acked <= seen.upper_bound
-            require(right, "progress", f"{acked} of {ledger.script.name} are acked: {seen}")
-            require(seen.exact == (seen.acked == seen.upper_bound), "progress", f"exact, or not: {seen}")
+        """All that can be asked is answered rightly at any moment."""
+        for ledger in self.ledger_of.values():
+            looking.check(self, ledger)
 
-    def _tracker(self, page_bits: int) -> Tracker:
+    def orphaned(self, ledger: Ledger) -> None:
+        """A batch was refused as the child of another, which must be gone then."""
+        require(ledger.parent_item is not None, "I8", f"{ledger.script.name} was refused")
+        self.check_gone(BatchKey(TENANT, ItemId.parse(ledger.parent_item or "").batch_id))
+
+    def check_gone(self, key: BatchKey) -> None:
+        """Somebody was told that a batch is not there."""
+        batch = self.memory.batches[key]
+        gone = batch.state is State.EXPIRED or batch.expires_at <= self.at
+        require(gone, "expiry", f"{key} is {batch.state} until {batch.expires_at}, and was not found")
+
+    def tried_again(self, job: Job) -> None:
+        """A caller that got no answer asks again, if it is one of those that do."""
+        if self.random.random() < self.scenario.redelivered:
+            self.waiting.append(job)
+
+    def redeliver(self, messages: list[Message]) -> None:
+        """Messages that were not dealt with come again, if the queue is one that brings them again."""
+        again = self.scenario.redelivered
+        self.queue.extend(m for m in messages if again == 1.0 or self.random.random() < again)
+
+    def tracker(self, page_bits: int, fresh_for: timedelta) -> Tracker:
+        """A new process."""
         random = self.random
         return Tracker(
             self.store,
             page_bits=page_bits,
-            now=lambda: NOW,
+            fresh_for=fresh_for,
+            now=lambda: self.at,
             new_id=lambda: UUID(int=random.getrandbits(128)),
             entropy=random.randbytes,
             pause=lambda _: None,
         )
+
+    def _tracker(self, page_bits: int) -> Tracker:
+        return self.tracker(page_bits, self.scenario.fresh_for)
+
+    def _pass_time(self) -> None:
+        """The clock goes on; what is under way in the network for long lands before that."""
+        if self.random.random() >= self.scenario.tick_rate:
+            return
+        if self.scenario.edges:
+            self._pass_time_until(self._next_edge())
+            return
+        step = timedelta(milliseconds=int(self.random.random() * self.scenario.tick.total_seconds() * 1000))
+        self._pass_time_until(self.at + step)
+
+    def _pass_time_until(self, at: datetime) -> None:
+        while at - self.at > LATEST and self.store.stalled:
+            self.store.land(0)
+        self.at = at
+
+    def _next_edge(self) -> datetime:
+        """The next time at which somebody has to look, or a moment before it."""
+        due = [b.due_at for b in self.memory.batches.values() if b.due_at is not None and b.due_at > self.at]
+        early = timedelta(milliseconds=1) if self.random.random() < 0.5 else timedelta(0)
+        return max(self.at, min(due) - early) if due else self.at
+
+    def _bring_events(self) -> None:
+        """The stream brings ending events to the bus, which loses some of them."""
+        for key in self.referee.to_bus:
+            if self.random.random() >= self.scenario.deaf:
+                self.waiting.append(Announcing(self, "the bus", self._process(), key))
+        self.referee.to_bus.clear()
 
     def _process(self) -> int:
         return self.random.randrange(len(self.scenario.page_bits))
@@ -134,22 +206,54 @@ class World:
         others = [key.batch_id for key in self.ledger_of if key != ledger.key]
         return junk.made_from(self.random, self.random.choice(ledger.messages), others)
 
-    def _messages(self, ledger: Ledger, added: Added) -> list[Message]:
-        """The items of an add, cut into acks of one item or of a range; a few ranges overlap."""
+    def _messages(self, ledger: Ledger, added: Added, done: int) -> list[Message]:
+        """The items of an add but the first *done*, cut into acks of one item or of a range.
+
+        A few ranges overlap where a repeated ack changes nothing, and some items are acked twice: as failed
+        and as done, in whatever order.
+        """
         (group,) = added.groups
-        start, first, made = added.total - group.upto, 0, []
+        start, first, made = added.total - group.upto, done, []
+        sloppy = ledger.script.mode is Mode.EXACT
         while first < group.upto:
             last = min(first + self.random.randrange(self.scenario.longest), group.upto - 1)
             caller = f"{ledger.script.name[0]}{start + first}-{start + last}"
-            made.append(Message(ledger.key, group.id, start, first, last, caller))
-            first = last + 1 if self.random.random() < 0.9 or last == first else last
+            message = Message(ledger.key, group.id, start, first, last, caller)
+            made += self._outcomes(message) if self.scenario.failing else [message]
+            overlaps = sloppy and self.random.random() >= 1 - self.scenario.overlap and last > first
+            first = last if overlaps else last + 1
         return made
+
+    def _outcomes(self, message: Message) -> list[Message]:
+        """A message as it is, as a failure, or both."""
+        if self.random.random() >= self.scenario.failing:
+            return [message]
+        failed = replace(message, outcome=Outcome.FAILURE, caller=f"{message.caller}-failed")
+        both = (
+            self.ledger_of[message.batch].script.mode is Mode.EXACT
+            and self.random.random() < self.scenario.both
+        )
+        return [message, failed] if both else [failed]
+
+    def _send_openers(self, ledger: Ledger) -> None:
+        name = f"opener of {ledger.script.name}"
+        for _ in range(ledger.script.openers):
+            self.waiting.append(Opening(self, name, self._process(), ledger))
+
+    def _send_children(self, ledger: Ledger, script: AddScript, added: Added) -> None:
+        """The first items of an add stand for batches of their own."""
+        for index, child in enumerate(script.children):
+            item = ItemId(ledger.key.batch_id, added.groups[0].id, index)
+            self.ledgers.append(Ledger(child, parent_item=str(item)))
+            self._send_openers(self.ledgers[-1])
 
     def _send_closers(self, ledger: Ledger) -> None:
         for caller in ledger.script.closers:
             self.waiting.append(Closing(self, caller, self._process(), ledger))
 
     def _land(self) -> None:
-        place = self.choices.landing(len(self.store.stalled))
+        """One of the stalled copies lands, if its time has come."""
+        stalled = self.store.stalled
+        place = self.choices.landing(len(stalled)) if self.loop.running else 0
         if place is not None:
             self.store.land(place)

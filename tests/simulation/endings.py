@@ -1,0 +1,162 @@
+"""After a run in which anything could happen: what the rest of the lives of all batches comes to.
+
+Nobody is at work any more but the sweeper. First all that stands is judged, then one sweep must repair
+whatever can be repaired, then time goes on until everything has ended and the bus has every event.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
+from tests.simulation.answers import TOO_LATE
+from tests.simulation.ledger import Ledger
+from tests.simulation.looking import check_samples, parent_knows
+from tests.simulation.scenario import TENANT
+from tests.simulation.violation import require
+from tests.simulation.world import World
+
+ROUNDS_MAX = 300
+ASKED_AGAIN = 3
+
+
+def check(world: World) -> None:
+    """Hold every batch against what must hold when all is quiet, after one sweep, and in the end."""
+    world.look()
+    ledgers = list(world.ledger_of.values())
+    for ledger in ledgers:
+        _check_quiet(world, ledger, world.memory.batches[ledger.key])
+    for ledger in ledgers:
+        _ask_again(world, ledger)
+    _sweep_once(world)
+    _live_on(world)
+    world.look()
+    for key, batch in world.memory.batches.items():
+        require(not batch.is_alive and key in world.memory.confirmed, "events", f"{key} is {batch.state}")
+        require(parent_knows(world, batch), "parents", f"the parent of {key} was never told")
+
+
+def _check_quiet(world: World, ledger: Ledger, batch: Batch) -> None:
+    phantom = batch.total - sum(add.count for add in ledger.added)
+    require(phantom in ledger.phantoms(), "I8", f"{batch.total} reserved, {phantom} of them by nobody")
+    _check_accepted(world, ledger, batch)
+    if batch.state is not State.COMPLETE:
+        require(not ledger.told, "I3", f"{ledger.told} were told of a batch that is {batch.state}")
+    require(ledger.told <= {batch.completed_by}, "I3", f"{ledger.told} was told, not {batch.completed_by}")
+    check_samples(world, world.trackers[0], batch)
+    if world.scenario.redelivered == 1.0:
+        _check_redelivered(world, ledger, batch)
+
+
+def _check_accepted(world: World, ledger: Ledger, batch: Batch) -> None:
+    """An item is accepted once, and once more when it is healed; estimates count what was sent, no more."""
+    referee, key = world.referee, batch.key
+    if batch.mode is Mode.ESTIMATED:
+        landed = sum(count for page, count in referee.counted.items() if page.batch == key)
+        most = ledger.attempted + referee.repeats[key]
+        require(landed <= most, "estimate", f"{landed} were counted, {most} were sent")
+    else:
+        children = sum(1 << item for item in referee.children[key])
+        landed = (referee.landed[key] & ~children).bit_count() + referee.healed[key]
+    right = ledger.accepted <= landed if world.store.faults else ledger.accepted == landed
+    require(right, "I4", f"{landed} acks landed, {ledger.accepted} were answered as accepted")
+
+
+def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
+    """I2, I3: redelivery alone brings every batch as far as it can come, and tells its caller."""
+    referee = world.referee
+    done = batch.is_alive or (batch.state is State.COMPLETE and not referee.enough_failed(batch))
+    if done and batch.mode is Mode.EXACT and batch.expires_at > world.at:
+        sent = 0
+        for message in ledger.messages:
+            sent |= message.mask
+        missing = sent & ~referee.landed[batch.key]
+        require(not missing, "I2", f"{missing:b} of {batch.key} were sent and are not acked")
+    alone = not world.scenario.sweepers or not referee.children[batch.key]
+    if alone and batch.expires_at > world.at:
+        require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")
+    callers = {message.caller for message in ledger.messages} | set(ledger.script.closers)
+    if batch.completed_by in callers and batch.expires_at > world.at:
+        require(ledger.told, "I3", f"{batch.completed_by} completed {batch.key} and was not told")
+
+
+def _is_stuck(world: World, batch: Batch) -> bool:
+    """Whether nothing is missing for the batch's end but somebody who decides it."""
+    all_acked = batch.state is State.CLOSED and world.referee.all_acked(batch)
+    return batch.is_alive and (all_acked or world.referee.enough_failed(batch))
+
+
+def _ask_again(world: World, ledger: Ledger) -> None:
+    """What has ended says so to everybody, and changes no more."""
+    batch = world.memory.batches[ledger.key]
+    if batch.is_alive or batch.expires_at <= world.at or batch.state is State.EXPIRED:
+        return
+    tracker, before = _sweeper(world), _known(world, batch.key)
+    for caller in sorted(set(ledger.script.closers)):
+        told = tracker.close(TENANT, batch.batch_id, caller).completed_by_caller
+        require(told == (caller == batch.completed_by), "I3", f"{caller}, asked again, was told {told}")
+    named = [message for message in ledger.messages if message.caller == batch.completed_by]
+    for message in [*named, *ledger.messages[:ASKED_AGAIN]]:
+        report = tracker.ack(TENANT, [message.ack])
+        known = (message.mask & world.referee.landed[batch.key]).bit_count()
+        expected = {Verdict.DUPLICATE: known, TOO_LATE[batch.state]: message.ack.size - known}
+        right = report.results[0].counts == {verdict: n for verdict, n in expected.items() if n}
+        require(right, "verdicts", f"{message}, {batch.state}: {report.results[0].counts}")
+        told = bool(report.completions)
+        right = told == (batch.completed_by == message.caller)
+        require(right, "I3", f"{message.caller}, asked again, was told {told}")
+    require(tracker.cancel(TENANT, batch.batch_id) == batch, "cancel", f"{batch.key} was ended again")
+    require(_known(world, batch.key) == before, "end", f"{batch.key} changed when all was said again")
+
+
+def _known(world: World, key: BatchKey) -> tuple[Batch, dict[str, int]]:
+    pages = world.memory.stored_pages.items()
+    return world.memory.batches[key], {str(page): one.n for page, one in pages if page.batch == key}
+
+
+def _sweep_once(world: World) -> None:
+    """One sweep, at the time planned for the look, repairs and announces whatever needs it."""
+    batches = list(world.memory.batches.values())
+    stuck = [batch for batch in batches if _is_stuck(world, batch)]
+    unheard = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
+    times = [batch.due_at for batch in (*stuck, *unheard) if batch.due_at is not None]
+    if not times:
+        return
+    world.at = max(world.at, *times)
+    _sweeper(world).sweep()
+    for batch in stuck:
+        ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
+        now = world.memory.batches[batch.key]
+        right = now.state is State.COMPLETE or (min(ends) <= world.at and not now.is_alive)
+        require(right, "sweep", f"{batch.key} was {batch.state} with nothing missing and is {now.state}")
+    for batch in unheard:
+        sent = (batch.key, world.at) in world.memory.notices
+        require(sent, "events", f"{batch.key} is {batch.state}, and its event was not sent again")
+        require(parent_knows(world, batch), "parents", f"the parent of {batch.key} was not told")
+    _deliver(world)
+
+
+def _live_on(world: World) -> None:
+    """Time goes on from one look to the next until there is nothing to look at."""
+    for _ in range(ROUNDS_MAX):
+        due = [batch.due_at for batch in world.memory.batches.values() if batch.due_at is not None]
+        if not due:
+            return
+        world.at = max(world.at, min(due))
+        _sweeper(world).sweep()
+        for batch in world.memory.batches.values():
+            forgotten = batch.due_at is not None and batch.due_at <= world.at
+            require(not forgotten, "sweep", f"{batch.key} was due and was not looked at")
+        _deliver(world)
+    require(False, "sweep", f"something is due for ever after {ROUNDS_MAX} sweeps")
+
+
+def _deliver(world: World) -> None:
+    """The bus brings every event that it has been sent again; a first event may stay lost."""
+    for key, _ in world.memory.notices:
+        world.store.confirm(key, world.at)
+    world.referee.to_bus.clear()
+
+
+def _sweeper(world: World) -> Tracker:
+    return world.tracker(world.scenario.page_bits[0], timedelta(0))

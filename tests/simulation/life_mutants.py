@@ -1,0 +1,296 @@
+"""Rules of the whole life, each left out once; see :mod:`tests.simulation.mutants` for how they are tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fanin.tracker import Outcome, State, Tracker, service, sweeping
+from fanin.tracker.acking import AckPlan, PagePlan
+from fanin.tracker.climb import BitsSet, Climber
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey, Turn
+from fanin.tracker.page import Page
+from fanin.tracker.recording import Recorder
+from fanin.tracker.store import Written
+from fanin.tracker.sweeping import Sweeper
+from fanin.tracker.walking import Walk
+from tests.simulation.mutant import Mutant
+
+_admits, _fail_bits = Turn.admits, MemoryStore.fail_bits
+_fail = Climber.fail
+_close, _turn = Tracker.close, MemoryStore.turn
+
+
+def _fail_bits_uncounted(self, key, mask, expires_at):
+    before = self.batches[key.batch]
+    done = _fail_bits(self, key, mask, expires_at)
+    self.batches[key.batch] = before
+    return done
+
+
+def _fail_bits_after_the_end(self, key, mask, expires_at):
+    page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+    if not page.admits(mask):
+        return False
+    self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
+    return self._put(key, page.with_bits(mask, mask)).applied
+
+
+def _fail_over_success(self, key, mask, expires_at):
+    page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+    if not batch.is_alive or page.compacted or page.failed & mask:
+        return False
+    self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
+    return self._put(key, replace(page, failed=page.failed | mask, bits=page.bits | mask)).applied
+
+
+def _heal(alive: bool, guarded: bool):
+    """Healing with some of its conditions."""
+
+    def heal_bits(self, key, mask):
+        page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+        if (alive and not batch.is_alive) or (guarded and page.failed & mask != mask):
+            return False
+        self.batches[key.batch] = replace(batch, failed=batch.failed - mask.bit_count())
+        return self._put(key, page.healed(mask)).applied
+
+    return heal_bits
+
+
+def _succeed_without_healing(self, batch, number, mask, caller):
+    key = PageKey(batch.key, 0, number)
+    fresh, page = self._write(batch, key, mask)
+    return BitsSet(fresh, page, self.climb(batch, key, page, caller))
+
+
+def _heal_once(self, batch, key, mask):
+    return mask if self.store.heal_bits(key, mask) else 0
+
+
+def _admits_without(condition: str):
+    """A step that is admitted without one of its conditions."""
+
+    def admits(self, batch):
+        free = replace(batch, **{condition: self.at})
+        return _admits(self, free if getattr(batch, condition) is not None else batch)
+
+    return admits
+
+
+def _one_failure_early(self, batch):
+    return _admits(self if self.failures is None else replace(self, failures=self.failures - 1), batch)
+
+
+def _one_failure_late(self, batch):
+    return _admits(self if self.failures is None else replace(self, failures=self.failures + 1), batch)
+
+
+def _admits_without_expected(self, batch):
+    return _admits(replace(self, expected=False), batch)
+
+
+def _fail_without_end(self, batch, number, mask, caller):
+    return _fail(self, replace(batch, max_failures=None), number, mask, caller)
+
+
+def _extend_always(self, key, expires_at, due_at):
+    batch = self.batches[key]
+    if batch.is_alive:
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+    return batch
+
+
+def _extend_the_ended(self, key, expires_at, due_at):
+    batch = self.batches[key]
+    if batch.expires_at < expires_at:
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+    return batch
+
+
+def _extend_as_open(self, batch):
+    at = self.now()
+    until = service.prolonged(batch, at) if batch.is_alive else None
+    if until is not None:
+        self.store.extend(batch.key, until, service.due(batch, batch.state, at, until))
+
+
+def _postpone_always(self, seen, due_at):
+    self.batches[seen.key] = replace(self.batches[seen.key], due_at=due_at)
+
+
+def _postpone_unless_turned(self, seen, due_at):
+    if self.batches[seen.key].state is seen.state:
+        _postpone_always(self, seen, due_at)
+
+
+def _repaired_without_leaves(self, batch):
+    return self.climber.seal(batch, "sweeper") or batch
+
+
+def _repaired_without_seal(self, batch):
+    if batch.total:
+        sweeping._climb_again(self.climber, batch)
+    return self.climber.store.get(batch.key) or batch
+
+
+def _climb_root_only(climber, batch):
+    level = sweeping.height(batch.total, batch.shape)
+    key = PageKey(batch.key, level, 0)
+    climber.climb(batch, key, climber.store.pages([key]).get(key, Page()), "sweeper")
+
+
+def _climb_again_from_leaves(climber, batch):
+    leaves = -(-batch.total // batch.shape.leaf)
+    keys = [PageKey(batch.key, 0, number) for number in range(leaves)]
+    for key, page in climber.store.pages(keys).items():
+        if sweeping.height(batch.total, batch.shape) == 1:
+            climber.climb(batch, key, page, "sweeper")
+
+
+def _announce(parent: bool, notice: bool, forget: bool):
+    """What is said of an ended batch, with parts left out."""
+
+    def announce(self, batch):
+        store, now = self.climber.store, self.climber.now()
+        if parent:
+            self.ended(batch)
+        if forget or store.announced(batch.key):
+            store.postpone(batch, None)
+            return
+        if notice:
+            store.notice(batch, now)
+        store.postpone(batch, sweeping.next_look(batch, now))
+
+    return announce
+
+
+def _tell_parent_first(self, tenant, batch_id, caller):
+    seen = self.get(tenant, batch_id)
+    if seen.parent_item_id is not None:
+        self._tell_parent(replace(seen, state=State.COMPLETE))
+    return _close(self, tenant, batch_id, caller)
+
+
+def _tell_good_news_only(self, batch):
+    if batch.is_alive or batch.parent_item_id is None:
+        return
+    item = service.Ack.of(batch.parent_item_id, f"batch:{batch.batch_id}", Outcome.SUCCESS)
+    self.ack(batch.tenant, [item])
+
+
+def _worth_if_unknown(self, page, bit):
+    full = page.bits >> bit & 1
+    return bool(page.failed >> bit & 1) if full and self.failures else not full
+
+
+def _worth_whatever_failed(self, page, bit):
+    return not (page.compacted or page.bits >> bit & 1)
+
+
+def _wanted_though_compacted(self, page, size):
+    return page.failed if self.failures else (1 << size) - 1 & ~page.bits
+
+
+def _unmarked_parents(self, key, mask, expires_at, failed=0):
+    page = self.stored_pages.get(key, Page())
+    return self._put(key, page.with_bits(mask)) if page.admits(mask) else Written(page, applied=False)
+
+
+def _ended_forgotten(self, request, page):
+    """Ended or not, the page is written."""
+    return self._mark(request, page) if page.batch.mode.value == "exact" else self._count(request, page)
+
+
+def _fail_count_uncounted(self, key, count, expires_at):
+    return self.add_count(key, count, expires_at)
+
+
+def _in_order_of_coming(self):
+    return list(self.pages.values())
+
+
+def _known_for_ever(self, key):
+    _, batch = self._known.get(key, (None, None))
+    if batch is None:
+        batch = self.store.get(key)
+        if batch is not None:
+            self._remember(batch)
+    return batch
+
+
+def _samples_of_the_first(self, page, done):
+    for piece in page.pieces:
+        if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and piece.mask & done.fresh:
+            group = service.GroupId.decode(piece.ack.group_id)
+            self._keep(page.batch, piece.ack, group.start + piece.ack.first)
+
+
+def _turn_from_anywhere(self, key, turn):
+    before = self.batches[key]
+    _turn(self, key, turn)
+    if turn.to is State.CANCELLED:
+        self.batches[key] = turn.apply(before)
+    return self.batches[key]
+
+
+ALL = (State.OPEN, State.CLOSED, State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED)
+
+LIFE_MUTANTS = (
+    Mutant("a failure is counted with its bit", MemoryStore, "fail_bits", _fail_bits_uncounted),
+    Mutant("a failure is counted in a live batch", MemoryStore, "fail_bits", _fail_bits_after_the_end),
+    Mutant("failure never overrides success", MemoryStore, "fail_bits", _fail_over_success),
+    Mutant("success heals a failure", Climber, "succeed", _succeed_without_healing),
+    Mutant("healing wants the bits to be failed", MemoryStore, "heal_bits", _heal(True, False)),
+    Mutant("healing wants a live batch", MemoryStore, "heal_bits", _heal(False, True)),
+    Mutant("healing goes on with what is left", Climber, "_heal", _heal_once),
+    Mutant("enough failures are enough, not one less", Turn, "admits", _one_failure_early),
+    Mutant("enough failures are enough, not one more", Turn, "admits", _one_failure_late),
+    Mutant("enough failures end a batch", Climber, "fail", _fail_without_end),
+    Mutant("a step starts from its states", Turn, "sources", ALL),
+    Mutant("what has ended is not cancelled", MemoryStore, "turn", _turn_from_anywhere),
+    Mutant("a batch expires when it was not active", Turn, "admits", _admits_without("expires_at")),
+    Mutant("a batch closes with what it expects", Turn, "admits", _admits_without_expected),
+    Mutant("an extension does not shorten", MemoryStore, "extend", _extend_always),
+    Mutant("an extension wants a live batch", MemoryStore, "extend", _extend_the_ended),
+    Mutant("an extension expects that the batch was closed", Tracker, "_prolong", _extend_as_open),
+    Mutant("activity counts", Tracker, "_prolong", lambda self, batch: None),
+    Mutant("a look is not put off for a batch that moved", MemoryStore, "postpone", _postpone_always),
+    Mutant("the sweeper climbs from full pages", Sweeper, "_repaired", _repaired_without_leaves),
+    Mutant("the sweeper climbs from leaves", sweeping, "_climb_again", _climb_root_only),
+    Mutant("the sweeper climbs from parents", sweeping, "_climb_again", _climb_again_from_leaves),
+    Mutant("the sweeper seals", Sweeper, "_repaired", _repaired_without_seal),
+    Mutant("the sweeper ends by time", sweeping, "end_by_time", lambda climber, batch: batch),
+    Mutant("the sweeper tells the parent", Sweeper, "_announce", _announce(False, True, False)),
+    Mutant("the sweeper sends the event again", Sweeper, "_announce", _announce(True, False, False)),
+    Mutant("the sweeper forgets what is confirmed alone", Sweeper, "_announce", _announce(True, True, True)),
+    Mutant("a parent is told", Tracker, "_tell_parent", lambda self, batch: None),
+    Mutant("a parent is told after the end", Tracker, "close", _tell_parent_first),
+    Mutant("a parent is told how it ended", Tracker, "_tell_parent", _tell_good_news_only),
+    Mutant("failures lie under full pages too", Walk, "_is_worth", _worth_whatever_failed),
+    Mutant("a compacted leaf has nothing outstanding", Walk, "_wanted", _wanted_though_compacted),
+    Mutant("a parent marks who held failures", MemoryStore, "add_bits", _unmarked_parents),
+    Mutant("nothing is written to what has ended", Recorder, "_too_late", _ended_forgotten),
+    Mutant("a failure is counted in an estimate", MemoryStore, "fail_count", _fail_count_uncounted),
+    Mutant("every ack of a request counts", PagePlan, "size", property(lambda self: 1)),
+    Mutant("a state is read again", Tracker, "_known_batch", _known_for_ever),
+    Mutant("a sample is of what failed", Recorder, "_keep_reasons", _samples_of_the_first),
+)
+
+LIFE_EQUIVALENT = (
+    (
+        Mutant("a look is put off once", MemoryStore, "postpone", _postpone_unless_turned),
+        "within a state all plans for the next look are early enough, whichever of two is kept",
+    ),
+    (
+        Mutant("a batch times out at its deadline", Turn, "admits", _admits_without("deadline_at")),
+        "a deadline never changes, and who asks has looked at it and at the clock",
+    ),
+    (
+        Mutant("a compacted parent has full children", Walk, "_is_worth", _worth_if_unknown),
+        "whoever looks below it finds its children full: it costs reads, and the answer is the same",
+    ),
+    (
+        Mutant("successes go before failures", AckPlan, "in_order", _in_order_of_coming),
+        "a success that comes second heals the failure: all that is stored and told is the same",
+    ),
+)

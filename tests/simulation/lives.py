@@ -1,0 +1,141 @@
+"""Scenarios of whole lives: failures, endings of every kind, batches within batches, a clock that goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+from fanin.tracker import Mode, Retention
+from tests.simulation.scenario import (
+    GUARDED_DIGITS,
+    PAGES_A_LEVEL,
+    AddScript,
+    BatchScript,
+    Scenario,
+    adds_of,
+    total_of,
+)
+
+HOUR = timedelta(hours=1)
+TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5), 0.2), (HOUR, 0.1))
+
+
+def draw(random: Random) -> Scenario:
+    """A scenario in which all that a batch can meet may happen."""
+    bits = random.choice((2, 2, 2, 3, 3, 4, 7, 13))
+    batches = [_batch(random, "top", bits, depth=random.choice((0, 0, 1, 1, 2)))]
+    if random.random() < 0.2:
+        batches.append(_batch(random, "other", bits, depth=0))
+    tick, rate = random.choice(TICKS)
+    return Scenario(
+        page_bits=(bits, bits),
+        batches=tuple(batches),
+        guarded_digits=random.choice((1, GUARDED_DIGITS)),
+        pages_a_level=random.choice((1, PAGES_A_LEVEL)),
+        room=random.choice((1, 2, 3, 8)),
+        start_rate=random.choice((0.2, 0.5, 1.0)),
+        eagerness=random.choice((0.03, 0.1, 0.3, 0.8)),
+        fold=random.choice((1, 2, 4, 10)),
+        junk_rate=random.choice((0.0, 0.0, 0.0, 0.1)),
+        longest=random.choice((1, 2, bits, 2 * bits)),
+        copies=random.choice(((1,), (1, 1, 1, 2), (1, 2, 3))),
+        plain=False,
+        tick=tick,
+        tick_rate=rate,
+        fresh_for=timedelta(seconds=random.choice((0, 5))),
+        estimated_leaf=random.choice((2, 3, 5)),
+        failing=random.choice((0.0, 0.2, 0.5, 1.0)),
+        redelivered=random.choice((1.0, 1.0, 0.7, 0.0)),
+        sweepers=random.choice((0, 1, 3, 6)),
+        readers=random.choice((0, 0, 1, 3)),
+        deaf=random.choice((0.0, 0.5, 1.0)),
+    )
+
+
+def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:
+    """A batch, and below it as many levels of batches as *depth*."""
+    total = total_of(random, bits) if depth == 0 else random.randint(1, 2 * bits)
+    total = min(total, 30)
+    adds = adds_of(random, name, total)
+    estimated = not depth and random.random() < 0.2
+    closers = [f"{name}-closer-{n}" for n in range(random.choice((1, 1, 2)))]
+    sure = all(add.patience is None for add in adds)
+    return BatchScript(
+        name=name,
+        adds=_with_children(random, name, bits, depth, adds) if depth and sure else adds,
+        closers=tuple(closers),
+        open_key=f"open-{name}",
+        openers=random.choice((1, 1, 2)),
+        early=random.random() < 0.15,
+        cancellers=random.choice((1, 1, 2)) if random.random() < 0.1 else 0,
+        mode=Mode.ESTIMATED if estimated else Mode.EXACT,
+        retention=_retention(random),
+        expected=total + (random.random() < 0.1) if random.random() < 0.15 else None,
+        deadline=timedelta(minutes=random.choice((1, 10, 60, 300))) if random.random() < 0.2 else None,
+        max_failures=random.randint(1, 3) if random.random() < 0.25 else None,
+    )
+
+
+def _with_children(
+    random: Random, name: str, bits: int, depth: int, adds: tuple[AddScript, ...]
+) -> tuple[AddScript, ...]:
+    """The adds, of which the first stands for one or two batches."""
+    count = min(adds[0].count, random.choice((1, 1, 2)))
+    children = tuple(_batch(random, f"{name}.{n}", bits, depth - 1) for n in range(count))
+    return (replace(adds[0], children=children), *adds[1:])
+
+
+def _retention(random: Random) -> Retention:
+    kept = (random.choice((HOUR, 2 * HOUR, 8 * HOUR)) for _ in range(3))
+    return Retention(*kept)
+
+
+def draw_race(random: Random) -> Scenario:
+    """A small batch where things meet: two words on an item, a look and an ack, a crash and nobody."""
+    bits = random.choice((2, 2, 3))
+    total = random.choice((1, 2, bits, bits + 1, 2 * bits, bits * bits, bits * bits + 1, bits**3))
+    base = Scenario(
+        page_bits=(bits, bits),
+        batches=(_small(random, total),),
+        guarded_digits=GUARDED_DIGITS,
+        room=random.choice((2, 3, 8)),
+        eagerness=random.choice((0.3, 0.8)),
+        longest=random.choice((1, 3)),
+        plain=False,
+        fresh_for=timedelta(seconds=random.choice((0, 5))),
+    )
+    return random.choice((_of_words, _at_edges, _with_orphans))(random, base)
+
+
+def _small(random: Random, total: int) -> BatchScript:
+    return BatchScript(
+        name="top",
+        adds=adds_of(random, "top", total),
+        closers=("top-closer-0",),
+        open_key="open-top",
+        cancellers=random.random() < 0.1,
+        early=random.random() < 0.3,
+        retention=_retention(random),
+        max_failures=random.choice((None, None, 2)),
+    )
+
+
+def _of_words(random: Random, base: Scenario) -> Scenario:
+    """Failures and successes of the same items, in ranges that overlap."""
+    copies = random.choice(((1,), (1, 2, 3)))
+    total = random.randint(3, 9)
+    batch = replace(base.batches[0], adds=(AddScript("top-add-0", total),))
+    base = replace(base, page_bits=(7, 7), batches=(batch,))
+    return replace(base, failing=1.0, both=0.8, overlap=0.8, longest=3, copies=copies, readers=2)
+
+
+def _at_edges(random: Random, base: Scenario) -> Scenario:
+    """The clock goes from one planned look to the next."""
+    rate = random.choice((0.05, 0.2))
+    return replace(base, edges=True, tick_rate=rate, sweepers=4, copies=(1, 2), failing=0.2)
+
+
+def _with_orphans(random: Random, base: Scenario) -> Scenario:
+    """Who dies is not replaced: whatever is cut short then is for the sweeper."""
+    return replace(base, redelivered=random.choice((0.0, 0.5)), failing=random.choice((0.0, 0.3)))

@@ -1,0 +1,142 @@
+"""What may be asked of a batch at any moment, held against what has really been acked and has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fanin.errors import NotFound
+from fanin.tracker import Batch, GroupId, ListWish, Mode, Slice, State, Tracker
+from fanin.tracker.life import CHECK_AT_MOST_EVERY
+from fanin.tracker.model import PageKey
+from fanin.tracker.tree import capacity
+from tests.simulation.ledger import Ledger
+from tests.simulation.scenario import TENANT
+from tests.simulation.violation import Violation, require
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+PARTS_MAX = 500
+
+
+def check(world: World, ledger: Ledger) -> None:
+    """Between two steps: progress, what is outstanding and what failed are right, and a look is planned."""
+    batch, referee = world.memory.batches[ledger.key], world.referee
+    _check_progress(world, batch)
+    if not world.scenario.plain:
+        check_next_look(world, batch)
+    if batch.mode is Mode.ESTIMATED:
+        return
+    tracker = world.trackers[0]
+    missing, failed = _lists(world, tracker, batch)
+    truth = (1 << batch.total) - 1 & ~referee.landed[batch.key]
+    require(missing == truth, "outstanding", f"{missing:b} are listed, {truth:b} are outstanding")
+    truth = referee.failed[batch.key]
+    require(failed == truth, "failures", f"{failed:b} are listed, {truth:b} failed")
+
+
+def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
+    """While others go on: nothing is listed that was otherwise all the time, and nothing left out."""
+    referee, key = world.referee, ledger.key
+    landed, failed, ever = referee.landed[key], referee.failed[key], referee.has_failed[key]
+    try:
+        batch = tracker.get(TENANT, key.batch_id)
+    except NotFound:
+        world.check_gone(key)
+        return
+    tracker.list(TENANT, ListWish(user_key=ledger.script.name, limit=2))
+    if batch.mode is Mode.ESTIMATED:
+        tracker.progress(batch)
+        return
+    missing, broken = _lists(world, tracker, batch)
+    items = (1 << batch.total) - 1
+    right = not missing & landed and missing & items >= items & ~referee.landed[key] & missing
+    left_out = items & ~referee.landed[key] & ~missing
+    require(right and not left_out, "outstanding", f"{missing:b} are listed, {left_out:b} were left out")
+    newly = referee.has_failed[key] & ~ever
+    left_out = failed & referee.failed[key] & ~broken & items
+    require(not broken & ~(failed | newly), "failures", f"{broken:b} are listed, {failed:b} failed")
+    require(not left_out, "failures", f"{left_out:b} failed and were left out")
+    check_samples(world, tracker, batch)
+
+
+def check_next_look(world: World, batch: Batch) -> None:
+    """Nobody is forgotten: whatever may need the sweeper has a time at which it looks."""
+    latest = world.at + CHECK_AT_MOST_EVERY
+    due = batch.due_at
+    if batch.is_alive:
+        ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
+        require(due is not None and due <= min(ends), "sweep", f"{batch.key} ends at {ends}, look at {due}")
+    if batch.state is State.CLOSED or (not batch.is_alive and batch.key not in world.memory.confirmed):
+        planned = due is not None and due <= latest
+        require(
+            planned, "sweep", f"{batch.key} is {batch.state}, it is {world.at}, the next look is at {due}"
+        )
+    if due is None:
+        require(parent_knows(world, batch), "parents", f"{batch.key} is forgotten, its parent was not told")
+
+
+def parent_knows(world: World, batch: Batch) -> bool:
+    """Whether the item that a batch stands for is acked, or no ack is of any use."""
+    for parent, items in world.referee.children.items():
+        for item, child in items.items():
+            if child == batch.key:
+                above = world.memory.batches[parent]
+                useless = not above.is_alive or above.expires_at <= world.at
+                return useless or bool(world.referee.landed[parent] >> item & 1)
+    return True
+
+
+def _check_progress(world: World, batch: Batch) -> None:
+    """What is surely done was acked, and no more was than may be."""
+    seen = world.trackers[0].progress(batch)
+    acked = world.referee.landed[batch.key].bit_count()
+    if batch.mode is Mode.ESTIMATED:
+        counted = world.referee.counted.items()
+        own = [(key, count) for key, count in counted if key.batch == batch.key]
+        acked = sum(min(count, _items(batch, key)) for key, count in own)
+        over = batch.state is State.COMPLETE and batch.max_failures is None
+        right = seen.acked <= (batch.total if over else acked) and acked <= seen.upper_bound
+        require(right, "progress", f"{acked} of {batch.key} are counted: {seen}")
+        return
+    right = seen.acked <= acked <= seen.upper_bound
+    require(right, "progress", f"{acked} of {batch.key} are acked: {seen}")
+    require(seen.exact == (seen.acked == seen.upper_bound), "progress", f"exact, or not: {seen}")
+
+
+def _items(batch: Batch, key: PageKey) -> int:
+    return capacity(key.level, key.number, batch.total, batch.shape)
+
+
+def _lists(world: World, tracker: Tracker, batch: Batch) -> tuple[int, int]:
+    """All that is listed as outstanding and as failed, as bits."""
+    limit = world.random.choice((1, 3, 1000))
+    return _listed(tracker.outstanding, batch, limit), _listed(tracker.failures, batch, limit)
+
+
+def _listed(ask: Callable[[Batch, int, int], Slice], batch: Batch, limit: int) -> int:
+    found, start = 0, 0
+    for _ in range(PARTS_MAX):
+        part = ask(batch, start, limit)
+        require(len(part.ranges) <= limit, "lists", f"{limit} were wanted: {part}")
+        for one in part.ranges:
+            group = GroupId.decode(one.group_id)
+            genuine = group is not None and one.last < group.upto
+            require(genuine, "lists", f"{one} is no range of a group")
+            found |= (1 << one.last - one.first + 1) - 1 << (group.start if group else 0) + one.first
+        if part.resume is None:
+            return found
+        require(part.resume > start, "lists", f"after {start} the list goes on at {part.resume}")
+        start = part.resume
+    raise Violation("lists", f"a list of {batch.total} items has no end")
+
+
+def check_samples(world: World, tracker: Tracker, batch: Batch) -> None:
+    """Reasons are kept of what failed, and of nothing else."""
+    for sample in tracker.samples(batch):
+        batch_id, group_id, index = sample.item_id.split(":")
+        group = GroupId.decode(group_id)
+        place = (group.start if group else 0) + int(index)
+        right = batch_id == batch.batch_id and world.referee.has_failed[batch.key] >> place & 1
+        require(right, "failures", f"{sample} is of an item that never failed")
