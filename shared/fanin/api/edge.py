@@ -29,7 +29,11 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=r"^[\x20-\x7e]{1,128}$",
-        description="Makes a repetition of this very request safe: 1 to 128 printable ASCII characters.",
+        description=(
+            "Makes a repetition of this very request safe: 1 to 128 printable ASCII characters. With another"
+            " payload, or another batch in the path of close, cancel and notify, it is 422, for a day at"
+            " least; the order of acks does not matter. The key of an add belongs to its batch."
+        ),
     ),
 ]
 
