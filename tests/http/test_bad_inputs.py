@@ -1,0 +1,77 @@
+"""The table of bad inputs over HTTP, and requests that a fuzzer makes of the published description."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+
+from fanin.tracker import OpenBatch
+from tests.api.bad_inputs import ALL, Bad
+
+OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
+# http.client refuses to send a header with a line break in it, so no such request leaves this machine.
+SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for value in bad.headers.values())]
+
+
+@pytest.fixture(scope="module")
+def names(api, run):
+    """What the marks of a bad input stand for."""
+    batch, items = api.opened(10)
+    closed, _ = api.opened(1)
+    api.close(closed)
+    group = items[0].split(":")[1]
+    return {"<BATCH>": batch, "<CLOSED>": closed, "<GROUP>": group, "<ITEM>": items[0]}
+
+
+@pytest.fixture
+def foreign(tracker):
+    return tracker.open("another", OpenBatch()).batch_id
+
+
+def filled(text, names):
+    for mark, name in names.items():
+        text = text.replace(mark, name)
+    return text
+
+
+def test_every_bad_input_is_refused_and_tells_nothing_of_the_inside(api, names, foreign):
+    """One test for the whole table: a request each, a hundred a second."""
+    marks = names | {"<FOREIGN>": foreign}
+    wrong = [told for bad in SENDABLE if (told := sent(api, bad, marks)) is not None]
+    batch = json.loads(api.pool.request("GET", f"{api.url}/v1/batches/{names['<BATCH>']}").data)
+
+    assert wrong == []
+    assert (batch["total"], batch["progress"]["acked"], batch["state"]) == (10, 0, "OPEN")
+
+
+def sent(api, bad: Bad, marks):
+    """None where *bad* is refused as it must be; else what came back."""
+    body = None if bad.body is None else filled(bad.body.decode("latin-1"), marks).encode("latin-1")
+    query = {name: value if isinstance(value, list) else [value] for name, value in (bad.query or {}).items()}
+    told = urlencode({name: [filled(v, marks) for v in values] for name, values in query.items()}, doseq=True)
+    path = filled(bad.path, marks).replace("#", "%23")  # a client would keep what follows a # to itself
+    url = api.url + path + (f"?{told}" if told else "")
+    answer = api.pool.urlopen(bad.method, url, body=body, headers=bad.headers)
+    leaked = [leak for leak in LEAKS if leak in answer.data]
+    return (
+        None if answer.status in bad.expect and not leaked else (str(bad), answer.status, answer.data[:200])
+    )
+
+
+schema = schemathesis.openapi.from_dict(OPENAPI)
+
+
+@schema.parametrize()
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_no_request_of_a_fuzzer_is_a_server_error_or_shows_the_inside(api, case):
+    answer = case.call(base_url=api.url)
+
+    case.validate_response(answer, checks=[not_a_server_error])
+    assert not any(leak in answer.content for leak in LEAKS)
