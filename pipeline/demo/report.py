@@ -22,7 +22,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds: *latencies* from an item's message to its work; *total* from the first message to the last ack."""
+    """Seconds: *latencies* from an item's message to its work; *total* from first message to last ack."""
 
     latencies: Sequence[float]
     total: float

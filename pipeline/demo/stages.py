@@ -31,7 +31,7 @@ from pipeline.demo.watching import Watch
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0
-SEND_RATE = 500
+SEND_RATE = 350
 """Messages a second: two cores are shared with the workers, and what they cannot take yet only waits."""
 PACKAGES = ("pyspark", "ministack", "matplotlib", "rich")
 
@@ -165,15 +165,17 @@ def _report(options: Options, finish: Finish) -> Report:
 
 def _write(options: Options, told: Report, finish: Finish) -> None:
     (options.out / "report.json").write_text(json.dumps(told.facts(), indent=2) + "\n")
-    late = finish.watch.opened_at - finish.began
+    began = finish.began
     chaos = f"chaos with seed {told.seed}" if told.chaos else "no chaos"
     story = picture.Story(
         title=f"{told.sent.items:,} packages, {told.messages:,} messages, one completion ({chaos})",
         total=told.sent.items,
-        sent=[row.sent_at / 1000 - finish.began for row in finish.rows],
-        samples=[replace(sample, at=sample.at + late) for sample in finish.watch.samples],
-        completed=finish.arrival.completed_at.timestamp() - finish.began,
-        event=finish.arrival.at.timestamp() - finish.began,
+        sent=[row.sent_at / 1000 - began for row in finish.rows],
+        samples=[
+            replace(sample, at=sample.at + finish.watch.opened_at - began) for sample in finish.watch.samples
+        ],
+        completed=finish.arrival.completed_at.timestamp() - began,
+        event=finish.arrival.at.timestamp() - began,
     )
     picture.draw(story, options.out / "acks.png")
 

@@ -233,7 +233,7 @@ MUTANTS = (
         "all of them (the naive port)", (_ENDS_IN_TWO, _GIVES_BACK_ANY, _NUMBERS, _BEATS_ON, _FREES_NOTHING)
     ),
     Mutant("the outcome and the end are one transaction", (_ENDS_IN_TWO,)),
-    Mutant("an end compares the claim", ((MemoryStore, "end", _end_whoever_asks),), since=150),
+    Mutant("an end compares the claim", ((MemoryStore, "end", _end_whoever_asks),), since=290),
     Mutant("a return compares the claim", (_GIVES_BACK_ANY,)),
     Mutant(
         "a return compares the claim, not the session", ((MemoryStore, "give_back", _give_back_by_session),)
@@ -243,7 +243,7 @@ MUTANTS = (
     Mutant("a missing session is a dead one", ((Janitor, "_free_the_abandoned", _free_only_the_dead),)),
     Mutant("a claim is unique for ever", (_NUMBERS,)),
     Mutant("only a ready job is claimed", ((life, "may_be_claimed", _is_live),)),
-    Mutant("a claim compares the deliveries", ((life, "may_be_claimed", _is_ready),), since=850),
+    Mutant("a claim compares the deliveries", ((life, "may_be_claimed", _is_ready),), since=910),
     Mutant("a done job leaves a mark", (_FORGETS,)),
     Mutant("an add compares the generation", ((life, "may_be_added", _added_over_any_done),)),
     Mutant("an add is refused by a live job", ((life, "may_be_added", lambda stored, over: True),)),
@@ -261,7 +261,7 @@ MUTANTS = (
     Mutant("an end without an answer is asked after", ((Claims, "end", _ended_by_a_guess),)),
     Mutant("an end is known as one's own", ((life, "fate", _fate_of_an_applied_end),)),
     Mutant("an end looks for a run asked for", ((MemoryStore, "end", _end_without_looking_for_a_rerun),)),
-    Mutant("a run is asked for over the one seen", ((MemoryStore, "rerun", _rerun_over_any),), since=450),
+    Mutant("a run is asked for over the one seen", ((MemoryStore, "rerun", _rerun_over_any),), since=1880),
     Mutant("what is to be told is stored with the end", ((MemoryStore, "end", _end_and_tell_nobody),)),
     Mutant("a death is recorded with the end", ((MemoryStore, "end", _end_without_the_dead_record),)),
     Mutant("the dead record goes when the job comes back", ((MemoryStore, "revive", _revive_and_keep),)),
