@@ -41,9 +41,12 @@ class Api:
         found: Json = json.loads(answer.data)
         return found
 
-    def is_complete(self, batch: str) -> bool:
+    def status(self, batch: str) -> Json:
         found: Json = json.loads(self.pool.request("GET", f"{self.url}/v1/batches/{batch}").data)
-        return bool(found["isComplete"])
+        return found
+
+    def is_complete(self, batch: str) -> bool:
+        return bool(self.status(batch)["isComplete"])
 
     def opened(self, count: int) -> tuple[str, list[str]]:
         batch = self.post("/v1/batches", {})["batchId"]
