@@ -22,19 +22,23 @@ RETRIES = Config(
 )
 
 
+# A long poll is silent for 20 s before it answers.
+LONG_POLLS = RETRIES.merge(Config(read_timeout=25))
+
+
 @cache
 def dynamodb() -> DynamoDBClient:
     """The DynamoDB client of this process."""
-    client: DynamoDBClient = _client("dynamodb")
+    client: DynamoDBClient = _client("dynamodb", RETRIES)
     return client
 
 
 @cache
 def sqs() -> SQSClient:
     """The SQS client of this process."""
-    client: SQSClient = _client("sqs")
+    client: SQSClient = _client("sqs", LONG_POLLS)
     return client
 
 
-def _client(service: str) -> Any:
-    return boto3.client(service, config=RETRIES)  # type: ignore[call-overload]
+def _client(service: str, config: Config) -> Any:
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
