@@ -10,6 +10,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_sqs import SQSClient
 
 # Silence is answered by sending again: every write is conditional, so a second copy is harmless.
@@ -33,6 +34,13 @@ def dynamodb() -> DynamoDBClient:
 def sqs() -> SQSClient:
     """The SQS client of this process."""
     client: SQSClient = _client("sqs")
+    return client
+
+
+@cache
+def events() -> EventBridgeClient:
+    """The EventBridge client of this process."""
+    client: EventBridgeClient = _client("events")
     return client
 
 
