@@ -40,10 +40,12 @@ deploy: setup ## cdk deploy into the account of your credentials
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m infra.cli deploy $(ARGS)
 
 simulate: setup ## the protocol under faults: SEEDS schedules of the production code
-	@$(BIN)/python -m tests.simulation.run --seeds $(SEEDS) $(ARGS)
+	@for room in simulation simulation_grouper simulation_queue; do \
+	  echo "$$room" && $(BIN)/python -m tests.$$room.run --seeds $(SEEDS) --jobs 2 $(ARGS) || exit 1; done
 
 mutants: setup ## broken rules, and the seed that tells
-	@$(BIN)/python -m tests.simulation.mutants $(ARGS)
+	@for room in simulation simulation_grouper simulation_queue; do \
+	  echo "$$room" && $(BIN)/python -m tests.$$room.mutants $(ARGS) || exit 1; done
 
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
 	@$(BIN)/python -m benchmarks.races $(ARGS)

@@ -1,7 +1,7 @@
 """DynamoDB requests an ack, counted on the wire: one page, consumers acking neighbours at the same time.
 
-``make requests``: prints a table; 1.00 is one request an ack. No page fills here: a climb is one request more for
-each page that does.
+``make requests``: prints a table; 1.00 is one request an ack. No page fills here: a climb is one
+request more for each page that does.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ ENDINGS = {
 ANSWERS = {Verdict.ACCEPTED: "AcksAccepted", Verdict.DUPLICATE: "AcksDuplicate"}
 
 metrics = Metrics(namespace="fanin")
-_seen: Counter[str] = Counter()
 
 Handler = Callable[[Any, Any], Any]
 
@@ -36,7 +35,7 @@ def measured(handler: Handler) -> Handler:
         try:
             return handler(event, context)
         finally:
-            count(WriteUnits=_since("write_units"), Conflicts=_since("refused"))
+            count(WriteUnits=wiring.meter.take("write_units"), Conflicts=wiring.meter.take("refused"))
 
     return metrics.log_metrics(told)
 
@@ -69,10 +68,3 @@ def count_endings(states: Iterable[State]) -> None:
 def age(name: str, seconds: float) -> None:
     """A length of time; the longest of a period is what counts."""
     metrics.add_metric(name, MetricUnit.Seconds, seconds)
-
-
-def _since(kind: str) -> float:
-    """What the meter has counted since it was last asked."""
-    now = wiring.meter.totals[kind]
-    before, _seen[kind] = _seen[kind], now
-    return now - before

@@ -8,7 +8,6 @@ from fanin.aws import clients
 from functions import wiring
 from functions.demo.chaos import Chaos
 from functions.demo.index import Index
-from functions.demo.metering import WriteUnits
 from functions.demo.work import Worker
 
 
@@ -19,13 +18,11 @@ def worker() -> Worker:
     ``FANIN_INDEX_TABLE``: the index. ``FANIN_CHAOS_FAIL_PERCENT`` (0 unless set) of the items fail when they
     are first received, chosen by ``FANIN_CHAOS_SEED``.
     """
-    units = WriteUnits()
-    units.watch(clients.dynamodb())
     percent = int(os.environ.get("FANIN_CHAOS_FAIL_PERCENT", "0"))
     return Worker(
         transport=wiring.transport(),
         index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
-        units=units,
+        units=lambda: wiring.meter.take("write_units"),
         chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),
         now=lambda: time.time_ns() // 1_000_000,
     )

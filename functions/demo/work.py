@@ -15,7 +15,6 @@ from fanin.tracker import ItemId, Verdict
 from functions.demo.catalog import checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
-from functions.demo.metering import WriteUnits
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Works through deliveries; *now* is the time in ms since 1970."""
+    """Works through deliveries; *now* is the time in ms, *units* the write units since it was last asked."""
 
     transport: Transport
     index: Index
-    units: WriteUnits
+    units: Callable[[], float]
     chaos: Chaos
     now: Callable[[], int]
 
@@ -43,9 +42,12 @@ class Worker:
         records = event["Records"]
         tasks = [task for record in records if (task := self._read(record))]
         self.index.write([task.entry for task in tasks if task.fault is not Fault.BEFORE_WORK])
+        indexed = self.units()
         done = [task.record for task in tasks if task.fault is Fault.NONE]
         settled = Consumer(self.transport).settle({"Records": done})
-        self._count(tasks, settled.acked)
+        acked = self.units()
+        spent = Counter(writeUnits=indexed + acked, ackUnits=acked)
+        self._count(tasks, settled.acked, spent)
         kept = {record["messageId"] for record in done} - set(settled.failed)
         failed = [record["messageId"] for record in records if record["messageId"] not in kept]
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
@@ -61,8 +63,8 @@ class Worker:
         receives = int(record["attributes"]["ApproximateReceiveCount"])
         return Task(record, item.batch_id, entry, self.chaos.fault(str(item), receives))
 
-    def _count(self, tasks: Sequence[Task], acked: Outcomes) -> None:
-        """What the report of the demo tells, added up by batch."""
+    def _count(self, tasks: Sequence[Task], acked: Outcomes, spent: Counter[str]) -> None:
+        """What the demo reports, added up by batch; a delivery's cost goes to its first batch."""
         batches = {task.record["messageId"]: task.batch_id for task in tasks}
         counts: dict[str, Counter[str]] = {batch_id: Counter() for batch_id in batches.values()}
         for task in tasks:
@@ -70,7 +72,8 @@ class Worker:
         for record, verdict in acked:
             counts[batches[record["messageId"]]].update(repeats=int(verdict is Verdict.DUPLICATE))
         for batch_id, amounts in counts.items():
-            self.index.count(batch_id, {**amounts, "writeUnits": self.units.take()})
+            self.index.count(batch_id, {**amounts, **spent})
+            spent = Counter()
 
 
 def _sent_at(body: Mapping[str, Any]) -> int:

@@ -75,16 +75,18 @@ class BarView(View):
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=24),
             TextColumn("{task.fields[state]}"),
             console=console,
             transient=True,
+            # The two cores have other work to do.
+            refresh_per_second=4,
         )
         self._task: TaskID = self._bar.add_task("starting", total=None, state="")
 
     def step(self, text: str) -> None:
         super().step(text)
-        self._bar.update(self._task, description=text)
+        self._bar.update(self._task, description=text, state="")
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
         last = samples[-1]

@@ -51,3 +51,13 @@ def test_units_are_what_the_table_reports(metered):
 
     assert meter.totals["write_units"] > 0
     assert meter.totals["read_units"] == 0
+
+
+def test_what_was_taken_is_not_taken_again(metered):
+    store, meter = metered
+    store.add_bits(LEAF, 1, LATER)
+
+    assert meter.take("requests") == 1
+    assert meter.take("requests") == 0
+    store.add_bits(LEAF, 2, LATER)
+    assert meter.take("requests") == 1

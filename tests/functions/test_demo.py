@@ -13,9 +13,9 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.stub import Stubber
 from moto import mock_aws
 
+from fanin.aws.meter import Meter
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import OpenBatch, State, Tracker
@@ -23,7 +23,6 @@ from fanin.tracker.memory import MemoryStore
 from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Index
-from functions.demo.metering import WriteUnits
 from functions.demo.work import Worker
 from tests.functions.deliveries import delivery, failed
 
@@ -155,11 +154,10 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
             json.dumps({"itemId": f"{batch_id}:{group}:{index}", "record": record, "sentAt": 1000})
             for index, record in enumerate(catalog(60))
         ]
-        units = WriteUnits()
-        units.watch(client)
+        meter = Meter().attach(client)
         index = Index(client, "Index", sleep=lambda _: None)
         transport = DirectTransport(tracker, TENANT)
-        worker = Worker(transport, index, units, Chaos("", 0), now=lambda: 1500)
+        worker = Worker(transport, index, lambda: meter.take("write_units"), Chaos("", 0), now=lambda: 1500)
         yield Stage(worker, tracker, batch_id, bodies, client)
 
 
@@ -236,35 +234,13 @@ def test_a_message_that_breaks_a_rule_goes_back_alone(stage: Stage, change: dict
     assert len(stage.rows()) == 1
 
 
-def _told(units: float) -> dict[str, Any]:
-    return {"TableName": "Index", "CapacityUnits": units}
+def test_write_units_are_counted_with_the_batch_those_of_acks_apart(stage: Stage) -> None:
+    taken = iter((3, 4, 5, 6))
+    worker = replace(stage.worker, units=lambda: next(taken))
+    worker.work(delivery(stage.bodies[0]))
+    worker.work(delivery(stage.bodies[1]))
 
-
-def test_write_units_are_those_that_the_store_tells_of_writes() -> None:
-    client = boto3.client(
-        "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
-    )
-    asked = {"TableName": "Index", "Key": {"pk": {"S": "x"}}}
-    units = WriteUnits()
-    units.watch(client)
-    with Stubber(client) as answers:
-        answers.add_response("get_item", {"ConsumedCapacity": _told(100)}, asked)
-        telling = {**asked, "ReturnConsumedCapacity": "TOTAL"}
-        answers.add_response("update_item", {"ConsumedCapacity": _told(2)}, telling)
-        answers.add_response("batch_write_item", {"ConsumedCapacity": [_told(3), _told(4)]})
-        client.get_item(**asked)
-        client.update_item(**asked)
-        client.batch_write_item(RequestItems={"Index": [{"DeleteRequest": {"Key": asked["Key"]}}]})
-
-    assert (units.take(), units.take()) == (9, 0)
-
-
-def test_write_units_are_counted_with_the_batch(stage: Stage) -> None:
-    stage.worker.units.units = 7
-    stage.worker.work(delivery("{"))
-    stage.worker.work(delivery(stage.bodies[0]))
-
-    assert stage.counted()["writeUnits"] >= 7
+    assert (stage.counted()["writeUnits"], stage.counted()["ackUnits"]) == (3 + 4 + 5 + 6, 4 + 6)
 
 
 def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.MonkeyPatch) -> None:

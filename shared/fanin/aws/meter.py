@@ -23,6 +23,7 @@ class Meter:
 
     def __init__(self) -> None:
         self.totals: Counter[str] = Counter()
+        self._taken: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def attach(self, client: DynamoDBClient) -> Meter:
@@ -33,6 +34,12 @@ class Meter:
         events.register("before-send.dynamodb", self._sent)
         events.register("after-call.dynamodb", self._answered)
         return self
+
+    def take(self, kind: str) -> float:
+        """What has been counted of *kind* since it was last taken."""
+        with self._lock:
+            before, self._taken[kind] = self._taken[kind], self.totals[kind]
+            return self.totals[kind] - before
 
     def _sent(self, event_name: str, **_: Any) -> None:
         self._add(Counter({"requests": 1, event_name.rsplit(".", 1)[-1]: 1}))
