@@ -10,11 +10,16 @@ from functions import (
     cancel_batch,
     close_batch,
     get_batch,
+    get_bundle,
     get_failures,
     get_outstanding,
+    get_task,
     list_batches,
+    list_bundles,
+    list_tasks,
     notify_batch,
     open_batch,
+    register_task,
 )
 
 ROUTES = (
@@ -28,6 +33,11 @@ ROUTES = (
     get_outstanding,
     get_failures,
     notify_batch,
+    register_task,
+    list_tasks,
+    get_task,
+    list_bundles,
+    get_bundle,
 )
 ABOUT = {
     "title": "fanin",

@@ -1,7 +1,10 @@
 """What the handlers are made of, built once a process and when first needed."""
 
+from __future__ import annotations
+
 from datetime import timedelta
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from fanin.aws import clients
 from fanin.aws.meter import Meter
@@ -10,6 +13,9 @@ from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 meter = Meter()
 """What the store's client has sent and was charged, since this process began."""
@@ -38,6 +44,12 @@ def transport() -> DirectTransport:
 
 @lru_cache(maxsize=1)
 def _store() -> TrackerStore:
+    return DynamoStore(dynamodb(), settings().tables)
+
+
+@lru_cache(maxsize=1)
+def dynamodb() -> DynamoDBClient:
+    """The client that the meter reads; attached once, however many stores share it."""
     client = clients.dynamodb()
     meter.attach(client)
-    return DynamoStore(client, settings().tables)
+    return client

@@ -6,6 +6,7 @@ A setting is looked up in the context itself (``cdk synth -c demo=true``), then 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Config:
     ``oldest_batch_alarm_hours``: an alarm rings for a batch that has not ended for so long.
     ``dead_letter_queue_arns``: SQS dead-letter queues of the users', in this region, each message of which
     becomes a failed ack; a list, or the ARNs with commas between them. Messages are received and deleted.
+    ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
+    which batch API it calls, by pattern of targets, as JSON text (``fanin.grouper.parsing`` has the names).
     """
 
     stage: str = "dev"
@@ -55,6 +58,9 @@ class Config:
     alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
     dead_letter_queue_arns: tuple[str, ...] = ()
+    grouper: bool = True
+    grouper_policies: str = "[]"
+    grouper_downstream: str = "[]"
 
     def __post_init__(self) -> None:
         for name, (holds, takes) in _RULES.items():
@@ -139,6 +145,15 @@ def _distinct(pattern: str) -> Callable[[Any], bool]:
     return lambda values: all(one(value) for value in values) and len(set(values)) == len(values)
 
 
+def _is_by_pattern(text: Any) -> bool:
+    """Whether *text* is a JSON list of objects, each for a pattern; their reader says what is in them."""
+    try:
+        rows = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+
+
 def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: low <= value <= high), f"a whole number from {low} to {high}"
 
@@ -165,5 +180,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
     "oldest_batch_alarm_hours": _between(1, 10_000),
     "dead_letter_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
+    "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
+    "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }

@@ -11,6 +11,7 @@ from infra.constructs.confirmation import Confirmation
 from infra.constructs.demo import Demo
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
+from infra.constructs.grouper import Grouper
 from infra.constructs.letters import Letters
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
@@ -48,6 +49,8 @@ class FaninStack(Stack):
             "Confirmation": self.confirmation.dead_letters,
         }
         self._output_names()
+        if config.grouper:
+            self._add_grouper()
         if config.demo:
             self._add_demo()
         Monitoring(self, "Monitoring", config, self._watched())
@@ -64,6 +67,19 @@ class FaninStack(Stack):
             sweep=self.sweep,
             queues=self.queues,
             dead_letters=self.dead_letters,
+        )
+
+    def _add_grouper(self) -> None:
+        grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
+        for route, function in grouper.routes.items():
+            self.api.add(route, function)
+        self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}
+        self.dead_letters |= {name: queue.dead_letters for name, queue in grouper.queues.items()}
+        self._output(
+            GroupTasksTable=grouper.tables.tasks.table_name,
+            GroupBundlesTable=grouper.tables.bundles.table_name,
+            GrouperQueueUrl=grouper.queues["GroupTasks"].queue.queue_url,
+            BundlesQueueUrl=grouper.queues["GroupBundles"].queue.queue_url,
         )
 
     def _add_demo(self) -> None:

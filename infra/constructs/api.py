@@ -40,7 +40,7 @@ class Api(Construct):
             self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
         )
         for route, function in routes.items():
-            self._add(route, function)
+            self.add(route, function)
         self.stage = apigatewayv2.HttpStage(
             self,
             "Stage",
@@ -53,7 +53,8 @@ class Api(Construct):
             access_log_settings=AccessLog(log_group(self, "AccessLog", config)),
         )
 
-    def _add(self, route: str, function: lambda_.Function) -> None:
+    def add(self, route: str, function: lambda_.Function) -> None:
+        """Let the API call *function* for *route*, ``METHOD /path``."""
         method, path = route.split(" ")
         name = name_of(function)
         self.http.add_routes(

@@ -10,14 +10,21 @@ from constructs import Construct
 
 from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
+    BUNDLES,
     CONFLICTS,
     EVENTS,
     ITEMS,
+    LEADERS,
     LIVES,
+    MESSAGES,
     OLDEST,
     PERIOD,
+    REGISTERED,
     SET_ASIDE,
+    SIZE,
     SWEEPS,
+    WAIT,
+    WOKEN,
     WRITE_UNITS,
     Emitted,
 )
@@ -29,10 +36,10 @@ HALF, HEIGHT = 12, 6
 def draw(
     scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> cloudwatch.Dashboard:
-    """Alarms first, then batches and acks, the sweeper and the store, queues, and functions last."""
+    """Alarms first, then batches and acks, the sweeper and the store, bundles, queues, and functions last."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
     dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
-    for row in (*_of_batches(emitted), *_of_queues(watched), *_of_functions(watched)):
+    for row in (*_of_batches(emitted), *_of_bundles(emitted), *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
 
@@ -51,6 +58,17 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
         [
             _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
             _graph("DynamoDB", emitted.sums((WRITE_UNITS, CONFLICTS))),
+        ],
+    ]
+
+
+def _of_bundles(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+    sizes = [emitted.metric(SIZE, statistic) for statistic in ("Average", "Maximum")]
+    return [
+        [_graph("Tasks and bundles", emitted.sums((*REGISTERED, *BUNDLES))), _graph("Bundle size", sizes)],
+        [
+            _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *MESSAGES, *WOKEN))),
+            _graph("Longest wait of a bundle's member, seconds", [emitted.metric(WAIT, "Maximum")]),
         ],
     ]
 

@@ -20,6 +20,13 @@ OLDEST = "OldestOpenBatchSeconds"
 ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
 SWEEPS = ("SweepLooked", "SweepRepaired", ANNOUNCED_AGAIN)
 EVENTS = ("EventsConfirmed", "EventsIgnored")
+REGISTERED = ("TasksRegistered", "TasksBundled")
+BUNDLES = ("BundlesFilled", "BundleCalls", "BundleRepeats", "BundlesPutBack", "BundlesLimited")
+SIZE = "BundleSize"
+WAIT = "BundleWaitSeconds"
+LEADERS = ("LeadersElected", "LeadersContended", "Takeovers")
+MESSAGES = ("TaskMessages", "TaskMessagesReturned", "BundleMessages", "BundleMessagesReturned")
+WOKEN = ("LanesWoken", "BundlesWoken")
 WRITE_UNITS = "WriteUnits"
 CONFLICTS = "Conflicts"
 

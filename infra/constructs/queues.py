@@ -31,19 +31,23 @@ class SourceQueue(Construct):
             dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=max_receives),
         )
 
-    def feed(self, consumer: lambda_.Function, config: Config) -> None:
+    def feed(self, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
         """Let *consumer* eat from the queue; it names a batch's failed messages, and only those return."""
-        feed(self.queue, consumer, config)
+        feed(self.queue, consumer, config, at_once)
 
 
-def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config) -> None:
-    """Let *consumer* eat from *queue*; it names a batch's failed messages, and only those return."""
+def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
+    """Let *consumer* eat from *queue*; it names a batch's failed messages, and only those return.
+
+    *at_once*: messages of a batch; more than ten are gathered for a moment.
+    """
+    # Lambda gathers no messages of a queue that keeps an order.
+    few = min(at_once, 10) if queue.fifo else at_once
     consumer.add_event_source(
         sources.SqsEventSource(
             queue,
-            # Lambda gathers no messages of a queue that keeps an order.
-            batch_size=10 if queue.fifo else BATCH_SIZE,
-            max_batching_window=None if queue.fifo else BATCH_WINDOW,
+            batch_size=few,
+            max_batching_window=None if few <= 10 else BATCH_WINDOW,
             report_batch_item_failures=True,
             max_concurrency=config.consumer_concurrency,
         )

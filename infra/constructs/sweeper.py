@@ -1,4 +1,4 @@
-"""The clock of the sweeper."""
+"""The clock of a sweeper."""
 
 from __future__ import annotations
 

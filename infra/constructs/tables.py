@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
@@ -32,10 +34,10 @@ class Tables(Construct):
             self, "Batches", config, sort_key="sk", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
         )
         # Batches to look at, by time; the table is asked what each is.
-        _index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
+        index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those under one of the tenant's user keys.
-        _index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
-        _index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
+        index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
+        index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
         self.pages = table(self, "Pages", config)
 
 
@@ -44,14 +46,15 @@ def table(
     id_: str,
     config: Config,
     *,
+    key: str = "pk",
     sort_key: str | None = None,
     stream: dynamodb.StreamViewType | None = None,
 ) -> dynamodb.Table:
-    """An on-demand table keyed by ``pk``, with expiry and point-in-time recovery; kept if protected."""
+    """An on-demand table keyed by *key*, with expiry and point-in-time recovery; kept if protected."""
     return dynamodb.Table(
         scope,
         id_,
-        partition_key=text("pk"),
+        partition_key=text(key),
         sort_key=text(sort_key) if sort_key else None,
         billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
         max_read_request_units=config.max_request_units or None,
@@ -66,20 +69,25 @@ def table(
     )
 
 
-def _index(
+def index(
     table: dynamodb.Table,
     config: Config,
     name: str,
     partition: dynamodb.Attribute,
     sort: dynamodb.Attribute,
     projection: dynamodb.ProjectionType,
+    facts: Sequence[str] | None = None,
 ) -> None:
-    """An index of *table* under the table's cap: an item without the index's keys is not in it."""
+    """An index of *table* under the table's cap: an item without the index's keys is not in it.
+
+    *facts*: the attributes that it shows, where its projection is INCLUDE.
+    """
     table.add_global_secondary_index(
         index_name=name,
         partition_key=partition,
         sort_key=sort,
         projection_type=projection,
+        non_key_attributes=list(facts) if facts else None,
         max_read_request_units=config.max_request_units or None,
         max_write_request_units=config.max_request_units or None,
     )

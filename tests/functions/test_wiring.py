@@ -14,7 +14,7 @@ from functions import wiring
 from tests.api.gateway import JSON, Gateway
 from tests.contract.tables import create_tables
 
-CACHED = (clients.dynamodb, wiring.tracker, wiring.transport, wiring._store)
+CACHED = (clients.dynamodb, wiring.tracker, wiring.transport, wiring._store, wiring.dynamodb)
 
 
 @pytest.fixture

@@ -63,7 +63,11 @@ def _check_accepted(world: World, ledger: Ledger, batch: Batch) -> None:
 
 
 def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
-    """I2, I3: redelivery alone brings every batch as far as it can come, and tells its caller."""
+    """I2, I3: redelivery alone brings every batch as far as it can come, and tells its caller.
+
+    Where a child has expired, or a sweeper told of its end and died, the sweeper has to finish the parent;
+    and an estimate that only a stray copy of an ack has filled, when everybody had gone.
+    """
     referee = world.referee
     done = batch.is_alive or (batch.state is State.COMPLETE and not referee.enough_failed(batch))
     if done and batch.mode is Mode.EXACT and batch.expires_at > world.at:
@@ -72,8 +76,9 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
             sent |= message.mask
         missing = sent & ~referee.landed[batch.key]
         require(not missing, "I2", f"{missing:b} of {batch.key} were sent and are not acked")
-    alone = not world.scenario.sweepers or not referee.children[batch.key]
-    if alone and batch.expires_at > world.at:
+    children = [world.memory.batches[key] for key in referee.children[batch.key].values()]
+    alone = not (world.scenario.sweepers and children) and not referee.repeats[batch.key]
+    if alone and all(child.expires_at > world.at for child in children) and batch.expires_at > world.at:
         require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")
     callers = {message.caller for message in ledger.messages} | set(ledger.script.closers)
     if batch.completed_by in callers and batch.expires_at > world.at:

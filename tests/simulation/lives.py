@@ -123,11 +123,10 @@ def _small(random: Random, total: int) -> BatchScript:
 
 def _of_words(random: Random, base: Scenario) -> Scenario:
     """Failures and successes of the same items, in ranges that overlap."""
-    copies = random.choice(((1,), (1, 2, 3)))
-    total = random.randint(3, 9)
-    batch = replace(base.batches[0], adds=(AddScript("top-add-0", total),))
-    base = replace(base, page_bits=(7, 7), batches=(batch,))
-    return replace(base, failing=1.0, both=0.8, overlap=0.8, longest=3, copies=copies, readers=2)
+    name = base.batches[0].name
+    batch = BatchScript(name, (AddScript(f"{name}-add", random.randint(4, 7)),), (f"{name}-closer",), "key")
+    base = replace(base, page_bits=(7, 7), batches=(batch,), room=8, longest=4)
+    return replace(base, failing=1.0, both=1.0, overlap=1.0, copies=(1, 1, 2), readers=1)
 
 
 def _at_edges(random: Random, base: Scenario) -> Scenario:

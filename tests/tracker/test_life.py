@@ -418,6 +418,14 @@ def test_a_parent_that_is_no_item_of_the_tenants_is_refused(tracker):
         tracker.open("other", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
 
 
+def test_an_estimated_batch_is_no_parent(tracker):
+    """Whoever finds a child ended tells its parent again, and there each word would count."""
+    parent, group = opened(tracker, 3, mode=Mode.ESTIMATED)
+
+    with pytest.raises(InvalidRequest, match="estimated"):
+        tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
+
+
 # estimated batches
 
 

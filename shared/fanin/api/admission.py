@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from fanin.errors import InvalidRequest
+from fanin.grouper.ids import checked_bundle_id, checked_task_id
 from fanin.tracker.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
 """Bytes of a body."""
 REPLACEMENT = "\ufffd"
+NAMED_IN_PATHS: Mapping[str, Callable[[str], str]] = {
+    "batchId": checked_batch_id,
+    "taskId": checked_task_id,
+    "bundleId": checked_bundle_id,
+}
+"""What a path may name, and the check of its form."""
 
 
 class UnsupportedMediaType(InvalidRequest):
@@ -28,8 +35,8 @@ def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
 
     *query*: names that the route knows in a query.
     """
-    for batch_id in (event.get("pathParameters") or {}).values():
-        checked_batch_id(batch_id)  # the resolver's own pattern lets a line break through at the end
+    for name, value in (event.get("pathParameters") or {}).items():
+        NAMED_IN_PATHS[name](value)  # the resolver's own pattern lets a line break through at the end
     _check_query(event, query)
     if event["requestContext"]["http"]["method"] == "POST":
         _require_json(event["headers"])

@@ -15,6 +15,10 @@ from fanin.tracker.listing import Place
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6
 PLACE_BYTES = 24
+TERM_BYTES = 10
+NO_FENCE = 2**64 - 1
+Term = tuple[int, int | None]
+"""A shard, and the fence that the bundles before it had; None at the shard's beginning."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -47,6 +51,23 @@ def place_at(cursor: str | None) -> Place | None:
     except OverflowError as error:
         raise _refused() from error
     return at, str(UUID(bytes=raw[8:]))
+
+
+def of_term(resume: Term | None) -> str | None:
+    """The cursor of a place in a list of bundles."""
+    if resume is None:
+        return None
+    shard, fence = resume
+    return _text(shard.to_bytes(2, "big") + (NO_FENCE if fence is None else fence).to_bytes(8, "big"))
+
+
+def term_at(cursor: str | None) -> Term:
+    """The place that *cursor* stands for, the first one where it is None; InvalidRequest for garbage."""
+    if cursor is None:
+        return 0, None
+    raw = _bytes(cursor, TERM_BYTES)
+    shard, fence = int.from_bytes(raw[:2], "big"), int.from_bytes(raw[2:], "big")
+    return shard, None if fence == NO_FENCE else fence
 
 
 def _text(raw: bytes) -> str:

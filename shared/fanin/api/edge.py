@@ -18,12 +18,16 @@ from fanin.api import strict_json
 from fanin.api.admission import admit
 from fanin.api.callers import Caller, identify
 from fanin.api.cursors import CURSOR_FORM
+from fanin.api.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
 from fanin.aws.settings import Settings
 from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
+TaskId = Annotated[str, Path(alias="taskId", pattern=TASK_ID_PATTERN)]
+BundleId = Annotated[str, Path(alias="bundleId", pattern=UUID_FORM)]
+OfTarget = Annotated[Target, Query(alias="target", description="Only what is of this target.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(

@@ -10,6 +10,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_sqs import SQSClient
 
 # Silence is answered by sending again: every write is conditional, so a second copy is harmless.
@@ -40,5 +41,17 @@ def sqs() -> SQSClient:
     return client
 
 
+<<<<<<< HEAD
 def _client(service: str, config: Config) -> Any:
     return boto3.client(service, config=config)  # type: ignore[call-overload]
+=======
+@cache
+def events() -> EventBridgeClient:
+    """The EventBridge client of this process."""
+    client: EventBridgeClient = _client("events")
+    return client
+
+
+def _client(service: str) -> Any:
+    return boto3.client(service, config=RETRIES)  # type: ignore[call-overload]
+>>>>>>> whole

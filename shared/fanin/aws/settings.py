@@ -37,14 +37,15 @@ class Settings:
         """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
         env = os.environ if env is None else env
         return cls(
-            tables=Tables(_needed(env, "FANIN_BATCHES_TABLE"), _needed(env, "FANIN_PAGES_TABLE")),
-            tenant=_needed(env, "FANIN_TENANT"),
+            tables=Tables(needed(env, "FANIN_BATCHES_TABLE"), needed(env, "FANIN_PAGES_TABLE")),
+            tenant=needed(env, "FANIN_TENANT"),
             page_bits=_page_bits(env.get("FANIN_PAGE_BITS", "1024")),
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
         )
 
 
-def _needed(env: Mapping[str, str], name: str) -> str:
+def needed(env: Mapping[str, str], name: str) -> str:
+    """The value of *name* in *env*; InvalidRequest where it is empty or not there."""
     value = env.get(name, "")
     if not value:
         raise InvalidRequest(f"the environment variable {name} is not set; the stack sets it")

@@ -238,7 +238,10 @@ class Tracker:
     def _check_parent(self, tenant: str, item_id: str) -> None:
         """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
         ack = Ack.of(item_id, caller="")
-        _, refusal = judge(self._known_batch(BatchKey(tenant, ack.batch_id)), ack, self.now())
+        parent = self._known_batch(BatchKey(tenant, ack.batch_id))
+        _, refusal = judge(parent, ack, self.now())
+        if parent is not None and parent.mode is Mode.ESTIMATED:
+            raise InvalidRequest("an estimated batch would count its child twice", field="parentItemId")
         if refusal:
             raise InvalidRequest("parentItemId names no item of a batch of yours", field="parentItemId")
 

@@ -1,0 +1,189 @@
+"""A burst of tasks on the local run, against a batch API that is slow, throttles and fails.
+
+``python -m benchmarks.grouping`` registers 2,000 tasks of 10 targets and prints what became of them; it ends
+with 1 where a task was in two successful calls or ended without a word, bundles came out small, or messages
+were received too often. ``--tasks``, ``--targets`` and ``--seed`` change the burst.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.batch_api import BatchApi, Weather
+from benchmarks.races import Api
+from fanin.local import LocalRun
+
+SENDERS = 8
+PATIENCE_SECONDS = 600.0
+LATE_LINES_SECONDS = 2.0
+MAX_SIZE = 25
+POLICY = {
+    "pattern": "*",
+    "lingerSeconds": 5,
+    "maxDelaySeconds": 20,
+    "maxSize": MAX_SIZE,
+    "rate": 5,
+    "burst": 5,
+    "maxAttempts": 12,
+}
+ENDED = {"SUCCEEDED", "FAILED", "DEAD"}
+HANDLERS = ("lead_tasks", "handle_bundle", "register_task", "list_tasks", "get_task", "sweep_groups")
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """What became of a burst. *states*: of tasks; *odd*: ids of those that break a promise, with why."""
+
+    tasks: int
+    states: Counter[str]
+    odd: dict[str, str]
+    sizes: list[int]
+    calls: int
+    received: int
+    seconds: float
+
+    @property
+    def fullness(self) -> float:
+        """Mean size of the bundles of the targets' own lanes, as a share of the largest size."""
+        return sum(self.sizes) / len(self.sizes) / MAX_SIZE if self.sizes else 0.0
+
+    @property
+    def receives(self) -> float:
+        """Receives a task."""
+        return self.received / self.tasks
+
+    @property
+    def is_good(self) -> bool:
+        return not self.odd and self.fullness >= 0.8 and self.receives < 2
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tasks} tasks in {self.seconds:.0f} s: {dict(self.states)}, {len(self.odd)} odd\n"
+            f"bundles: {len(self.sizes)}, mean size {self.fullness:.0%} of {MAX_SIZE}; {self.calls} calls\n"
+            f"receives a task: {self.receives:.2f}"
+        )
+
+
+def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) -> None:
+    """Tell the deployed functions how to bundle and whom to call, as a deployment's settings would."""
+    lambda_ = run.client("lambda")
+    settings = {
+        "FANIN_GROUPER_POLICIES": json.dumps(policies),
+        "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": api.url, "timeoutSeconds": 5}]),
+    }
+    for function in functions(run).values():
+        told = function["Environment"]["Variables"]
+        lambda_.update_function_configuration(
+            FunctionName=function["FunctionName"], Environment={"Variables": told | settings}
+        )
+
+
+def functions(run: LocalRun) -> dict[str, dict[str, Any]]:
+    """The group-batcher's functions by the name of their handler."""
+    pages = run.client("lambda").get_paginator("list_functions").paginate()
+    found = {each["Handler"].split(".")[1]: each for page in pages for each in page["Functions"]}
+    return {name: found[name] for name in HANDLERS}
+
+
+def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:
+    """Register the tasks, from several sides at once."""
+
+    def one(name: str) -> None:
+        api.post("/v1/tasks", {"taskId": name, "target": target_of[name], "payload": {"name": name}})
+
+    with ThreadPoolExecutor(SENDERS) as senders:
+        list(senders.map(one, ids))
+
+
+def endings(api: Api, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Every task as it ended; those that did not in time are as they are."""
+    found: dict[str, dict[str, Any]] = {}
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    left = list(ids)
+    while left and time.monotonic() < give_up:
+        for name in left:
+            found[name] = json.loads(api.pool.request("GET", f"{api.url}/v1/tasks/{name}").data)
+            if found[name]["state"] not in ENDED:
+                time.sleep(1)
+                break
+        left = [name for name in left if found.get(name, {}).get("state") not in ENDED]
+    return found
+
+
+def judged(found: dict[str, dict[str, Any]], api: BatchApi) -> dict[str, str]:
+    """The tasks that break a promise: done once, or failed with a reason and never done."""
+    done = api.successes()
+    odd = {}
+    for name, task in found.items():
+        wanted = 1 if task["state"] == "SUCCEEDED" else 0
+        if task["state"] not in ENDED or done[name] != wanted:
+            odd[name] = f"{task['state']}, done {done[name]} times"
+        elif wanted == 0 and not task.get("reason"):
+            odd[name] = "failed without a reason"
+    return odd
+
+
+def sizes(api: Api, target: str) -> list[int]:
+    """Members of each bundle of a target; parts of refused bundles are not listed."""
+    fields, found = {"target": target, "limit": "100"}, []
+    while True:
+        page = json.loads(api.pool.request("GET", f"{api.url}/v1/bundles", fields=fields).data)
+        found += [bundle["size"] for bundle in page["bundles"]]
+        if "cursor" not in page:
+            return found
+        fields["cursor"] = page["cursor"]
+
+
+def counted(run: LocalRun, handler: str, metric: str) -> int:
+    """The sum of a metric over the lines that a handler has logged."""
+    time.sleep(LATE_LINES_SECONDS)
+    group = functions(run)[handler]["LoggingConfig"]["LogGroup"]
+    pages = run.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+    lines = (event["message"] for page in pages for event in page["events"])
+    told = (json.loads(line) for line in lines if line.startswith('{"_aws"'))
+    return int(sum(sum(line.get(metric, [])) for line in told))
+
+
+def burst(run: LocalRun, tasks: int, targets: int, weather: Weather) -> Burst:
+    """Register so many tasks, wait for their ends, and count."""
+    with BatchApi(weather) as batch_api:
+        configure(run, [POLICY], batch_api)
+        api, began = Api(run.url), time.monotonic()
+        target_of = {f"t{weather.seed}-{number}": f"target-{number % targets}" for number in range(tasks)}
+        register(api, list(target_of), target_of)
+        found = endings(api, list(target_of))
+        seconds = time.monotonic() - began
+        return Burst(
+            tasks=tasks,
+            states=Counter(task["state"] for task in found.values()),
+            odd=judged(found, batch_api),
+            sizes=[size for target in sorted(set(target_of.values())) for size in sizes(api, target)],
+            calls=len(batch_api.calls),
+            received=counted(run, "lead_tasks", "TaskMessages"),
+            seconds=seconds,
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=2000)
+    parser.add_argument("--targets", type=int, default=10)
+    parser.add_argument("--seed", default="1")
+    asked = parser.parse_args()
+    weather = Weather(asked.seed, throttled=10, failing=10, rejected=2, poison=0.1, slow_seconds=0.5)
+    with LocalRun.start() as run:
+        found = burst(run, asked.tasks, asked.targets, weather)
+        print(found, flush=True)
+    return 0 if found.is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

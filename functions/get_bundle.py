@@ -1,0 +1,25 @@
+"""GET /v1/bundles/{bundleId}"""
+
+from typing import Any
+
+from fanin.api.documents import answers
+from fanin.api.edge import BundleId, caller, edge
+from fanin.api.group_answers import BundleAnswer
+from functions import grouping, wiring
+
+app = edge(wiring.settings)
+
+
+@app.get(
+    "/v1/bundles/<bundleId>",
+    operation_id="getBundle",
+    summary="Look at a bundle",
+    responses=answers(200, BundleAnswer, 400, 403, 404, 503),
+)
+def get_bundle(bundle_id: BundleId) -> BundleAnswer:
+    """Look at a bundle: its members, and what came of its call."""
+    return BundleAnswer.with_members(grouping.grouper().bundle(caller(app).tenant, bundle_id))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,24 @@
+"""The bundles' queue: every message is a bundle to call the batch API for, or to finish."""
+
+from typing import Any
+
+from fanin.grouper import BundleMessage, Handled
+from fanin.grouper.consuming import consume
+from functions import grouping
+from functions.group_measuring import count_handled
+from functions.measuring import measured
+
+ENOUGH_MS = 60_000
+"""As long as the lease of a call, within which a bundle is called and its outcome recorded."""
+
+
+@measured
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    consumed = consume(event["Records"], _handle, lambda: context.get_remaining_time_in_millis() > ENOUGH_MS)
+    count_handled(consumed)
+    return consumed.response()
+
+
+def _handle(body: str) -> Handled:
+    message = BundleMessage.parse(body)
+    return grouping.grouper().handle(message, grouping.downstream(), grouping.notices())

@@ -1,0 +1,34 @@
+"""POST /v1/tasks"""
+
+from typing import Any
+
+from fanin.api.documents import answers
+from fanin.api.edge import IdempotencyKey, bind, caller, edge
+from fanin.api.group_answers import RegisteredTask
+from fanin.api.group_requests import RegisterTaskBody
+from functions import grouping, wiring
+from functions.measuring import count, measured
+
+app = edge(wiring.settings)
+
+
+@app.post(
+    "/v1/tasks",
+    status_code=202,
+    operation_id="registerTask",
+    summary="Have a task done in a bundle",
+    responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 503),
+)
+def register_task(body: RegisterTaskBody, idempotency_key: IdempotencyKey = None) -> RegisteredTask:
+    """Take a task in: it is done in one call with others of its target. The same taskId is the same task."""
+    who = caller(app)
+    if body.task_id is not None:
+        bind(wiring.tracker(), who, "tasks", idempotency_key, body.said())
+    task = grouping.grouper().register(who.tenant, body.wish(idempotency_key))
+    count(TasksRegistered=1)
+    return RegisteredTask.of(task)
+
+
+@measured
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

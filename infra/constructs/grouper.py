@@ -1,0 +1,112 @@
+"""The group-batcher: its tables, its two queues, its functions and its clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.functions import Functions, allow
+from infra.constructs.queues import SourceQueue
+from infra.constructs.sweeper import Sweeper
+from infra.constructs.tables import index, number, table, text
+from infra.group_handlers import (
+    BUNDLES,
+    GROUP_ROUTES,
+    HANDLE_BUNDLE,
+    LEAD_TASKS,
+    SWEEP_GROUPS,
+    TASKS,
+    GroupHandler,
+)
+
+INCLUDE = dynamodb.ProjectionType.INCLUDE
+TASK_FACTS = ("tenant", "taskId", "target", "shard", "dueAt")
+BUNDLE_FACTS = ("tenant", "bundleId")
+# Of the messages of one target the first leads, and the others find their task bundled.
+TASKS_AT_ONCE = 10
+# A message of a bundle is a call of the batch API, and may take a minute.
+BUNDLES_AT_ONCE = 1
+
+
+class GroupTables(Construct):
+    """Tasks with an index of the open ones, leases with rate buckets, bundles with two indexes."""
+
+    def __init__(self, scope: Construct, id_: str, config: Config) -> None:
+        super().__init__(scope, id_)
+        self.tasks = table(self, "Tasks", config)
+        index(self.tasks, config, "open", text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        self.leases = table(self, "Leases", config, key="lane")
+        self.bundles = table(self, "Bundles", config)
+        index(self.bundles, config, "live", text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
+        index(self.bundles, config, "lane", text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+
+
+class Grouper(Construct):
+    """All of the group-batcher; *routes* are its part of the API, *queues* what alarms watch."""
+
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
+    ) -> None:
+        super().__init__(scope, id_)
+        self.config = config
+        self.functions = functions
+        self.bus = bus
+        self.tables = GroupTables(self, "Tables", config)
+        self.queues = {
+            TASKS: _queue(self, "TasksQueue", LEAD_TASKS),
+            BUNDLES: _queue(self, "BundlesQueue", HANDLE_BUNDLE),
+        }
+        self.routes = {each.lambda_.route: self._add(each) for each in GROUP_ROUTES}
+        self.queues[TASKS].feed(self._add(LEAD_TASKS), config, TASKS_AT_ONCE)
+        self.queues[BUNDLES].feed(self._add(HANDLE_BUNDLE), config, BUNDLES_AT_ONCE)
+        Sweeper(self, "Sweeper", self._add(SWEEP_GROUPS))
+
+    def _add(self, handler: GroupHandler) -> lambda_.Function:
+        """Deploy *handler* with the group-batcher's environment, and exactly the grants that it names."""
+        function = self.functions.add(handler.lambda_, self._environment(handler))
+        allow(function, self.tables.tasks, handler.tasks)
+        allow(function, self.tables.leases, handler.leases)
+        allow(function, self.tables.bundles, handler.bundles)
+        _allow_index(function, self.tables.tasks, "open", handler.open_index)
+        _allow_index(function, self.tables.bundles, "live", handler.live_index)
+        _allow_index(function, self.tables.bundles, "lane", handler.lane_index)
+        queues = [self.queues[name].queue.queue_arn for name in handler.sends]
+        _allow(function, ("sqs:SendMessage",), queues)
+        _allow(function, ("events:PutEvents",), [self.bus.event_bus_arn] if handler.publishes else [])
+        return function
+
+    def _environment(self, handler: GroupHandler) -> Mapping[str, str]:
+        told = {
+            "FANIN_GROUP_TASKS_TABLE": self.tables.tasks.table_name,
+            "FANIN_GROUP_LEASES_TABLE": self.tables.leases.table_name,
+            "FANIN_GROUP_BUNDLES_TABLE": self.tables.bundles.table_name,
+            "FANIN_GROUPER_QUEUE_URL": self.queues[TASKS].queue.queue_url,
+            "FANIN_BUNDLES_QUEUE_URL": self.queues[BUNDLES].queue.queue_url,
+            "FANIN_GROUPER_POLICIES": self.config.grouper_policies,
+        }
+        if not handler.publishes:
+            return told
+        of_calls = {"FANIN_GROUPER_DOWNSTREAM": self.config.grouper_downstream}
+        return told | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+
+
+def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:
+    # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
+    return SourceQueue(scope, id_, visibility=Duration.seconds(6 * consumer.lambda_.timeout_seconds))
+
+
+def _allow_index(function: lambda_.Function, of: dynamodb.Table, name: str, actions: Sequence[str]) -> None:
+    _allow(function, actions, [f"{of.table_arn}/index/{name}"])
+
+
+def _allow(function: lambda_.Function, actions: Sequence[str], resources: Sequence[str]) -> None:
+    if actions and resources:
+        statement = iam.PolicyStatement(actions=list(actions), resources=list(resources))
+        function.add_to_role_policy(statement)

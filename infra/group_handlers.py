@@ -1,0 +1,77 @@
+"""The group-batcher's handlers, with all that each may do to its tables, queues and bus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from infra.handlers import CHANGE, CHANGE_PAGES, Handler
+
+GET = ("dynamodb:GetItem",)
+TURN = ("dynamodb:GetItem", "dynamodb:UpdateItem")
+# A transaction asks for the actions of its parts, which are updates.
+TURN_MANY = ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem")
+QUERY, SCAN = ("dynamodb:Query",), ("dynamodb:Scan",)
+TASKS, BUNDLES = "GroupTasks", "GroupBundles"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupHandler:
+    """A Lambda of the group-batcher. What *lambda_* names is of the tracker's tables.
+
+    ``tasks``, ``leases``, ``bundles``: DynamoDB actions on each table; ``open_index``, ``live_index``,
+    ``lane_index``: on the index of tasks, and on those of bundles. ``sends``: the queues that it sends to.
+    ``publishes``: whether it puts events on the bus.
+    """
+
+    lambda_: Handler
+    tasks: tuple[str, ...] = ()
+    leases: tuple[str, ...] = ()
+    bundles: tuple[str, ...] = ()
+    open_index: tuple[str, ...] = ()
+    live_index: tuple[str, ...] = ()
+    lane_index: tuple[str, ...] = ()
+    sends: tuple[str, ...] = ()
+    publishes: bool = False
+
+
+GROUP_ROUTES = (
+    GroupHandler(
+        # An idempotency key that comes with a task id is held to its first payload among the batches' rows.
+        lambda_=Handler(
+            name="register_task", route="POST /v1/tasks", batches=("dynamodb:GetItem", "dynamodb:PutItem")
+        ),
+        tasks=("dynamodb:GetItem", "dynamodb:PutItem"),
+        sends=(TASKS,),
+    ),
+    GroupHandler(lambda_=Handler(name="list_tasks", route="GET /v1/tasks"), open_index=QUERY),
+    GroupHandler(lambda_=Handler(name="get_task", route="GET /v1/tasks/{taskId}"), tasks=GET, bundles=GET),
+    GroupHandler(
+        lambda_=Handler(name="list_bundles", route="GET /v1/bundles"), bundles=GET, lane_index=QUERY
+    ),
+    GroupHandler(lambda_=Handler(name="get_bundle", route="GET /v1/bundles/{bundleId}"), bundles=GET),
+)
+LEAD_TASKS = GroupHandler(
+    # Twice a leader's lease: the first message of a delivery always has the time to lead.
+    lambda_=Handler(name="lead_tasks", timeout_seconds=30),
+    tasks=TURN_MANY,
+    leases=TURN,
+    bundles=TURN,
+    open_index=QUERY,
+    sends=(TASKS, BUNDLES),
+)
+HANDLE_BUNDLE = GroupHandler(
+    # The lease of a call, 60 s, and the time to apply the outcome to a thousand members.
+    lambda_=Handler(name="handle_bundle", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=120),
+    tasks=TURN_MANY,
+    leases=TURN,
+    bundles=TURN,
+    sends=(TASKS, BUNDLES),
+    publishes=True,
+)
+SWEEP_GROUPS = GroupHandler(
+    lambda_=Handler(name="sweep_groups", timeout_seconds=300),
+    bundles=TURN,
+    open_index=SCAN,
+    live_index=QUERY,
+    sends=(TASKS, BUNDLES),
+)

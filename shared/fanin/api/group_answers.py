@@ -1,0 +1,133 @@
+"""What the group-batcher answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from fanin.api import cursors
+from fanin.api.answers import Answer, Instant, Optional
+from fanin.api.instants import iso
+from fanin.grouper import Bundle, BundleState, Candidate, Status, Task, TaskState, Verdict
+
+
+class RegisteredTask(Answer):
+    """A task that is taken care of."""
+
+    task_id: str
+    state: TaskState
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        return cls(task_id=task.task_id, state=task.state)
+
+
+class TaskAnswer(Answer):
+    """A task as it stands. *reason*: why it failed, or was last put back."""
+
+    task_id: str
+    target: str
+    state: Status
+    priority: int
+    attempts: int
+    bundle_id: str | None = Optional
+    item_id: str | None = Optional
+    reason: str | None = Optional
+    created_at: Instant
+    due_at: Instant
+    expires_at: Instant
+
+    @classmethod
+    def of(cls, task: Task, status: Status) -> Self:
+        return cls(
+            task_id=task.task_id,
+            target=task.target,
+            state=status,
+            priority=task.priority,
+            attempts=task.attempts,
+            bundle_id=task.bundle_id,
+            item_id=task.item_id,
+            reason=task.detail or None,
+            created_at=iso(task.created_at),
+            due_at=iso(task.due_at),
+            expires_at=iso(task.expires_at),
+        )
+
+
+class OpenTask(Answer):
+    """A task that waits for a bundle."""
+
+    task_id: str
+    due_at: Instant
+
+
+class OpenTasks(Answer):
+    """Tasks of a target that wait for a bundle, by priority, then due time; it may lag behind."""
+
+    tasks: list[OpenTask]
+
+    @classmethod
+    def of(cls, found: Sequence[Candidate]) -> Self:
+        return cls(tasks=[OpenTask(task_id=each.task_id, due_at=iso(each.due_at)) for each in found])
+
+
+class BundleSummary(Answer):
+    """A bundle as lists show it. *attempt*: calls that were begun for it."""
+
+    bundle_id: str
+    target: str
+    state: BundleState
+    size: int
+    attempt: int
+    created_at: Instant
+    expires_at: Instant
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Self:
+        return cls(
+            bundle_id=bundle.bundle_id,
+            target=bundle.lane.target,
+            state=bundle.state,
+            size=len(bundle.members),
+            attempt=bundle.attempt,
+            created_at=iso(bundle.created_at),
+            expires_at=iso(bundle.expires_at),
+        )
+
+
+class MemberAnswer(Answer):
+    """A member, and what the call's answer came to for it, once it is there."""
+
+    task_id: str
+    verdict: Verdict | None = Optional
+    reason: str | None = Optional
+
+
+class BundleAnswer(BundleSummary):
+    """A bundle as it stands."""
+
+    members: list[MemberAnswer]
+
+    @classmethod
+    def with_members(cls, bundle: Bundle) -> Self:
+        told = dict(zip(bundle.members, bundle.outcomes, strict=False))
+        members = [
+            MemberAnswer(
+                task_id=member,
+                verdict=told[member].verdict if member in told else None,
+                reason=(told[member].detail or None) if member in told else None,
+            )
+            for member in bundle.members
+        ]
+        return cls(**BundleSummary.of(bundle).model_dump(), members=members)
+
+
+class ListedBundles(Answer):
+    """Bundles of a target, the newest of a shard first, and where to go on."""
+
+    bundles: list[BundleSummary]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, bundles: Sequence[Bundle], resume: cursors.Term | None) -> Self:
+        return cls(bundles=[BundleSummary.of(bundle) for bundle in bundles], cursor=cursors.of_term(resume))

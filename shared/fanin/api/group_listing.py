@@ -1,0 +1,20 @@
+"""A target's bundles, page by page through its shards."""
+
+from __future__ import annotations
+
+from fanin.api.cursors import Term
+from fanin.grouper import Bundle, Grouper
+
+
+def bundles(
+    grouper: Grouper, tenant: str, target: str, limit: int, start: Term
+) -> tuple[list[Bundle], Term | None]:
+    """Bundles from *start* on, and where the next page begins. The index names them, the table tells."""
+    shard, fence = start
+    page = grouper.bundles(tenant, target, shard, limit, None if fence is None else str(fence))
+    found = (grouper.world.store.bundle(key) for key in page.rows)
+    listed = [bundle for bundle in found if bundle is not None and not bundle.is_void]
+    if page.cursor is not None:
+        return listed, (shard, int(page.cursor))
+    more = shard + 1 < grouper.world.policies.of(target).shards
+    return listed, (shard + 1, None) if more else None

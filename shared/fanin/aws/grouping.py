@@ -1,0 +1,44 @@
+"""The part of the process environment that is the group-batcher's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fanin.aws.settings import needed
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSettings:
+    """What a deployed function of the group-batcher is told.
+
+    ``FANIN_GROUP_TASKS_TABLE``, ``FANIN_GROUP_LEASES_TABLE``, ``FANIN_GROUP_BUNDLES_TABLE``: table names.
+    ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: where messages of tasks and of bundles go.
+    ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, read by ``fanin.grouper.parsing``.
+    ``FANIN_BUS_NAME``: the bus that hears of failed tasks; empty where the function tells nobody.
+    """
+
+    tasks_table: str
+    leases_table: str
+    bundles_table: str
+    tasks_queue: str
+    bundles_queue: str
+    policies: str = "[]"
+    downstream: str = "[]"
+    bus: str = ""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> GroupingSettings:
+        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        env = os.environ if env is None else env
+        return cls(
+            tasks_table=needed(env, "FANIN_GROUP_TASKS_TABLE"),
+            leases_table=needed(env, "FANIN_GROUP_LEASES_TABLE"),
+            bundles_table=needed(env, "FANIN_GROUP_BUNDLES_TABLE"),
+            tasks_queue=needed(env, "FANIN_GROUPER_QUEUE_URL"),
+            bundles_queue=needed(env, "FANIN_BUNDLES_QUEUE_URL"),
+            policies=env.get("FANIN_GROUPER_POLICIES", "[]"),
+            downstream=env.get("FANIN_GROUPER_DOWNSTREAM", "[]"),
+            bus=env.get("FANIN_BUS_NAME", ""),
+        )
