@@ -41,17 +41,12 @@ def sqs() -> SQSClient:
     return client
 
 
-<<<<<<< HEAD
-def _client(service: str, config: Config) -> Any:
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
-=======
 @cache
 def events() -> EventBridgeClient:
     """The EventBridge client of this process."""
-    client: EventBridgeClient = _client("events")
+    client: EventBridgeClient = _client("events", RETRIES)
     return client
 
 
-def _client(service: str) -> Any:
-    return boto3.client(service, config=RETRIES)  # type: ignore[call-overload]
->>>>>>> whole
+def _client(service: str, config: Config) -> Any:
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
