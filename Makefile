@@ -7,7 +7,7 @@ export UV_HTTP_TIMEOUT := 300
 SEEDS ?= 100000
 ARGS ?=
 
-.PHONY: demo test setup lint types synth deploy simulate mutants races requests openapi lock clean
+.PHONY: demo test setup lint types synth deploy simulate mutants races requests scale openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -52,6 +52,9 @@ races: setup ## close against the last ack, and two last acks, over HTTP on the 
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m benchmarks.requests $(ARGS)
+
+scale: setup ## 1,000 items beside 10,000,000: rows and latency of an ack, outstanding, storage
+	@$(BIN)/python -m benchmarks.scale $(ARGS)
 
 openapi: setup ## write docs/openapi.json anew from the routes
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
