@@ -58,7 +58,7 @@ def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it(up):
 
     started.send_signal(signal.SIGINT)
 
-    assert started.wait(20) == 0
+    assert started.wait(60) == 0
     assert nothing_is_left(port)
 
 
@@ -77,7 +77,7 @@ def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_worker
 
     os.kill(homes.home_of(port).read().host, signal.SIGKILL)
 
-    assert started.wait(20) == 1
+    assert started.wait(60) == 1
     assert nothing_is_left(port)
 
 
