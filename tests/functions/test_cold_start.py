@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONSUMERS = ("consume_acks", "fail_letters", "describe_event", "confirm_event", "sweep", "demo_worker")
+CONSUMERS = (
+    "consume_acks",
+    "fail_letters",
+    "describe_event",
+    "confirm_event",
+    "sweep",
+    "lead_tasks",
+    "handle_bundle",
+    "sweep_groups",
+    "demo_worker",
+)
 HEAVY = ("pydantic", "aws_lambda_powertools.event_handler")
 
 
