@@ -12,6 +12,7 @@ from infra.constructs.demo import Demo
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
 from infra.constructs.grouper import Grouper
+from infra.constructs.jobs import Jobs
 from infra.constructs.letters import Letters
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
@@ -49,6 +50,7 @@ class FaninStack(Stack):
             "Confirmation": self.confirmation.dead_letters,
         }
         self._output_names()
+        self._add_jobs()
         if config.grouper:
             self._add_grouper()
         if config.demo:
@@ -67,6 +69,18 @@ class FaninStack(Stack):
             sweep=self.sweep,
             queues=self.queues,
             dead_letters=self.dead_letters,
+        )
+
+    def _add_jobs(self) -> None:
+        jobs = Jobs(self, "Jobs", self.config, self.functions)
+        for route, function in jobs.routes.items():
+            self.api.add(route, function)
+        self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
+        self.dead_letters |= {name: doorbell.dead_letters for name, doorbell in jobs.doorbells.items()}
+        self._output(
+            QueueTable=jobs.table.table_name,
+            DoorbellQueueUrl=jobs.shared.queue.queue_url,
+            Doorbells=jobs.urls,
         )
 
     def _add_grouper(self) -> None:
