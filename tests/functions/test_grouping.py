@@ -1,4 +1,4 @@
-"""The group-batcher's consumers, as they are wired: from a registered task to an ended one, and its numbers."""
+"""The group-batcher's consumers as they are wired: from a registered task to an ended one, in numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stage:
     at: datetime = START
     sent: list[Any] = field(default_factory=list)
     published: list[Any] = field(default_factory=list)
-    answer: Answer = Answer()
+    answer: Answer = field(default_factory=Answer)
     left_ms: int = 120_000
 
     def send(self, postings: Any) -> None:
