@@ -50,12 +50,16 @@ class FaninStack(Stack):
             "Confirmation": self.confirmation.dead_letters,
         }
         self._output_names()
-        self._add_jobs()
-        if config.grouper:
-            self._add_grouper()
-        if config.demo:
-            self._add_demo()
+        self._add_parts()
         Monitoring(self, "Monitoring", config, self._watched())
+
+    def _add_parts(self) -> None:
+        """What stands beside the tracker, and not on every stage."""
+        self._add_jobs()
+        if self.config.grouper:
+            self._add_grouper()
+        if self.config.demo:
+            self._add_demo()
 
     def _acks(self) -> SourceQueue:
         # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
