@@ -46,7 +46,6 @@ SWEEP_JOBS = JobHandler(
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
     # Sessions and what is to be told are read from the table, which is why it queries that too.
     table=(
-        "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
         "dynamodb:Query",

@@ -18,6 +18,7 @@ CONSUMERS = (
     "lead_tasks",
     "handle_bundle",
     "sweep_groups",
+    "sweep_jobs",
     "demo_worker",
 )
 HEAVY = ("pydantic", "aws_lambda_powertools.event_handler")

@@ -68,6 +68,22 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "GrouperTaskMessagesQueue": SEND,
         "GrouperBundleMessagesQueue": SEND,
     },
+    "add_jobs": {
+        "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "JobsTable": CHANGE,
+        "JobsDoorbellQueue": SEND,
+    },
+    "list_jobs": {
+        "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "JobsTable/index/by_ix": QUERY,
+    },
+    "sweep_jobs": ACK
+    | {
+        "JobsTable": LOOK | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable/index/by_ix": QUERY,
+        "JobsTable/index/queues": QUERY,
+        "JobsDoorbellQueue": SEND,
+    },
     "demo_worker": ACK
     | {
         "DemoWorkQueue": QUEUE_EATER,

@@ -145,7 +145,13 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(dem
     depths = {("ApproximateNumberOfMessagesVisible", name) for name in dead}
     ages = {queue for metric, queue in drawn_queues if metric == "ApproximateAgeOfOldestMessage"}
     assert depths == {each for each in drawn_queues if each[0] == "ApproximateNumberOfMessagesVisible"}
-    assert sorted(name[1:10] for name in ages) == ["AcksQueue", "DemoWorkQ", "GrouperBu", "GrouperTa"]
+    assert sorted(name[1:10] for name in ages) == [
+        "AcksQueue",
+        "DemoWorkQ",
+        "GrouperBu",
+        "GrouperTa",
+        "JobsDoorb",
+    ]
 
 
 def test_the_dashboard_draws_the_queues_of_users():

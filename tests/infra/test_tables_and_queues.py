@@ -8,7 +8,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
 
 GROUPS = ("GrouperTablesTasks", "GrouperTablesLeases", "GrouperTablesBundles")
-TABLES = ("TablesBatches", "TablesPages", *GROUPS, "DemoIndex")
+TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable", "DemoIndex")
 QUEUES = (
     "AcksQueue",
     "AcksDeadLetters",
@@ -18,6 +18,8 @@ QUEUES = (
     "GrouperTaskMessagesDeadLetters",
     "GrouperBundleMessagesQueue",
     "GrouperBundleMessagesDeadLetters",
+    "JobsDoorbellQueue",
+    "JobsDoorbellDeadLetters",
     "DemoWorkQueue",
     "DemoWorkDeadLetters",
     "DemoEventsQueue",
@@ -112,7 +114,7 @@ def test_a_cap_on_request_units_holds_for_every_table():
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 11
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 13
 
 
 def dead_letter_queues(assembly):
@@ -135,7 +137,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one(demo):
     without = {name for name, queue in queues.items() if "RedrivePolicy" not in queue["Properties"]}
 
     assert without == dead_letter_queues(demo)
-    assert len(queues) - len(without) == 5
+    assert len(queues) - len(without) == 6
 
 
 def test_the_dead_are_kept_as_long_as_can_be(demo):
