@@ -7,6 +7,7 @@ from typing import Any
 from functions import (
     ack_items,
     add_items,
+    add_jobs,
     cancel_batch,
     close_batch,
     get_batch,
@@ -16,6 +17,7 @@ from functions import (
     get_task,
     list_batches,
     list_bundles,
+    list_jobs,
     list_tasks,
     notify_batch,
     open_batch,
@@ -38,6 +40,8 @@ ROUTES = (
     get_task,
     list_bundles,
     get_bundle,
+    add_jobs,
+    list_jobs,
 )
 ABOUT = {
     "title": "fanin",

@@ -38,6 +38,8 @@ class Config:
     ``oldest_batch_alarm_hours``: an alarm rings for a batch that has not ended for so long.
     ``dead_letter_queue_arns``: SQS dead-letter queues of the users', in this region, each message of which
     becomes a failed ack; a list, or the ARNs with commas between them. Messages are received and deleted.
+    ``job_queues``: names of work queues that get an SQS doorbell of their own, as a Lambda consumer needs;
+    all others share one. A list, or the names with commas between them.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets, as JSON text (``fanin.grouper.parsing`` has the names).
     """
@@ -58,6 +60,7 @@ class Config:
     alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
     dead_letter_queue_arns: tuple[str, ...] = ()
+    job_queues: tuple[str, ...] = ()
     grouper: bool = True
     grouper_policies: str = "[]"
     grouper_downstream: str = "[]"
@@ -166,6 +169,7 @@ LOG_RETENTION_DAYS = (
 # fmt: on
 
 QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
+JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, a letter first"),
@@ -180,6 +184,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
     "oldest_batch_alarm_hours": _between(1, 10_000),
     "dead_letter_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
+    "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),

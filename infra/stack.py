@@ -12,6 +12,7 @@ from infra.constructs.demo import Demo
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
 from infra.constructs.grouper import Grouper
+from infra.constructs.jobs import Jobs
 from infra.constructs.letters import Letters
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
@@ -49,11 +50,16 @@ class FaninStack(Stack):
             "Confirmation": self.confirmation.dead_letters,
         }
         self._output_names()
-        if config.grouper:
-            self._add_grouper()
-        if config.demo:
-            self._add_demo()
+        self._add_parts()
         Monitoring(self, "Monitoring", config, self._watched())
+
+    def _add_parts(self) -> None:
+        """What stands beside the tracker, and not on every stage."""
+        self._add_jobs()
+        if self.config.grouper:
+            self._add_grouper()
+        if self.config.demo:
+            self._add_demo()
 
     def _acks(self) -> SourceQueue:
         # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
@@ -67,6 +73,18 @@ class FaninStack(Stack):
             sweep=self.sweep,
             queues=self.queues,
             dead_letters=self.dead_letters,
+        )
+
+    def _add_jobs(self) -> None:
+        jobs = Jobs(self, "Jobs", self.config, self.functions)
+        for route, function in jobs.routes.items():
+            self.api.add(route, function)
+        self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
+        self.dead_letters |= {name: doorbell.dead_letters for name, doorbell in jobs.doorbells.items()}
+        self._output(
+            QueueTable=jobs.table.table_name,
+            DoorbellQueueUrl=jobs.shared.queue.queue_url,
+            Doorbells=jobs.urls,
         )
 
     def _add_grouper(self) -> None:

@@ -12,12 +12,15 @@ from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
     BUNDLES,
     CONFLICTS,
+    DEPTHS,
     EVENTS,
     ITEMS,
+    JOBS,
     LEADERS,
     LIVES,
     MESSAGES,
     OLDEST,
+    OLDEST_JOB,
     PERIOD,
     REGISTERED,
     SET_ASIDE,
@@ -36,10 +39,11 @@ HALF, HEIGHT = 12, 6
 def draw(
     scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> cloudwatch.Dashboard:
-    """Alarms first, then batches and acks, the sweeper and the store, bundles, queues, and functions last."""
+    """Alarms first, then batches and acks, the sweeper and the store, bundles, jobs, queues, functions."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
     dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
-    for row in (*_of_batches(emitted), *_of_bundles(emitted), *_of_queues(watched), *_of_functions(watched)):
+    ours = (*_of_batches(emitted), *_of_bundles(emitted), *_of_jobs(emitted))
+    for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
 
@@ -70,6 +74,17 @@ def _of_bundles(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
             _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *MESSAGES, *WOKEN))),
             _graph("Longest wait of a bundle's member, seconds", [emitted.metric(WAIT, "Maximum")]),
         ],
+    ]
+
+
+def _of_jobs(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+    depths = [emitted.metric(name, "Maximum") for name in DEPTHS]
+    oldest = emitted.metric(OLDEST_JOB, "Maximum")
+    return [
+        [
+            _graph("Jobs", [*emitted.sums(JOBS), *depths]),
+            _graph("Oldest job that waits, seconds", [oldest]),
+        ]
     ]
 
 

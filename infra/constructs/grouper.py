@@ -60,8 +60,8 @@ class Grouper(Construct):
         self.bus = bus
         self.tables = GroupTables(self, "Tables", config)
         self.queues = {
-            TASKS: _queue(self, "TasksQueue", LEAD_TASKS),
-            BUNDLES: _queue(self, "BundlesQueue", HANDLE_BUNDLE),
+            TASKS: _queue(self, "TaskMessages", LEAD_TASKS),
+            BUNDLES: _queue(self, "BundleMessages", HANDLE_BUNDLE),
         }
         self.routes = {each.lambda_.route: self._add(each) for each in GROUP_ROUTES}
         self.queues[TASKS].feed(self._add(LEAD_TASKS), config, TASKS_AT_ONCE)

@@ -27,6 +27,9 @@ WAIT = "BundleWaitSeconds"
 LEADERS = ("LeadersElected", "LeadersContended", "Takeovers")
 MESSAGES = ("TaskMessages", "TaskMessagesReturned", "BundleMessages", "BundleMessagesReturned")
 WOKEN = ("LanesWoken", "BundlesWoken")
+JOBS = ("JobsAdded", "JobsRejected")
+DEPTHS = ("JobsQueued", "JobsInProgress", "JobsDelayed", "JobsDead")
+OLDEST_JOB = "OldestJobSeconds"
 WRITE_UNITS = "WriteUnits"
 CONFLICTS = "Conflicts"
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fanin.aws.jobs import JobSettings
     from fanin.aws.settings import Tables
     from fanin.client.fanin import Batch, Fanin
     from fanin.client.items import Items
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
         Completion,
         ItemVerdict,
         RangeVerdict,
+        Registered,
         Status,
         Summary,
+        TaskStatus,
     )
     from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
@@ -34,11 +38,19 @@ __all__ = [
     "InvalidRequest",
     "ItemVerdict",
     "Items",
+    "Job",
+    "JobSettings",
+    "Jobs",
     "KeyReused",
+    "LostClaim",
     "Mode",
+    "NewJob",
     "NotFound",
+    "Options",
     "Outcome",
+    "Queue",
     "RangeVerdict",
+    "Registered",
     "Retention",
     "Sample",
     "State",
@@ -46,11 +58,13 @@ __all__ = [
     "StoreUnavailable",
     "Summary",
     "Tables",
+    "TaskStatus",
     "Verdict",
 ]
 
 # Loaded when first named: a function that needs one room of the package does not pay for the others.
 _ROOMS = {
+    "fanin.aws.jobs": ("JobSettings",),
     "fanin.aws.settings": ("Tables",),
     "fanin.client.fanin": ("Batch", "Fanin"),
     "fanin.client.items": ("Items",),
@@ -61,10 +75,13 @@ _ROOMS = {
         "Completion",
         "ItemVerdict",
         "RangeVerdict",
+        "Registered",
         "Status",
         "Summary",
+        "TaskStatus",
     ),
     "fanin.errors": ("Conflict", "FaninError", "InvalidRequest", "KeyReused", "NotFound", "StoreUnavailable"),
+    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

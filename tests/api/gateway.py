@@ -15,11 +15,16 @@ from functions import (
     cancel_batch,
     close_batch,
     get_batch,
+    get_bundle,
     get_failures,
     get_outstanding,
+    get_task,
     list_batches,
+    list_bundles,
+    list_tasks,
     notify_batch,
     open_batch,
+    register_task,
 )
 
 ROUTES = (
@@ -33,6 +38,11 @@ ROUTES = (
     ("POST", r"/v1/batches/(?P<batchId>[^/]*)/notify", notify_batch),
     ("GET", r"/v1/batches/(?P<batchId>[^/]*)/outstanding", get_outstanding),
     ("GET", r"/v1/batches/(?P<batchId>[^/]*)/failures", get_failures),
+    ("POST", r"/v1/tasks", register_task),
+    ("GET", r"/v1/tasks", list_tasks),
+    ("GET", r"/v1/tasks/(?P<taskId>[^/]*)", get_task),
+    ("GET", r"/v1/bundles", list_bundles),
+    ("GET", r"/v1/bundles/(?P<bundleId>[^/]*)", get_bundle),
 )
 JSON = {"content-type": "application/json"}
 

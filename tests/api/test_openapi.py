@@ -36,6 +36,13 @@ def test_the_description_names_the_routes() -> None:
         ("post", "/v1/batches/{batchId}/notify"),
         ("get", "/v1/batches/{batchId}/outstanding"),
         ("get", "/v1/batches/{batchId}/failures"),
+        ("post", "/v1/tasks"),
+        ("get", "/v1/tasks"),
+        ("get", "/v1/tasks/{taskId}"),
+        ("get", "/v1/bundles"),
+        ("get", "/v1/bundles/{bundleId}"),
+        ("post", "/v1/queues/{queue}/jobs"),
+        ("get", "/v1/queues/{queue}/jobs"),
     }
 
 

@@ -30,9 +30,11 @@ from functions import (
     get_batch,
     get_failures,
     get_outstanding,
+    get_task,
     list_batches,
     notify_batch,
     open_batch,
+    register_task,
     wiring,
 )
 
@@ -48,6 +50,8 @@ ROUTES: list[tuple[str, ModuleType]] = [
     (r"POST /v1/batches/(?P<batchId>[^/]+)/notify", notify_batch),
     (r"GET /v1/batches/(?P<batchId>[^/]+)/outstanding", get_outstanding),
     (r"GET /v1/batches/(?P<batchId>[^/]+)/failures", get_failures),
+    (r"POST /v1/tasks", register_task),
+    (r"GET /v1/tasks/(?P<taskId>[^/]+)", get_task),
 ]
 
 

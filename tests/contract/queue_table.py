@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.queue.requests import INDEX, PROJECTED
+from fanin.queue.requests import INDEX, PROJECTED, QUEUES_INDEX
 
 QUEUE_TABLE = "Queue"
+KEYS = ("pk", "sk", "ix", "listed")
 
 
 def create_queue_table(client: Any) -> None:
-    """Create the table with its local index, keyed as the template keys them."""
+    """Create the table with its indexes, keyed as the template keys them."""
     client.create_table(
         TableName=QUEUE_TABLE,
-        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in ("pk", "sk", "ix")],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in KEYS],
         KeySchema=_keys("pk", "sk"),
         LocalSecondaryIndexes=[
             {
                 "IndexName": INDEX,
                 "KeySchema": _keys("pk", "ix"),
                 "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(PROJECTED)},
+            }
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": QUEUES_INDEX,
+                "KeySchema": _keys("listed", "pk"),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["parts"]},
             }
         ],
         BillingMode="PAY_PER_REQUEST",

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONSUMERS = ("consume_acks", "fail_letters", "describe_event", "confirm_event", "sweep", "demo_worker")
+CONSUMERS = (
+    "consume_acks",
+    "fail_letters",
+    "describe_event",
+    "confirm_event",
+    "sweep",
+    "lead_tasks",
+    "handle_bundle",
+    "sweep_groups",
+    "sweep_jobs",
+    "demo_worker",
+)
 HEAVY = ("pydantic", "aws_lambda_powertools.event_handler")
 
 

@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 30
 
 
 class Events:
-    """The events that have arrived, by batch, in order."""
+    """The events that have arrived, by batch or task, in order."""
 
     def __init__(self, sqs: Any, queue_url: str) -> None:
         self.sqs = sqs
@@ -38,7 +38,8 @@ class Events:
         )
         for message in answer.get("Messages", []):
             event = json.loads(message["Body"])
-            self.by_batch[event["detail"]["batchId"]].append(
-                {"kind": event["detail-type"], **event["detail"]}
+            detail = event["detail"]
+            self.by_batch[detail.get("batchId") or detail["taskId"]].append(
+                {"kind": event["detail-type"], **detail}
             )
             self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])

@@ -17,6 +17,13 @@ ROUTES = {
     "POST /v1/batches/{batchId}/cancel": "CancelBatch",
     "POST /v1/batches/{batchId}/notify": "NotifyBatch",
     "POST /v1/acks": "AckItems",
+    "POST /v1/tasks": "RegisterTask",
+    "GET /v1/tasks": "ListTasks",
+    "GET /v1/tasks/{taskId}": "GetTask",
+    "GET /v1/bundles": "ListBundles",
+    "GET /v1/bundles/{bundleId}": "GetBundle",
+    "POST /v1/queues/{queue}/jobs": "AddJobs",
+    "GET /v1/queues/{queue}/jobs": "ListJobs",
 }
 
 
@@ -74,6 +81,8 @@ def test_the_throttle_is_configured():
 
 def test_callers_find_what_they_need_in_the_outputs(plain, demo):
     names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
+    names |= {"GroupTasksTable", "GroupBundlesTable", "GrouperQueueUrl", "BundlesQueueUrl"}
+    names |= {"QueueTable", "DoorbellQueueUrl", "Doorbells"}
     of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoEventsQueueUrl"}
 
     assert plain.template["Outputs"].keys() == names

@@ -206,11 +206,11 @@ def test_the_rule_may_put_into_its_dead_letter_queue(plain, confirming):
 
 def test_the_sweeper_runs_every_minute_and_a_run_that_fails_is_not_piled_on_the_next(plain):
     rule = plain.named("AWS::Events::Rule", "Sweeper")["Properties"]
-    invoked = plain.named("AWS::Lambda::EventInvokeConfig", "FunctionsSweep")["Properties"]
+    invoked = plain.named("AWS::Lambda::EventInvokeConfig", "FunctionsSweepFunction")["Properties"]
     (target,) = rule["Targets"]
 
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
-    assert target["Arn"]["Fn::GetAtt"][0].startswith("FunctionsSweep")
+    assert target["Arn"]["Fn::GetAtt"][0].startswith("FunctionsSweepFunction")
     assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
     assert (invoked["MaximumRetryAttempts"], invoked["MaximumEventAgeInSeconds"]) == (0, 60)
 

@@ -71,7 +71,7 @@ def test_silence_of_the_sweeper_rings_though_nothing_is_measured_then(plain):
     assert alarm["TreatMissingData"] == "breaching"
     assert alarm["ComparisonOperator"] == "LessThanThreshold"
     assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
-    assert alarm["Dimensions"][0]["Value"]["Ref"].startswith("FunctionsSweep")
+    assert alarm["Dimensions"][0]["Value"]["Ref"].startswith("FunctionsSweepFunction")
 
 
 @pytest.mark.parametrize(("settings", "hours"), [({}, 168), ({"oldest_batch_alarm_hours": 2}, 2)])
@@ -145,7 +145,13 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(dem
     depths = {("ApproximateNumberOfMessagesVisible", name) for name in dead}
     ages = {queue for metric, queue in drawn_queues if metric == "ApproximateAgeOfOldestMessage"}
     assert depths == {each for each in drawn_queues if each[0] == "ApproximateNumberOfMessagesVisible"}
-    assert sorted(name[1:10] for name in ages) == ["AcksQueue", "DemoWorkQ"]
+    assert sorted(name[1:10] for name in ages) == [
+        "AcksQueue",
+        "DemoWorkQ",
+        "GrouperBu",
+        "GrouperTa",
+        "JobsDoorb",
+    ]
 
 
 def test_the_dashboard_draws_the_queues_of_users():

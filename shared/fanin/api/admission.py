@@ -9,6 +9,7 @@ from typing import Any
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.ids import checked_bundle_id, checked_task_id
+from fanin.queue.keys import checked_queue_name
 from fanin.tracker.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
@@ -18,6 +19,7 @@ NAMED_IN_PATHS: Mapping[str, Callable[[str], str]] = {
     "batchId": checked_batch_id,
     "taskId": checked_task_id,
     "bundleId": checked_bundle_id,
+    "queue": checked_queue_name,
 }
 """What a path may name, and the check of its form."""
 

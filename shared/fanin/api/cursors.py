@@ -15,7 +15,7 @@ from fanin.tracker.listing import Place
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6
 PLACE_BYTES = 24
-TERM_BYTES = 10
+TERM_BYTES = 12
 NO_FENCE = 2**64 - 1
 Term = tuple[int, int | None]
 """A shard, and the fence that the bundles before it had; None at the shard's beginning."""
@@ -58,7 +58,7 @@ def of_term(resume: Term | None) -> str | None:
     if resume is None:
         return None
     shard, fence = resume
-    return _text(shard.to_bytes(2, "big") + (NO_FENCE if fence is None else fence).to_bytes(8, "big"))
+    return _text(shard.to_bytes(4, "big") + (NO_FENCE if fence is None else fence).to_bytes(8, "big"))
 
 
 def term_at(cursor: str | None) -> Term:
@@ -66,7 +66,7 @@ def term_at(cursor: str | None) -> Term:
     if cursor is None:
         return 0, None
     raw = _bytes(cursor, TERM_BYTES)
-    shard, fence = int.from_bytes(raw[:2], "big"), int.from_bytes(raw[2:], "big")
+    shard, fence = int.from_bytes(raw[:4], "big"), int.from_bytes(raw[4:], "big")
     return shard, None if fence == NO_FENCE else fence
 
 

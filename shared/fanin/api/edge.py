@@ -22,10 +22,12 @@ from fanin.api.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
 from fanin.aws.settings import Settings
+from fanin.queue.keys import QUEUE_FORM
 from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 TaskId = Annotated[str, Path(alias="taskId", pattern=TASK_ID_PATTERN)]
+QueueName = Annotated[str, Path(alias="queue", pattern=f"^{QUEUE_FORM.pattern}$")]
 BundleId = Annotated[str, Path(alias="bundleId", pattern=UUID_FORM)]
 OfTarget = Annotated[Target, Query(alias="target", description="Only what is of this target.")]
 IdempotencyKey = Annotated[

@@ -16,15 +16,21 @@ from fanin.client.model import (
     Completion,
     Failures,
     ItemVerdict,
+    NewTask,
     Ranges,
     RangeVerdict,
+    Registered,
     Status,
     Summaries,
     Summary,
+    TaskStatus,
 )
 from fanin.client.transport import Cursor
+from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Batch, ListWish, OpenBatch, Result, Slice, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+
+NO_TASKS = "the tables of the tracker take no tasks: register them over HTTP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,12 @@ class DirectTransport:
         found = self.tracker.failures(batch, cursor or 0)
         samples = () if cursor else tuple(self.tracker.samples(batch))
         return Failures(_items(batch_id, found), samples, found.resume)
+
+    def register(self, wish: NewTask, key: str) -> Registered:  # noqa: ARG002  # nobody here to take it
+        raise InvalidRequest(NO_TASKS)
+
+    def task(self, task_id: str) -> TaskStatus:  # noqa: ARG002  # nobody here to ask
+        raise InvalidRequest(NO_TASKS)
 
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
         found = self.tracker.list(self.tenant, ListWish(user_key, state, after=cursor))

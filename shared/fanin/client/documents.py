@@ -15,11 +15,14 @@ from fanin.client.model import (
     Completion,
     Failures,
     ItemVerdict,
+    NewTask,
     Ranges,
     RangeVerdict,
+    Registered,
     Status,
     Summaries,
     Summary,
+    TaskStatus,
 )
 from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Retention, Sample, State, Verdict
@@ -52,6 +55,13 @@ def wish_body(wish: OpenBatch) -> Document:
         stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
         body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
     return body
+
+
+def task_body(wish: NewTask) -> Document:
+    """The body of a task; what the caller leaves to the service is left out."""
+    options = {"taskId": wish.task_id, "itemId": wish.item_id, "priority": wish.priority or None}
+    said = {name: value for name, value in options.items() if value is not None}
+    return {"target": wish.target, "payload": wish.payload} | said
 
 
 def acks_body(acks: Sequence[Ack]) -> Document:
@@ -139,6 +149,25 @@ def _facts(answer: Document) -> dict[str, Any]:
         "max_failures": answer.get("maxFailures"),
         "parent_item_id": answer.get("parentItemId"),
     }
+
+
+def registered_of(answer: Document) -> Registered:
+    return Registered(answer["taskId"], answer["state"])
+
+
+def task_of(answer: Document) -> TaskStatus:
+    return TaskStatus(
+        task_id=answer["taskId"],
+        target=answer["target"],
+        state=answer["state"],
+        priority=answer["priority"],
+        attempts=answer["attempts"],
+        created_at=datetime.fromisoformat(answer["createdAt"]),
+        expires_at=datetime.fromisoformat(answer["expiresAt"]),
+        bundle_id=answer.get("bundleId"),
+        item_id=answer.get("itemId"),
+        reason=answer.get("reason"),
+    )
 
 
 def items_of(answer: Document) -> Items:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, overload
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
+from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
 from fanin.client.consumer import (
     MARGIN_SECONDS,
@@ -24,10 +25,11 @@ from fanin.client.consumer import (
     handler_of,
 )
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Cancelled, Closed, Status, Summary
+from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, ranged_requests_of, requests_of
 from fanin.errors import FaninError, InvalidRequest
+from fanin.queue import Options, Queue
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.model import LIFE_MAX
 
@@ -174,6 +176,37 @@ class Fanin:
         wanted = None if state is None else _state(state)
         ask = partial(self._transport.batches, user_key, wanted)
         return (batch for page in _pages(ask) for batch in page.batches)
+
+    def task(
+        self,
+        target: str,
+        payload: Any,
+        *,
+        task_id: str | None = None,
+        priority: int = 0,
+        item_id: str | ItemId | None = None,
+        key: str | None = None,
+    ) -> Registered:
+        """Have a task done in one call with others of its *target*. *payload*: any JSON value, up to 32 KiB.
+
+        *task_id*: your name for it; the same name is the same task for as long as it is kept, and KeyReused
+        where it came with another wish. *priority*: 0 to 999, larger goes first where it can. *item_id*: an
+        item of a batch of yours, which is acked with the task's outcome. Over HTTP only.
+        """
+        item = None if item_id is None else str(ItemId.parse(str(item_id)))
+        return self._transport.register(NewTask(target, payload, task_id, priority, item), _key(key))
+
+    def task_status(self, task_id: str) -> TaskStatus:
+        """How a task stands, or how it ended. Raises NotFound. Over HTTP only."""
+        return self._transport.task(task_id)
+
+    def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
+        """The work queue *name*, to add jobs and to take them: on its table itself, with this process's
+        credentials. *at*: where it is; by default the environment says. Items of jobs are acked here.
+        """
+        from fanin.client.jobs import queue_at  # noqa: PLC0415  # as with direct
+
+        return queue_at(at or JobSettings.from_env(), name, options or Options(), self._transport)
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str

@@ -19,7 +19,18 @@ from urllib3.util import Timeout, Url, parse_url
 
 from fanin.client import documents, retrying
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Cancelled, Closed, Failures, Ranges, Status, Summaries
+from fanin.client.model import (
+    AckReport,
+    Cancelled,
+    Closed,
+    Failures,
+    NewTask,
+    Ranges,
+    Registered,
+    Status,
+    Summaries,
+    TaskStatus,
+)
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, State, checked_batch_id
@@ -116,6 +127,12 @@ class HttpTransport:
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         path = _path(batch_id, "/failures")
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def register(self, wish: NewTask, key: str) -> Registered:
+        return self._post("/v1/tasks", documents.task_body(wish), key, documents.registered_of)
+
+    def task(self, task_id: str) -> TaskStatus:
+        return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, documents.task_of)
 
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
         query = {"userKey": user_key, "state": state, "cursor": cursor}

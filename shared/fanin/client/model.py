@@ -154,3 +154,46 @@ class Summaries:
 
     batches: tuple[Summary, ...]
     cursor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    """What is wanted of the group-batcher. *payload*: any JSON value, up to 32 KiB."""
+
+    target: str
+    payload: Any
+    task_id: str | None = None
+    priority: int = 0
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A task that is taken care of; *state* is not ``CREATED`` where it is further, registered before."""
+
+    task_id: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStatus:
+    """A task as it stands.
+
+    *state*: ``CREATED``, ``BUNDLED``, ``IN_PROGRESS``, and in the end ``SUCCEEDED``, ``FAILED`` or ``DEAD``,
+    which is after too many attempts. *reason*: why it failed, or was last put back.
+    """
+
+    task_id: str
+    target: str
+    state: str
+    priority: int
+    attempts: int
+    created_at: datetime
+    expires_at: datetime
+    bundle_id: str | None = None
+    item_id: str | None = None
+    reason: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in {"SUCCEEDED", "FAILED", "DEAD"}

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Cancelled, Closed, Failures, Ranges, Status, Summaries
+from fanin.client.model import (
+    AckReport,
+    Cancelled,
+    Closed,
+    Failures,
+    NewTask,
+    Ranges,
+    Registered,
+    Status,
+    Summaries,
+    TaskStatus,
+)
 from fanin.tracker import Ack, OpenBatch, State
 
 T = TypeVar("T")
@@ -48,6 +59,11 @@ class Transport(Protocol):
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
 
     def failures(self, batch_id: str, cursor: Cursor) -> Failures: ...
+
+    def register(self, wish: NewTask, key: str) -> Registered:
+        """Take a task in. Raises InvalidRequest on a way that does not lead to the group-batcher."""
+
+    def task(self, task_id: str) -> TaskStatus: ...
 
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries: ...
 

@@ -13,6 +13,8 @@ MARK_SECONDS = 3600
 """How long a done job's mark stays: longer than any copy of a request can be under way (its signature is
 good for 15 minutes)."""
 SESSION_SECONDS = 86_400
+LISTED = "queues"
+"""What every queue's config row is listed under."""
 
 _TEXTS = {
     "name": "name",
@@ -72,6 +74,17 @@ def dead_row(queue: QueueKey, job_id: str) -> Item:
 
 def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
+
+
+def config_item(queue: QueueKey, parts: int) -> Item:
+    """The row of a queue, by which it is listed among all queues."""
+    return config_row(queue) | {"parts": number(parts), "listed": text(LISTED)}
+
+
+def queue_of(item: Item) -> QueueKey:
+    """The queue that a config row is of; a tenant may be called anything, a queue has no # in its name."""
+    tenant, _, name = item["pk"]["S"].removeprefix("C#").rpartition("#")
+    return QueueKey(tenant, name)
 
 
 def job_item(job: Job) -> Item:

@@ -12,7 +12,7 @@ NAME_BYTES_MAX = 2048
 """Bytes of UTF-8 that a job's distinct key may have."""
 PARTS_MAX = 256
 
-_QUEUE_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+QUEUE_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 # A sort key holds 1,024 bytes; a longer name is known by its hash.
 _PLAIN_BYTES = 512
 
@@ -25,8 +25,7 @@ class QueueKey:
     name: str
 
     def __post_init__(self) -> None:
-        if not _QUEUE_FORM.fullmatch(self.name):
-            raise InvalidRequest("a queue's name is 1 to 80 of A-Z a-z 0-9 . _ -", field="queue")
+        checked_queue_name(self.name)
 
     def __str__(self) -> str:
         return f"{self.tenant}#{self.name}"
@@ -49,6 +48,13 @@ class JobKey:
 
     part: PartKey
     sort: str
+
+
+def checked_queue_name(name: str) -> str:
+    """*name*, where a queue may be called so; InvalidRequest where it may not."""
+    if not QUEUE_FORM.fullmatch(name):
+        raise InvalidRequest("a queue's name is 1 to 80 of A-Z a-z 0-9 . _ -", field="queue")
+    return name
 
 
 def job_key(queue: QueueKey, parts: int, name: str) -> JobKey:

@@ -15,6 +15,8 @@ from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 
 INDEX = "by_ix"
+QUEUES_INDEX = "queues"
+"""Lists the queues: only their config rows have its key, ``listed``."""
 PROJECTED = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 """What the index has beside the keys: enough to claim, free or promote a job."""
 
@@ -24,10 +26,9 @@ OVER_DONE = "#st = :done AND #generation = :seen"
 
 def configure(table: str, queue: QueueKey, parts: int) -> Item:
     """Fix the number of parts, unless it is fixed."""
-    row = items.config_row(queue) | {"parts": number(parts)}
     return {
         "TableName": table,
-        "Item": row,
+        "Item": items.config_item(queue, parts),
         "ConditionExpression": ABSENT,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
@@ -226,6 +227,12 @@ def partition(table: str, pk: Item) -> Item:
     """Every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
     return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
+
+
+def queues(table: str) -> Item:
+    """The config rows of all queues."""
+    request = {"TableName": table, "IndexName": QUEUES_INDEX}
+    return request | _expression({":listed": text(items.LISTED)}, KeyConditionExpression="#listed = :listed")
 
 
 def _query(table: str, condition: str, values: Item) -> Item:

@@ -49,6 +49,19 @@ class Queue:
     _turnstile: Turnstile = field(default_factory=Turnstile, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
+    @classmethod
+    def at(cls, place: Place) -> Self:
+        """The queue at a place that is known; one made otherwise asks for it, and may be its first user."""
+        return cls(
+            place.store,
+            place.doorbell,
+            place.queue,
+            place.options,
+            place.effects,
+            tell=place.tell,
+            _place=place,
+        )
+
     def __enter__(self) -> Self:
         return self
 

@@ -25,7 +25,10 @@ POLL_MAX_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class SqsDoorbell:
-    """Rings for *queue* through the SQS queue at *url*, which serves no other queue."""
+    """Rings for *queue* through the SQS queue at *url*.
+
+    Where that serves other queues too, their rings come back to it when its visibility time-out is over.
+    """
 
     client: SQSClient
     url: str
@@ -73,7 +76,7 @@ class SqsDoorbell:
         return [ring for message in answer.get("Messages", []) for ring in self._understood(message)]
 
     def _understood(self, message: dict[str, Any]) -> Iterator[Ring]:
-        """The ring, where it is one; what is none stays for the dead-letter queue."""
+        """The ring, where it is one of this queue; what is none stays for others."""
         with suppress(InvalidRequest):
             yield ring_of(self.queue, message["Body"], message["ReceiptHandle"])
 

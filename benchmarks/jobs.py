@@ -1,0 +1,390 @@
+"""Workers that are killed and frozen at a work queue on the local run: every job is acked exactly once.
+
+``python -m benchmarks.jobs`` adds 2,000 jobs over HTTP, 10 % of them with a key that came before, to 4 worker
+processes, kills one with SIGKILL and freezes one past its expiry. It prints what became of them, what a
+waiting take costs and how long it sleeps after an add, and ends with 1 where a promise was broken.
+``--jobs``, ``--workers`` and ``--seed`` change the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from benchmarks.job_worker import outcome
+from benchmarks.races import Api
+from fanin.aws.jobs import JobSettings
+from fanin.aws.meter import Meter
+from fanin.local import LocalRun
+from fanin.queue import Options, Queue, QueueKey
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.keys import job_key
+from fanin.queue.sqs import SqsDoorbell
+
+TENANT = "000000000000"
+EXPIRY_SECONDS = 5.0
+TAKEOVER_SECONDS = EXPIRY_SECONDS + 2
+FROZEN_SECONDS = EXPIRY_SECONDS + 2
+WAKE_SECONDS = 1.0
+WAKES = 5
+IDLE_SECONDS = 3.0
+COLLISIONS = 0.1
+JOBS_A_REQUEST = 50
+PRODUCERS = 2
+PATIENCE_SECONDS = 600.0
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Site:
+    """A local run with a queue of its own, and a table for outcomes."""
+
+    run: LocalRun
+    queue: str
+    outcomes: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.api = Api(self.run.url)
+        self.dynamodb = self.run.client("dynamodb")
+        self.outcomes = f"Outcomes-{self.queue}"
+        self.dynamodb.create_table(
+            TableName=self.outcomes,
+            KeySchema=[
+                {"AttributeName": "key", "KeyType": "HASH"},
+                {"AttributeName": "job", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in ("key", "job")],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+    @property
+    def store(self) -> DynamoStore:
+        return DynamoStore(self.dynamodb, self.run.outputs["QueueTable"])
+
+    @property
+    def key(self) -> QueueKey:
+        return QueueKey(TENANT, self.queue)
+
+    @property
+    def settings(self) -> JobSettings:
+        return JobSettings(self.run.outputs["QueueTable"], self.run.outputs["DoorbellQueueUrl"], TENANT)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a worker is told."""
+        told = {"FANIN_QUEUE_TABLE": self.settings.table, "FANIN_DOORBELL_URL": self.settings.doorbell}
+        return {**os.environ, **self.run.environment, **told, "FANIN_TENANT": TENANT}
+
+    def add(self, keys: Sequence[str]) -> Json:
+        jobs = [{"key": key, "payload": key} for key in keys]
+        return self.api.post(f"/v1/queues/{self.queue}/jobs", {"jobs": jobs})
+
+    def written(self) -> list[tuple[str, str, int]]:
+        """The outcomes: key, job, and how often it was written."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.outcomes, ConsistentRead=True)
+        rows = (row for page in pages for row in page["Items"])
+        return [(row["key"]["S"], row["job"]["S"], int(row["times"]["N"])) for row in rows]
+
+    def listed(self, state: str) -> list[Json]:
+        answer = self.api.pool.request("GET", f"{self.api.url}/v1/queues/{self.queue}/jobs?state={state}")
+        found: list[Json] = json.loads(answer.data)["jobs"]
+        return found
+
+
+@dataclass
+class WorkerProcess:
+    """A worker and what it has told so far."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    def lines(self) -> list[Json]:
+        text = self.log.read_text()
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+    def holding(self) -> list[Json]:
+        """What it took and has not told the end of."""
+        told = self.lines()
+        over = {line["claim"] for line in told if line["event"] != "took"}
+        return [line for line in told if line["event"] == "took" and line["claim"] not in over]
+
+    def send(self, signal_: signal.Signals) -> None:
+        self.process.send_signal(signal_)
+
+    def stop_with_jobs(self) -> list[Json]:
+        """Freeze it in the middle of its work; what it holds."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            self.send(signal.SIGSTOP)
+            held = self.holding()
+            if len(held) > 1:
+                return held
+            self.send(signal.SIGCONT)
+            time.sleep(0.02)
+        raise TimeoutError("the worker never held two jobs")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.send(signal.SIGCONT)
+            self.process.terminate()
+        self.process.wait(timeout=60)
+
+
+@contextmanager
+def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
+    """So many workers, ended at the end."""
+    command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
+    command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS)]
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        workers = []
+        for number in range(count):
+            log = Path(folder) / f"{number}.log"
+            told: IO[str] = stack.enter_context(log.open("w"))
+            process = subprocess.Popen(  # noqa: S603  # our own module
+                command, env=site.environment, stdout=told, text=True
+            )
+            workers.append(WorkerProcess(process, log))
+            stack.callback(workers[-1].end)
+        yield workers
+
+
+def keys_of(count: int, seed: int) -> list[str]:
+    """The keys of *count* adds; one in ten came shortly before."""
+    chance = random.Random(seed)
+    keys: list[str] = []
+    for number in range(count):
+        again = keys and chance.random() < COLLISIONS
+        keys.append(chance.choice(keys[-JOBS_A_REQUEST:]) if again else f"job-{number}")
+    return keys
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run. *odd*: keys without exactly one outcome for each accepted add: both counts."""
+
+    accepted: int
+    rejected: int
+    odd: dict[str, tuple[int, int]]
+    left: dict[str, int]
+    takeovers: list[float]
+    refused_acks: int
+    late_acks: int
+    seconds: float
+
+    @property
+    def is_good(self) -> bool:
+        taken = bool(self.takeovers) and max(self.takeovers) <= TAKEOVER_SECONDS
+        held = self.refused_acks > 0 and self.late_acks == 0
+        return not self.odd and not any(self.left.values()) and taken and held and self.rejected > 0
+
+    def __str__(self) -> str:
+        slowest = max(self.takeovers, default=float("nan"))
+        return (
+            f"{self.accepted} jobs accepted, {self.rejected} refused as not distinct, in {self.seconds:.0f} s"
+            f" ({self.accepted / self.seconds:.0f} jobs/s); left: {self.left}\n"
+            f"keys whose outcomes are not one for each accepted job: {len(self.odd)} {self.odd or ''}\n"
+            f"killed: {len(self.takeovers)} jobs run elsewhere, the last {slowest:.1f} s after the kill\n"
+            f"frozen: {self.refused_acks} acks refused (LostClaim), {self.late_acks} went through"
+        )
+
+
+def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
+    """Add, kill, freeze, wait for the end, and count."""
+    keys = keys_of(jobs, seed)
+    requests = [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
+    began = time.monotonic()
+    with working(site, workers) as staff, ThreadPoolExecutor(PRODUCERS) as producers:
+        adding = producers.map(site.add, requests)
+        killed_at, orphans = _kill(staff[0])
+        frozen = _freeze(staff[1])
+        answers = list(adding)
+        accepted = Counter(key for answer in answers for key in answer["added"])
+        _wait_for(lambda: len(site.written()) >= accepted.total())
+        ended = time.monotonic()
+        written = site.written()
+        lines = [line for worker in staff for line in worker.lines()]
+        _wait_for(lambda: len(_refused(staff[1], frozen)) == len(frozen))
+        return Outcome(
+            accepted=accepted.total(),
+            rejected=sum(len(answer["rejected"]) for answer in answers),
+            odd=_odd(accepted, written),
+            left={state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")},
+            takeovers=_takeovers(lines, orphans, killed_at),
+            refused_acks=len(_refused(staff[1], frozen)),
+            late_acks=_late_acks(site, frozen),
+            seconds=ended - began,
+        )
+
+
+def _kill(worker: WorkerProcess) -> tuple[float, list[Json]]:
+    orphans = worker.stop_with_jobs()
+    killed_at = time.monotonic()
+    worker.send(signal.SIGKILL)
+    worker.process.wait()
+    return killed_at, orphans
+
+
+def _freeze(worker: WorkerProcess) -> list[Json]:
+    """Freeze it until others have its jobs, and let it go on; the claims that it lost."""
+    held = worker.stop_with_jobs()
+    time.sleep(FROZEN_SECONDS)
+    worker.send(signal.SIGCONT)
+    return held[1:]  # the first may have been in the middle of its ack
+
+
+def _wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the jobs were not done in time")
+        time.sleep(0.5)
+
+
+def _odd(accepted: Counter[str], written: list[tuple[str, str, int]]) -> dict[str, tuple[int, int]]:
+    """Keys with more or fewer outcomes than accepted adds, or with a job whose outcome came twice."""
+    outcomes: Counter[str] = Counter()
+    for key, _, times in written:
+        outcomes[key] += times
+    jobs = Counter(key for key, _, _ in written)
+    keys = accepted.keys() | outcomes.keys()
+    return {
+        key: (accepted[key], outcomes[key]) for key in keys if not accepted[key] == outcomes[key] == jobs[key]
+    }
+
+
+def _takeovers(lines: list[Json], orphans: list[Json], killed_at: float) -> list[float]:
+    """Seconds from the kill to the next take of each job that the dead worker held.
+
+    One that nobody took again was acked by the dead one, whose last words did not get out.
+    """
+    takes: dict[str, list[float]] = {}
+    for line in lines:
+        if line["event"] == "took" and line["at"] > killed_at:
+            takes.setdefault(line["id"], []).append(line["at"])
+    return [min(takes[orphan["id"]]) - killed_at for orphan in orphans if orphan["id"] in takes]
+
+
+def _refused(worker: WorkerProcess, claims: list[Json]) -> list[Json]:
+    lost = {line["claim"] for line in worker.lines() if line["event"] == "lost"}
+    return [claim for claim in claims if claim["claim"] in lost]
+
+
+def _late_acks(site: Site, claims: list[Json]) -> int:
+    """How many acks under old claims the table itself lets through, outcome and all."""
+    parts = Options().parts
+    before = sum(times for _, _, times in site.written())
+    for old in claims:
+        stored = site.store.get(job_key(site.key, parts, old["key"]))
+        if stored is not None:
+            late = replace(stored, claim=old["claim"])
+            write = outcome(site.outcomes, old["key"], old["id"], "late")
+            site.store.end(late, stored.ready_us, [write])
+    return sum(times for _, _, times in site.written()) - before
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What a waiting take costs: requests while it is idle, and seconds from an add to its end.
+
+    *kept_requests*: those a second of the session's duties, its heartbeat and its watch over the others.
+    """
+
+    idle_requests: int
+    kept_requests: float
+    wakes: list[float]
+
+    @property
+    def is_good(self) -> bool:
+        return self.idle_requests == 0 and max(self.wakes) < WAKE_SECONDS
+
+    def __str__(self) -> str:
+        return (
+            f"waiting: {self.idle_requests} requests to the table in {IDLE_SECONDS:.0f} s of an idle take"
+            f" (the session's own duties: {self.kept_requests:.1f} a second)\n"
+            f"woken after an add: {statistics.median(self.wakes):.2f} s (median),"
+            f" {max(self.wakes):.2f} s (most)"
+        )
+
+
+def waiting(site: Site) -> Waiting:
+    """A take that waits for nothing, counted; then takes that wait for a job, timed."""
+    alone = _consumer(site, duties=False)
+    idle = _requests_of_an_idle_take(alone)
+    kept = _consumer(site, duties=True)
+    with alone, kept, ThreadPoolExecutor(1) as producer:
+        kept_requests = _requests_of_an_idle_take(kept) / IDLE_SECONDS
+        wakes = [_wake(site, alone, producer, f"wake-{number}") for number in range(WAKES)]
+    return Waiting(round(idle), kept_requests, wakes)
+
+
+def _consumer(site: Site, *, duties: bool) -> Queue:
+    """A consumer with a client of its own; without *duties* it does nothing but take."""
+    store = DynamoStore(site.run.client("dynamodb"), site.settings.table)
+    doorbell = SqsDoorbell(site.run.client("sqs"), site.settings.doorbell, site.key)
+    # Nothing beats here without duties, so its session has to last without.
+    options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
+    queue = Queue(store, doorbell, site.key, options)
+    if not duties:
+        queue.background = lambda _: lambda: None
+    return queue
+
+
+def _requests_of_an_idle_take(queue: Queue) -> float:
+    """Requests to the table while a take waits in vain, its look at the beginning and at the end left out."""
+    with queue.take(1, wait=0):
+        pass  # the session is there now
+    assert isinstance(queue.store, DynamoStore)
+    meter = Meter().attach(queue.store.client)
+    with queue.take(1, wait=0):
+        look = meter.take("requests")
+    with queue.take(1, wait=IDLE_SECONDS):
+        return meter.take("requests") - 2 * look
+
+
+def _wake(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
+    """Seconds from the answer to an add to the end of the take that waited for it."""
+
+    def add() -> float:
+        time.sleep(0.5)
+        site.add([key])
+        return time.monotonic()
+
+    added = producer.submit(add)
+    with queue.take(1, wait=20) as jobs:
+        woken = time.monotonic()
+        assert [job.name for job in jobs] == [key]
+    return max(0.0, woken - added.result())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2000)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    with LocalRun.start(progress=lambda step: print(step, file=sys.stderr)) as run:
+        waited = waiting(Site(run, "idle"))
+        print(waited, flush=True)
+        done = ordeal(Site(run, "ordeal"), given.jobs, given.workers, given.seed)
+        print(done)
+    return 0 if waited.is_good and done.is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""POST /v1/queues/{queue}/jobs"""
+
+from typing import Any
+
+from fanin.api.documents import answers
+from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
+from fanin.api.job_answers import AddedJobs
+from fanin.api.job_requests import AddJobsBody
+from functions import queueing, wiring
+from functions.measuring import count, measured
+
+app = edge(wiring.settings)
+
+
+@app.post(
+    "/v1/queues/<queue>/jobs",
+    operation_id="addJobs",
+    summary="Add jobs to a work queue",
+    responses=answers(200, AddedJobs, 400, 403, 413, 415, 422, 503),
+)
+def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKey = None) -> AddedJobs:
+    """Add each job of which none with its key is queued, in progress or delayed; the others are refused.
+
+    A queue is made by its first use. With an idempotency key the same request may be repeated for an hour.
+    """
+    who = caller(app)
+    bind(wiring.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.said()}")
+    wishes = body.wishes(idempotency_key)
+    answer = AddedJobs.of(wishes, queueing.made(who.tenant, queue).add_all(wishes))
+    count(JobsAdded=len(answer.added), JobsRejected=len(answer.rejected))
+    return answer
+
+
+@measured
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,57 @@
+"""The work queues' handlers, with all that each may do to the table of jobs and the doorbells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from infra.handlers import CHANGE as CHANGE_BATCHES
+from infra.handlers import CHANGE_PAGES, Handler
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobHandler:
+    """A Lambda of the work queues. What *lambda_* names is of the tracker's tables.
+
+    ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``: whether it queries the
+    index of jobs, and that of queues. ``rings``: whether it sends to the doorbells.
+    """
+
+    lambda_: Handler
+    table: tuple[str, ...]
+    lists_jobs: bool = False
+    lists_queues: bool = False
+    rings: bool = False
+
+
+JOB_ROUTES = (
+    JobHandler(
+        # An idempotency key is held to its first payload among the batches' rows.
+        lambda_=Handler(
+            name="add_jobs",
+            route="POST /v1/queues/{queue}/jobs",
+            batches=("dynamodb:GetItem", "dynamodb:PutItem"),
+        ),
+        # A refused add counts a collision on the job that refused it.
+        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+        rings=True,
+    ),
+    JobHandler(
+        lambda_=Handler(name="list_jobs", route="GET /v1/queues/{queue}/jobs"),
+        table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
+        lists_jobs=True,
+    ),
+)
+SWEEP_JOBS = JobHandler(
+    # It acks the items of jobs whose worker died before it could.
+    lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
+    # Sessions and what is to be told are read from the table, which is why it queries that too.
+    table=(
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:Query",
+        "dynamodb:UpdateItem",
+    ),
+    lists_jobs=True,
+    lists_queues=True,
+    rings=True,
+)

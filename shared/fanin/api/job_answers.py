@@ -1,0 +1,121 @@
+"""What a work queue answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Self
+
+from fanin.api.answers import Answer, Instant, Optional
+from fanin.api.instants import iso
+from fanin.queue import Dead, Job, JobState, NewJob, Rejected
+from fanin.queue.life import worked
+from fanin.queue.model import SECOND_US
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Listed(StrEnum):
+    """The listings of a queue, and the states of its jobs."""
+
+    QUEUED = "queued"
+    IN_PROGRESS = "inProgress"
+    DELAYED = "delayed"
+    DEAD = "dead"
+
+
+STATES = {
+    JobState.READY: Listed.QUEUED,
+    JobState.BUSY: Listed.IN_PROGRESS,
+    JobState.DELAYED: Listed.DELAYED,
+}
+
+
+class RejectedJob(Answer):
+    """A job that was refused: one of its key is alive, in *state*."""
+
+    key: str
+    state: Listed
+
+
+class AddedJobs(Answer):
+    """What became of jobs: the keys of those that were added, and the others."""
+
+    added: list[str]
+    rejected: list[RejectedJob]
+
+    @classmethod
+    def of(cls, wishes: Sequence[NewJob], rejected: Sequence[Rejected]) -> Self:
+        """Of a key that came several times, all but the first are among the rejected."""
+        wanted, left = Counter(wish.key for wish in wishes), Counter(each.key for each in rejected)
+        refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
+        return cls(added=[key for key in wanted if wanted[key] > left[key]], rejected=refused)
+
+
+class JobAnswer(Answer):
+    """A job, with its metrics up to now.
+
+    *collisions*: adds that it refused. *deliveries*: how often it was taken. *dueAt*: of a delayed one.
+    *error*, *diedAt*: of a dead one.
+    """
+
+    key: str
+    job_id: str
+    state: Listed
+    priority: int
+    payload: str | None = Optional
+    item_id: str | None = Optional
+    added_at: Instant
+    due_at: Instant | None = Optional
+    queued_seconds: float
+    in_progress_seconds: float
+    deliveries: int
+    failures: int
+    collisions: int
+    error: str | None = Optional
+    died_at: Instant | None = Optional
+
+    @classmethod
+    def of(cls, job: Job, now: int, dead: Dead | None = None) -> Self:
+        """*now*: microseconds since 1970."""
+        alive = dead is None
+        waits = worked(job.ready_us, now) if alive and job.state is JobState.READY else 0
+        works = worked(job.claimed_us, now) if alive and job.state is JobState.BUSY else 0
+        delayed = alive and job.state is JobState.DELAYED
+        return cls(
+            key=job.name,
+            job_id=job.id,
+            state=STATES[job.state] if alive else Listed.DEAD,
+            priority=job.priority,
+            payload=job.payload,
+            item_id=job.item_id,
+            added_at=_instant(job.added_us),
+            due_at=_instant(job.ready_us) if delayed else None,
+            queued_seconds=(job.queued_us + waits) / SECOND_US,
+            in_progress_seconds=(job.busy_us + works) / SECOND_US,
+            deliveries=job.deliveries,
+            failures=job.failures,
+            collisions=job.collisions,
+            error=dead.error if dead else None,
+            died_at=_instant(dead.died_us) if dead else None,
+        )
+
+
+class ListedJobs(Answer):
+    """Jobs of one state, in the order of the queue."""
+
+    jobs: list[JobAnswer]
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job], now: int) -> Self:
+        return cls(jobs=[JobAnswer.of(job, now) for job in jobs])
+
+    @classmethod
+    def of_dead(cls, dead: Sequence[Dead], now: int) -> Self:
+        return cls(jobs=[JobAnswer.of(each.job, now, each) for each in dead])
+
+
+def _instant(at: int) -> str:
+    return iso(EPOCH + timedelta(microseconds=at))

@@ -1,0 +1,38 @@
+"""Which queues there are: read from what each queue's first user stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fanin.aws.calls import send
+from fanin.queue import items, requests
+from fanin.queue.keys import QueueKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Looks up queues in the table *table*, and makes none."""
+
+    client: DynamoDBClient
+    table: str
+
+    def parts(self, queue: QueueKey) -> int | None:
+        """The number of parts of a queue; None where nobody has used it."""
+        row = send(self.client.get_item, requests.read(self.table, items.config_row(queue))).get("Item")
+        return int(row["parts"]["N"]) if row else None
+
+    def queues(self) -> Iterator[tuple[QueueKey, int]]:
+        """Every queue of every tenant with its number of parts; a new one may be missing for seconds."""
+        start: dict[str, Any] = {}
+        while True:
+            answer = send(self.client.query, requests.queues(self.table) | start)
+            for row in answer["Items"]:
+                yield items.queue_of(row), int(row["parts"]["N"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}

@@ -1,0 +1,172 @@
+"""The group-batcher's routes: forms, names, keys and pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from fanin.api import cursors
+from fanin.errors import InvalidRequest
+from fanin.grouper import Grouper, Lane, Policies, Policy, World, rules
+from fanin.grouper.memory import MemoryStore
+from functions import grouping
+from tests.api.gateway import JSON, Gateway
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+TENANT = "111122223333"
+WISH = {"target": "x", "payload": {"n": 1}}
+
+
+class Outbox:
+    """A queue that keeps count."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send(self, postings):
+        self.sent += postings
+
+
+@pytest.fixture
+def grouper(gateway, environment):
+    world = World(MemoryStore(), Outbox(), Policies(default=Policy(shards=2)), now=lambda: AT)
+    grouper = Grouper(world)
+    environment.setattr(grouping, "grouper", lambda: grouper)
+    return grouper
+
+
+def post(gateway: Gateway, key: str | None = None, **said):
+    return gateway.send("POST", "/v1/tasks", WISH | said, {**JSON, "Idempotency-Key": key} if key else None)
+
+
+def test_a_task_is_taken_in_and_found(gateway, grouper):
+    answer = post(gateway, taskId="a", priority=7)
+    task = gateway.send("GET", "/v1/tasks/a")
+
+    assert (answer.status, answer.body) == (202, {"taskId": "a", "state": "CREATED"})
+    assert (task.status, task.body["target"], task.body["state"], task.body["priority"]) == (
+        200,
+        "x",
+        "CREATED",
+        7,
+    )
+    assert [posting.message.key.task_id for posting in grouper.world.queue.sent] == ["a"]
+
+
+def test_a_key_names_a_task_without_a_name_and_is_held_to_its_payload(gateway, grouper):
+    first, second = post(gateway, key="k"), post(gateway, key="k")
+
+    assert first.body["taskId"] == second.body["taskId"] != post(gateway).body["taskId"]
+    assert post(gateway, key="k", payload=2).status == 422
+
+
+def test_a_key_beside_a_name_is_held_to_both(gateway, grouper):
+    assert post(gateway, key="k", taskId="a").status == post(gateway, key="k", taskId="a").status == 202
+    assert post(gateway, key="k", taskId="b").status == 422
+    assert post(gateway, key="l", taskId="a").status == 202
+
+
+def test_a_name_is_held_to_its_wish(gateway, grouper):
+    post(gateway, taskId="a")
+
+    assert post(gateway, taskId="a", payload=[]).status == 422
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"target": ""},
+        {"target": "a#b"},
+        {"target": "x\n"},
+        {"taskId": ".."},
+        {"taskId": "a" * 65},
+        {"taskId": "a\n"},
+        {"priority": 1000},
+        {"priority": -1},
+        {"priority": "1"},
+        {"priority": 1.0},
+        {"itemId": "x"},
+        {"payload": "x" * 32_769},
+        {"color": "red"},
+    ],
+    ids=str,
+)
+def test_a_malformed_task_is_refused(gateway, grouper, said):
+    answer = post(gateway, **said)
+
+    assert answer.status == 400, answer.text
+    assert not grouper.world.queue.sent
+
+
+def test_a_payload_is_named_though_it_may_be_null(gateway, grouper):
+    assert gateway.send("POST", "/v1/tasks", {"target": "x"}).status == 400
+    assert post(gateway, payload=None).status == 202
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/tasks/a%0a", "/v1/tasks/a\n", "/v1/bundles/x", "/v1/tasks/" + "a" * 65]
+)
+def test_a_malformed_name_in_a_path_is_refused(gateway, grouper, path):
+    assert gateway.send("GET", path).status == 400
+
+
+def test_what_is_not_there_is_not_found(gateway, grouper):
+    assert gateway.send("GET", "/v1/tasks/a").status == 404
+    assert gateway.send("GET", "/v1/bundles/00000000-0000-4000-8000-000000000000").status == 404
+
+
+def test_another_tenants_task_is_not_found(gateway, grouper):
+    post(gateway, taskId="a")
+    other = Gateway({"iam": {"accountId": "999999999999", "userArn": "arn:aws:iam::999999999999:user/u"}})
+
+    assert other.send("GET", "/v1/tasks/a").status == 404
+    assert other.send("GET", "/v1/tasks", query={"target": "x"}).body == {"tasks": []}
+
+
+def filled(grouper, shard, fence, *members):
+    """A bundle of that term, with these members."""
+    store = grouper.world.store
+    term = rules.first_term(None, Lane(TENANT, "x", str(shard)), "me", AT, grouper.world.timing)
+    bundle = rules.empty_bundle(type(term)(term.lane, fence, "me", AT), AT, grouper.world.timing)
+    claim = store.claim(bundle.joined(members), members)
+    assert claim.bundle is not None
+    return store.seal(claim.bundle)
+
+
+def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, grouper):
+    for number in range(12):
+        post(gateway, taskId=f"t{number}")
+    waiting = gateway.send("GET", "/v1/tasks", query={"target": "x"}).body["tasks"]
+    by_shard = {
+        shard: [t.task_id for t in grouper.open_tasks(TENANT, "x") if t.lane.shard == shard] for shard in "01"
+    }
+    made = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
+    pages, query = [], {"target": "x", "limit": "2"}
+    while True:
+        page = gateway.send("GET", "/v1/bundles", query=query).body
+        pages.append([bundle["bundleId"] for bundle in page["bundles"]])
+        if "cursor" not in page:
+            break
+        query["cursor"] = page["cursor"]
+
+    assert len(waiting) == 12
+    assert [len(page) for page in pages] == [2, 1, 2, 1]
+    assert [name for page in pages for name in page] == [*made[2::-1], *made[:2:-1]]
+    one = gateway.send("GET", f"/v1/bundles/{made[0]}").body
+    assert (one["state"], one["members"]) == ("READY", [{"taskId": by_shard["0"][0]}])
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"target": "a b"}, {"target": "x", "limit": "0"}, {"target": "x", "shard": "1"}]
+)
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/bundles"])
+def test_a_list_is_of_one_target(gateway, grouper, path, query):
+    assert gateway.send("GET", path, query=query).status == 400
+
+
+@pytest.mark.parametrize("place", [(0, 0), (63, 2**63), (1, None)])
+def test_a_cursor_stands_for_its_place(place):
+    assert cursors.term_at(cursors.of_term(place)) == place
+    with pytest.raises(InvalidRequest):
+        cursors.term_at(cursors.of_item(3))

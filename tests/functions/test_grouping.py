@@ -1,0 +1,174 @@
+"""The group-batcher's consumers as they are wired: from a registered task to an ended one, in numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fanin.api.initiators import tell
+from fanin.grouper import (
+    Answer,
+    BundleMessage,
+    Grouper,
+    ItemAck,
+    NewTask,
+    Notices,
+    Outcome,
+    Policies,
+    Policy,
+    TaskMessage,
+    Verdict,
+    World,
+)
+from fanin.grouper.memory import MemoryStore
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.memory import MemoryStore as TrackerMemory
+from functions import grouping, handle_bundle, lead_tasks, sweep_groups
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Stage:
+    """The group-batcher in memory: a clock that is set, and a queue that the test reads."""
+
+    at: datetime = START
+    sent: list[Any] = field(default_factory=list)
+    published: list[Any] = field(default_factory=list)
+    answer: Answer = field(default_factory=Answer)
+    left_ms: int = 120_000
+
+    def send(self, postings: Any) -> None:
+        self.sent += [posting.message for posting in postings]
+
+    def call(self, _call: Any) -> Answer:
+        return self.answer
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.left_ms
+
+    def deliver(self, handler: Any, *bodies: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the handler answers, and what it measured."""
+        records = [{"messageId": f"m{number}", "body": body} for number, body in enumerate(bodies)]
+        said = io.StringIO()
+        with redirect_stdout(said):
+            answer = handler({"Records": records}, self)
+        return answer, json.loads(said.getvalue())
+
+    def bodies(self, kind: type) -> list[str]:
+        found = [message.body() for message in self.sent if isinstance(message, kind)]
+        self.sent = [message for message in self.sent if not isinstance(message, kind)]
+        return found
+
+
+@pytest.fixture
+def tracker() -> Tracker:
+    return Tracker(TrackerMemory(), page_bits=8)
+
+
+@pytest.fixture
+def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
+    made = Stage()
+    world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
+    grouper = Grouper(world)
+    notices = Notices(made.published.extend, lambda words: tell(tracker, words))
+    environment.setattr(grouping, "grouper", lambda: grouper)
+    environment.setattr(grouping, "downstream", lambda: made)
+    environment.setattr(grouping, "notices", lambda: notices)
+    return made
+
+
+def registered(stage: Stage, *items: str | None) -> list[str]:
+    for number, item in enumerate(items):
+        grouping.grouper().register("t", NewTask(number, "x", f"task-{number}", item_id=item))
+    stage.at += timedelta(seconds=2)
+    return stage.bodies(TaskMessage)
+
+
+def test_the_first_message_of_a_delivery_leads_and_the_others_find_their_tasks_bundled(stage: Stage) -> None:
+    answer, line = stage.deliver(lead_tasks.handler, *registered(stage, None, None, None))
+
+    assert answer == {"batchItemFailures": []}
+    assert line["BundleSize"] == [2, 1]
+    assert (line["TaskMessages"], line["LeadersElected"], line["TasksBundled"]) == ([3], [1], [3])
+    assert line["BundleWaitSeconds"] == [2]
+    assert len(stage.bodies(BundleMessage)) == 2
+
+
+def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
+    good = registered(stage, None)
+    answer, line = stage.deliver(lead_tasks.handler, "{}", *good)
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
+
+
+def test_without_time_for_a_term_nobody_leads(stage: Stage) -> None:
+    stage.left_ms = 15_000
+    answer, _ = stage.deliver(lead_tasks.handler, *registered(stage, None))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert not stage.bodies(BundleMessage)
+
+
+def test_without_time_for_a_call_no_bundle_is_called(stage: Stage) -> None:
+    stage.deliver(lead_tasks.handler, *registered(stage, None))
+    stage.left_ms = 59_000
+    answer, line = stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert line["BundleCalls"] == [0]
+
+
+def test_a_call_that_is_repeated_is_counted_as_that(stage: Stage) -> None:
+    stage.deliver(lead_tasks.handler, *registered(stage, None, None))
+    stage.answer = Answer(Outcome(Verdict.RETRY, "later"))
+    first = stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))[1]
+    stage.at += timedelta(minutes=1)
+    stage.answer = Answer()
+    second = stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))[1]
+
+    assert (first["BundleCalls"], first["BundleRepeats"], first["BundlesPutBack"]) == ([1], [0], [1])
+    assert (second["BundleCalls"], second["BundleRepeats"], second["BundlesPutBack"]) == ([1], [1], [0])
+    assert grouping.grouper().task("t", "task-0").state == "SUCCEEDED"
+
+
+def test_items_are_acked_as_their_tasks_ended_and_failures_are_published(
+    stage: Stage, tracker: Tracker
+) -> None:
+    batch_id = tracker.open("t", OpenBatch()).batch_id
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    stage.deliver(lead_tasks.handler, *registered(stage, *(f"{batch_id}:{group}:{n}" for n in range(2))))
+    stage.answer = Answer(members={"task-1": Outcome(Verdict.FAIL, "bad")})
+    stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))
+    batch = tracker.close("t", batch_id, "me").batch
+
+    assert (batch.result, batch.failed) == ("completed_with_failures", 1)
+    assert [sample.reason for sample in tracker.samples(batch)] == ["bad"]
+    assert [(task.task_id, task.detail) for task in stage.published] == [("task-1", "bad")]
+
+
+def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker) -> None:
+    batch_id = tracker.open("t", OpenBatch()).batch_id
+    item = f"{batch_id}:{tracker.add('t', batch_id, 1).groups[0].id}:0"
+    tell(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
+
+    assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
+
+
+def test_the_sweep_says_whom_it_woke(stage: Stage) -> None:
+    registered(stage, None)
+    stage.at += timedelta(minutes=5)
+    said = io.StringIO()
+    with redirect_stdout(said):
+        sweep_groups.handler({}, None)
+    line = json.loads(said.getvalue())
+
+    assert (line["LanesWoken"], line["BundlesWoken"]) == ([1], [0])
+    assert len(stage.bodies(TaskMessage)) == 1

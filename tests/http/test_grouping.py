@@ -1,0 +1,124 @@
+"""The group-batcher as it is deployed: HTTP, SQS and Lambda on the local run, and a batch API of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.batch_api import BatchApi, Weather
+from benchmarks.grouping import configure, counted, endings, functions, judged, register, sizes
+from benchmarks.races import Api
+from fanin.grouper import Timing
+from fanin.local import LocalRun
+from tests.http.dying_leader import DIED
+from tests.http.events import Events
+from tests.http.test_tracking import send
+
+TENANT = "000000000000"
+SIZE = 10
+POLICIES = [
+    {"pattern": "patient-*", "lingerSeconds": 6, "maxDelaySeconds": 6, "maxSize": SIZE},
+    {
+        "pattern": "burst-*",
+        "lingerSeconds": 8,
+        "maxDelaySeconds": 25,
+        "maxSize": SIZE,
+        "rate": 10,
+        "burst": 5,
+    },
+    {"pattern": "*", "lingerSeconds": 1, "maxDelaySeconds": 1, "maxSize": SIZE},
+]
+WEATHER = Weather("7", throttled=10, failing=10, rejected=3, slow_seconds=0.2)
+
+
+@pytest.fixture(scope="module")
+def batch_api(run: LocalRun) -> Iterator[BatchApi]:
+    with BatchApi(WEATHER) as batch_api:
+        configure(run, POLICIES, batch_api)
+        yield batch_api
+
+
+def look(api: Api, path: str) -> tuple[int, dict]:
+    answer = api.pool.request("GET", api.url + path)
+    return answer.status, json.loads(answer.data)
+
+
+def test_a_burst_is_done_once_each_in_full_bundles(run: LocalRun, api: Api, batch_api: BatchApi) -> None:
+    target_of = {f"burst-{number}": f"burst-{number % 4}" for number in range(200)}
+    before = counted(run, "lead_tasks", "TaskMessages")
+    register(api, list(target_of), target_of)
+    found = endings(api, list(target_of))
+    filled = [size for target in sorted(set(target_of.values())) for size in sizes(api, target)]
+
+    assert judged(found, batch_api) == {}
+    assert {task["state"] for task in found.values()} == {"SUCCEEDED", "FAILED"}
+    assert sum(filled) / len(filled) >= 0.8 * SIZE
+    assert (counted(run, "lead_tasks", "TaskMessages") - before) / len(target_of) < 2
+
+
+def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch_api: BatchApi) -> None:
+    """The leader dies when it has claimed four of ten; nobody seals, sends or lets go."""
+    ids = [f"orphan-{number}" for number in range(SIZE)]
+    register(api, ids, dict.fromkeys(ids, "patient-orphans"))
+    told = functions(run)["lead_tasks"]["Environment"]["Variables"]
+    dying = [sys.executable, "-m", "tests.http.dying_leader", TENANT, ids[0]]
+    began = time.monotonic()
+    died = subprocess.run(dying, env={**os.environ, **told, **run.environment}, check=False)
+    claimed = [name for name in ids if look(api, f"/v1/tasks/{name}")[1]["state"] == "BUNDLED"]
+    found = endings(api, ids)
+
+    assert (died.returncode, len(claimed)) == (DIED, 4)
+    assert judged(found, batch_api) == {}
+    assert sorted(size for size in sizes(api, "patient-orphans")) == [4, 6]
+    # A lease, or the sweeper's patience of two and its minute, then the work itself.
+    assert time.monotonic() - began < 3 * Timing().lease.total_seconds() + 60 + 60
+
+
+def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, batch_api: BatchApi) -> None:
+    batch, items = api.opened(8)
+    rejected = next(f"item-{n}" for n in range(1000) if WEATHER.is_hit(3, "rejected", f"item-{n}"))
+    names = [rejected, *(f"fine-{n}" for n in range(1000) if not WEATHER.is_hit(3, "rejected", f"fine-{n}"))]
+    api.close(batch)
+    for name, item in zip(names, items, strict=False):
+        body = {"taskId": name, "target": "items", "payload": None, "itemId": item}
+        api.post("/v1/tasks", body)
+    found = endings(api, names[:8])
+    status, failures = look(api, f"/v1/batches/{batch}/failures")
+
+    assert [found[name]["state"] for name in names[:8]] == ["FAILED", *["SUCCEEDED"] * 7]
+    assert [(one["itemId"], one["reason"]) for one in failures["samples"]] == [(items[0], "rejected")]
+    (event,), (told,) = bus.of(batch), bus.of(rejected)
+    assert (told["kind"], told["state"], told["itemId"]) == ("TaskFailed", "FAILED", items[0])
+    assert (status, event["result"], event["failed"]) == (200, "completed_with_failures", 1)
+
+
+def test_a_task_is_the_same_under_its_name_and_under_its_key(api: Api, batch_api: BatchApi) -> None:
+    wish = {"target": "twice", "payload": [1]}
+    named = {**wish, "taskId": "twice"}
+    first = [send(api, "/v1/tasks", named), send(api, "/v1/tasks", named)]
+    keyed = [send(api, "/v1/tasks", wish, key="one key") for _ in range(2)]
+
+    assert [(status, answer["taskId"]) for status, answer in first] == [(202, "twice")] * 2
+    assert keyed[0][1]["taskId"] == keyed[1][1]["taskId"]
+    assert send(api, "/v1/tasks", {**named, "payload": [2]})[0] == 422
+    assert send(api, "/v1/tasks", {**wish, "payload": [2]}, key="one key")[0] == 422
+
+
+def test_a_bundle_tells_its_members_and_strangers_are_not_found(api: Api, batch_api: BatchApi) -> None:
+    ids = [f"look-{number}" for number in range(3)]
+    register(api, ids, dict.fromkeys(ids, "looked-at"))
+    bundle_id = endings(api, ids)["look-0"]["bundleId"]
+    status, bundle = look(api, f"/v1/bundles/{bundle_id}")
+
+    assert (status, bundle["target"]) == (200, "looked-at")
+    assert "look-0" in {member["taskId"] for member in bundle["members"]}
+    assert look(api, "/v1/tasks?target=looked-at") == (200, {"tasks": []})
+    assert look(api, "/v1/tasks/nobody")[0] == 404
+    assert look(api, "/v1/bundles/00000000-0000-0000-0000-000000000000")[0] == 404
+    assert look(api, "/v1/tasks")[0] == 400

@@ -1,0 +1,156 @@
+"""The work queues' part of the template, and what its handlers send held against what they are granted."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.errors import InvalidRequest
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue import requests as asked
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.registry import Registry
+from fanin.queue.worker import Place
+from infra.config import Config, ConfigError
+from infra.constructs import jobs
+from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.infra.synthesis import synthesised
+from tests.infra.test_grants_suffice import Sent
+
+HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS)}
+KEY = QueueKey("t", "q")
+# Sent where a refused write does not bring along what stands in its way.
+FALLBACK = {
+    "add_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
+    "sweep_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
+}
+
+
+def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
+    table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
+    (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
+
+    assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
+    assert (jobs.JOBS_INDEX, jobs.QUEUES_INDEX) == (asked.INDEX, asked.QUEUES_INDEX)
+    assert local["IndexName"] == asked.INDEX
+    assert [key["AttributeName"] for key in local["KeySchema"]] == ["pk", "ix"]
+    assert local["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(asked.PROJECTED)}
+    assert listing["IndexName"] == asked.QUEUES_INDEX
+    assert [key["AttributeName"] for key in listing["KeySchema"]] == ["listed", "pk"]
+
+
+def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
+    deployed = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_queue_table(client)
+        table = client.describe_table(TableName=QUEUE_TABLE)["Table"]
+
+    assert table["KeySchema"] == deployed["KeySchema"]
+    for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
+        (made,), (template,) = table[kind], deployed[kind]
+        assert {name: made[name] for name in template} == template
+
+
+def test_every_minute_is_swept(plain):
+    rules = plain.of_type("AWS::Events::Rule")
+    (swept,) = (rule["Properties"] for name, rule in rules.items() if name.startswith("JobsSweeper"))
+
+    assert swept["ScheduleExpression"] == "rate(1 minute)"
+
+
+def test_a_named_queue_has_a_doorbell_of_its_own_that_a_lambda_may_eat_from():
+    assembly = synthesised(job_queues="thumbs,mail.v2")
+    doorbells = {
+        name: queue["Properties"]
+        for name, queue in assembly.of_type("AWS::SQS::Queue").items()
+        if name.startswith("JobsDoorbell") and "DeadLetters" not in name
+    }
+    adding = assembly.named("AWS::Lambda::Function", "FunctionsAddJobs")["Properties"]
+    told = str(adding["Environment"]["Variables"]["FANIN_DOORBELLS"])
+
+    assert sorted(each["VisibilityTimeout"] for each in doorbells.values()) == [2, 180, 180]
+    assert all(f'"{name}' in told for name in ("thumbs", "mail.v2"))
+
+
+@pytest.mark.parametrize("name", ["a#b", "-a", "a" * 81, "a b"])
+def test_a_strange_name_is_no_queue(name):
+    with pytest.raises(ConfigError, match="job_queues"):
+        Config(job_queues=("fine", name))
+    with pytest.raises(InvalidRequest):
+        QueueKey("t", name)
+
+
+def fresh(client):
+    store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
+    return Queue(store, MemoryDoorbell(), KEY, Options(parts=2), background=lambda _: lambda: None)
+
+
+def nothing(_client):
+    """No past."""
+
+
+def worked_at(client):
+    """A queue whose worker died long ago, with a job in each state, and somebody to be told of one."""
+    queue = fresh(client)
+    queue.add_all([NewJob(f"job-{n}", item_id="x") for n in range(4)] + [NewJob("later", delay=60)])
+    scope = queue.take(2, wait=0)
+    held = scope.__enter__()
+    scope.ack(held[0])
+    scope.release(held[1], failed=True, delay=1)
+    queue.take(1, wait=0).__enter__()
+
+
+def add_and_collide(client):
+    queue = fresh(client)
+    queue.store.configure(KEY, 2)
+    queue.add_all(["a", "b"])
+    queue.add_all(["a", "c"])
+
+
+def look_up(client):
+    parts = Registry(client, QUEUE_TABLE).parts(KEY)
+    queue = Queue.at(
+        Place(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, parts, Options(), Effects())
+    )
+    for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
+        look(10)
+
+
+def sweep_late(client):
+    late = Effects(now=lambda: Effects().now() + 3_600_000_000)
+    store = DynamoStore(client, QUEUE_TABLE)
+    for key, parts in Registry(client, QUEUE_TABLE).queues():
+        options = Options(parts=parts)
+        queue = Queue.at(Place(store, MemoryDoorbell(), key, parts, options, late, lambda _: None))
+        queue.sweep()
+        queue.depth()
+
+
+DEEDS = {
+    "add_jobs": (nothing, add_and_collide),
+    "list_jobs": (worked_at, look_up),
+    "sweep_jobs": (worked_at, sweep_late),
+}
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
+    before, deed = DEEDS[name]
+    handler = HANDLERS[name]
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_queue_table(client)
+        before(client)
+        sent = Sent(client)
+        deed(client)
+    reads = {asked.INDEX: handler.lists_jobs, asked.QUEUES_INDEX: handler.lists_queues}
+    grants = {(action, QUEUE_TABLE) for action in handler.table}
+    grants |= {
+        ("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index, is_read in reads.items() if is_read
+    }
+
+    assert sent.actions <= grants
+    assert grants - sent.actions <= FALLBACK.get(name, set())
