@@ -34,6 +34,7 @@ class Bad:
 
 OPEN, ADD, CLOSE, ACK = "/v1/batches", "/v1/batches/<BATCH>/items", "/v1/batches/<BATCH>/close", "/v1/acks"
 CANCEL, NOTIFY = "/v1/batches/<BATCH>/cancel", "/v1/batches/<CLOSED>/notify"
+JOBS = "/v1/queues/thumbs/jobs"
 BODIES: dict[str, Any] = {
     OPEN: {},
     ADD: {"count": 1},
@@ -41,6 +42,7 @@ BODIES: dict[str, Any] = {
     ACK: {"items": ["<ITEM>"]},
     CANCEL: {},
     NOTIFY: {},
+    JOBS: {"jobs": [{"key": "a"}]},
 }
 OUTSTANDING, FAILURES = "/v1/batches/<BATCH>/outstanding", "/v1/batches/<BATCH>/failures"
 LISTS = (OPEN, OUTSTANDING, FAILURES)

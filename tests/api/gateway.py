@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from functions import (
     ack_items,
     add_items,
+    add_jobs,
     cancel_batch,
     close_batch,
     get_batch,
@@ -21,6 +22,7 @@ from functions import (
     get_task,
     list_batches,
     list_bundles,
+    list_jobs,
     list_tasks,
     notify_batch,
     open_batch,
@@ -43,6 +45,8 @@ ROUTES = (
     ("GET", r"/v1/tasks/(?P<taskId>[^/]*)", get_task),
     ("GET", r"/v1/bundles", list_bundles),
     ("GET", r"/v1/bundles/(?P<bundleId>[^/]*)", get_bundle),
+    ("POST", r"/v1/queues/(?P<queue>[^/]*)/jobs", add_jobs),
+    ("GET", r"/v1/queues/(?P<queue>[^/]*)/jobs", list_jobs),
 )
 JSON = {"content-type": "application/json"}
 

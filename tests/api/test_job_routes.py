@@ -1,0 +1,161 @@
+"""The work queue's routes: forms, names, keys and listings."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue.memory import MemoryStore
+from functions import queueing
+from tests.api.gateway import JSON, Gateway
+
+TENANT = "111122223333"
+PATH = "/v1/queues/thumbs/jobs"
+
+
+@pytest.fixture
+def queues(gateway, environment):
+    """The queues by tenant and name, each made by its first add."""
+    made: dict[tuple[str, str], Queue] = {}
+
+    def make(tenant: str, name: str) -> Queue:
+        key = QueueKey(tenant, name)
+        options = Options(parts=2, max_failures=1)
+        fresh = Queue(MemoryStore(), MemoryDoorbell(), key, options, background=lambda _: lambda: None)
+        return made.setdefault((tenant, name), fresh)
+
+    environment.setattr(queueing, "made", make)
+    environment.setattr(queueing, "known", lambda tenant, name: made.get((tenant, name)))
+    return made
+
+
+def post(gateway: Gateway, *jobs, key: str | None = None):
+    return gateway.send("POST", PATH, {"jobs": list(jobs)}, {**JSON, "Idempotency-Key": key} if key else None)
+
+
+def listed(gateway: Gateway, state: str | None = None, path: str = PATH):
+    answer = gateway.send("GET", path, query={"state": state} if state else None)
+    assert answer.status == 200, answer.text
+    return answer.body["jobs"]
+
+
+def test_jobs_are_listed_by_priority_and_then_by_time(gateway, queues):
+    answer = post(gateway, {"key": "a"}, {"key": "b"}, {"key": "c", "priority": 9}, {"key": "a"})
+
+    assert answer.status == 200
+    assert answer.body == {"added": ["a", "b", "c"], "rejected": [{"key": "a", "state": "queued"}]}
+    assert [job["key"] for job in listed(gateway)] == ["c", "a", "b"]
+
+
+def test_each_listing_has_its_jobs_with_their_metrics(gateway, queues):
+    post(gateway, {"key": "dies", "priority": 2}, {"key": "runs", "priority": 1})
+    (queue,) = queues.values()
+    queue.add(NewJob("sleeps", delay=60))
+    scope = queue.take(2, wait=0)
+    dies, runs = scope.__enter__()
+    scope.release(dies, failed=True, error="boom")
+    post(gateway, {"key": "runs"})
+
+    assert listed(gateway) == []
+    (busy,), (late,), (dead,) = (listed(gateway, state) for state in ("inProgress", "delayed", "dead"))
+    assert (busy["key"], busy["deliveries"], busy["collisions"]) == (runs.name, 1, 1)
+    assert busy["inProgressSeconds"] >= 0 <= busy["queuedSeconds"]
+    assert (late["key"], late["state"], "dueAt" in late) == ("sleeps", "delayed", True)
+    assert (dead["key"], dead["failures"], dead["error"], "diedAt" in dead) == ("dies", 1, "boom", True)
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [("text", "text"), (None, None), ({"n": [1, None]}, '{"n":[1,null]}'), (7, "7"), (False, "false")],
+)
+def test_a_payload_is_text_or_the_text_of_its_json(gateway, queues, payload, text):
+    post(gateway, {"key": "a", "payload": payload})
+
+    assert listed(gateway)[0].get("payload") == text
+
+
+def test_a_queue_that_nobody_has_used_has_no_jobs_and_is_not_made_by_a_look(gateway, queues):
+    assert [listed(gateway, state) for state in ("queued", "inProgress", "delayed", "dead")] == [[]] * 4
+    assert queues == {}
+
+
+def test_another_tenants_queue_is_another_queue(gateway, queues):
+    post(gateway, {"key": "mine"})
+    other = Gateway({"jwt": {"claims": {"sub": "somebody"}}})
+
+    assert listed(other) == []
+    assert post(other, {"key": "mine"}).body["added"] == ["mine"]
+    assert queues.keys() == {(TENANT, "thumbs"), ("somebody", "thumbs")}
+
+
+def test_an_add_is_the_same_under_its_key_and_held_to_its_jobs(gateway, queues):
+    first, second = post(gateway, {"key": "a"}, key="k"), post(gateway, {"key": "a"}, key="k")
+
+    assert first.body == second.body == {"added": ["a"], "rejected": []}
+    assert post(gateway, {"key": "b"}, key="k").status == 422
+    assert post(gateway, {"key": "a"}, key="l").body["added"] == []
+
+
+BAD_JOBS = [
+    {},
+    {"key": ""},
+    {"key": 7},
+    {"key": None},
+    {"key": "x" * 2049},
+    {"key": "é" * 1025},
+    {"key": "a\ud800"},
+    {"key": "a", "priority": -1},
+    {"key": "a", "priority": 1000},
+    {"key": "a", "priority": 1.0},
+    {"key": "a", "priority": True},
+    {"key": "a", "payload": "x" * (128 * 1024 + 1)},
+    {"key": "a", "payload": ["x" * (128 * 1024)]},
+    {"key": "a", "itemId": "x"},
+    {"key": "a", "itemId": 7},
+    {"key": "a", "extra": 1},
+    {"key": "a", "item_id": None},
+    "a",
+    None,
+]
+
+
+@pytest.mark.parametrize("bad", BAD_JOBS, ids=lambda bad: str(bad)[:40])
+def test_one_bad_job_refuses_all_of_them(gateway, queues, bad):
+    assert post(gateway, {"key": "fine"}, bad).status == 400
+    assert queues == {}
+
+
+@pytest.mark.parametrize("jobs", [None, [], {}, "a", [{"key": str(n)} for n in range(101)]], ids=str)
+def test_a_list_of_jobs_is_one_to_a_hundred(gateway, queues, jobs):
+    assert gateway.send("POST", PATH, {"jobs": jobs}).status == 400
+    assert queues == {}
+
+
+@pytest.mark.parametrize("name", ["-a", "a%23b", "a b", "a#b", "é", "a" * 81, "..", "a\n", "a:b", "'"])
+def test_a_strange_name_is_no_queue(gateway, queues, name):
+    path = f"/v1/queues/{name}/jobs"
+
+    assert gateway.send("POST", path, {"jobs": [{"key": "a"}]}).status in (400, 404)
+    assert gateway.send("GET", path).status in (400, 404)
+    assert queues == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"state": "ready"},
+        {"state": ""},
+        {"state": "QUEUED"},
+        {"limit": "0"},
+        {"limit": "101"},
+        {"limit": "5 "},
+    ],
+    ids=str,
+)
+def test_a_strange_query_is_refused(gateway, queues, query):
+    assert gateway.send("GET", PATH, query=query).status == 400
+
+
+@pytest.mark.parametrize("query", [{"tenant": "x"}, {"cursor": "x"}], ids=str)
+def test_an_unknown_query_is_refused(gateway, queues, query):
+    assert gateway.send("GET", PATH, query=query).status == 400

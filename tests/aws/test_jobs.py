@@ -1,0 +1,30 @@
+"""The work queues' settings, read from an environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.aws.jobs import JobSettings
+from fanin.errors import InvalidRequest
+
+TOLD = {"FANIN_QUEUE_TABLE": "table", "FANIN_DOORBELL_URL": "shared", "FANIN_TENANT": "us"}
+
+
+def test_a_queue_rings_at_its_own_doorbell_or_at_the_shared_one():
+    settings = JobSettings.from_env(TOLD | {"FANIN_DOORBELLS": '{"thumbs": "own"}'})
+
+    assert settings.doorbell_of("us", "thumbs") == "own"
+    assert settings.doorbell_of("us", "others") == "shared"
+    assert settings.doorbell_of("them", "thumbs") == "shared"
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_missing_is_named(name):
+    with pytest.raises(InvalidRequest, match=name):
+        JobSettings.from_env({key: value for key, value in TOLD.items() if key != name})
+
+
+@pytest.mark.parametrize("text", ["", "x", "[]", "7", '{"a": 1}'])
+def test_doorbells_are_urls_by_name(text):
+    with pytest.raises(InvalidRequest, match="FANIN_DOORBELLS"):
+        JobSettings.from_env(TOLD | {"FANIN_DOORBELLS": text})

@@ -1,0 +1,53 @@
+"""What the ends of jobs tell the tracker."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin import Fanin, Outcome
+from fanin.client.direct import DirectTransport
+from fanin.client.jobs import DIED, teller
+from fanin.queue import Telling
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+
+
+@pytest.fixture
+def transport():
+    return DirectTransport(Tracker(MemoryStore()), "t")
+
+
+def test_a_done_job_acks_its_item_and_a_dead_one_fails_it(transport):
+    fanin = Fanin(transport)
+    with fanin.open() as batch:
+        good, bad = batch.add(2)
+    tell = teller(transport)
+    tell(Telling("1", str(good), failed=False))
+    tell(Telling("2", str(bad), failed=True))
+    tell(Telling("2", str(bad), failed=True))
+    (sample,) = batch.samples()
+
+    assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 1)
+    assert (sample.item_id, sample.reason) == (str(bad), DIED)
+
+
+@pytest.mark.parametrize("item", ["", "no item", "a:b:c"])
+def test_what_is_no_item_is_passed_over(transport, item):
+    teller(transport)(Telling("1", item, failed=False))
+
+
+def test_the_word_on_an_item_goes_by_the_job(transport):
+    heard = []
+
+    class Listening:
+        def ack(self, acks, key):
+            heard.append((acks[0].caller, acks[0].outcome, key))
+
+    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+    for job in ("1", "1", "2"):
+        teller(Listening())(Telling(job, item, failed=False))
+
+    first, again, other = heard
+    assert first == again != other
+    assert first[1] is Outcome.SUCCESS
+    assert first[0] == first[2]

@@ -1,0 +1,160 @@
+"""The work queue as it is deployed: HTTP, worker processes, and whatever befalls them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from benchmarks.jobs import TAKEOVER_SECONDS, WAKE_SECONDS, Site, ordeal, waiting
+from benchmarks.races import Api
+from fanin import Fanin, Options
+from fanin.aws import clients
+from fanin.local import LocalRun
+from fanin.queue import Effects, MemoryDoorbell, Queue, QueueKey
+from fanin.queue.worker import Place, start_bounded
+from tests.http.test_tracking import get, send
+
+HOUR_US = 3_600_000_000
+BOOM = RuntimeError("boom")
+
+
+@pytest.fixture(scope="module")
+def fanin(run: LocalRun) -> Iterator[Fanin]:
+    """The library as a process beside the local run has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in Site(run, "library").environment.items():
+            patch.setenv(name, value)
+        caches = (clients.dynamodb, clients.sqs)
+        for cache in caches:
+            cache.cache_clear()
+        yield Fanin(run.url)
+        for cache in caches:
+            cache.cache_clear()
+
+
+def path(queue: str) -> str:
+    return f"/v1/queues/{queue}/jobs"
+
+
+def listed(api: Api, queue: str, state: str = "queued", **query):
+    answer = api.pool.request("GET", api.url + path(queue), fields={"state": state, **query})
+    assert answer.status == 200, answer.data
+    return json.loads(answer.data)["jobs"]
+
+
+def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_frozen(run: LocalRun) -> None:
+    done = ordeal(Site(run, "ordeal"), jobs=150, workers=3)
+
+    assert done.odd == {}
+    assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
+    assert done.rejected > 0
+    assert (done.refused_acks > 0, done.late_acks) == (True, 0)
+    assert 0 < max(done.takeovers) <= TAKEOVER_SECONDS
+
+
+def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> None:
+    waited = waiting(Site(run, "idle"))
+
+    assert waited.idle_requests == 0
+    assert min(waited.wakes) < WAKE_SECONDS
+
+
+def test_a_key_is_taken_while_its_job_is_alive_and_free_afterwards(api: Api, fanin: Fanin) -> None:
+    jobs = {"jobs": [{"key": "a"}, {"key": "b", "priority": 5, "payload": {"n": 1}}, {"key": "a"}]}
+    first = api.post(path("distinct"), jobs)
+    with fanin.queue("distinct") as queue, queue.take(10, wait=20) as taken:
+        again = api.post(path("distinct"), {"jobs": [{"key": "a"}]})
+        busy = listed(api, "distinct", "inProgress")
+
+    assert first == {"added": ["a", "b"], "rejected": [{"key": "a", "state": "queued"}]}
+    assert [(job.name, job.payload) for job in taken] == [("b", '{"n":1}'), ("a", None)]
+    assert again == {"added": [], "rejected": [{"key": "a", "state": "inProgress"}]}
+    assert [(job["key"], job["deliveries"], job["collisions"]) for job in busy] == [("b", 1, 0), ("a", 1, 1)]
+    assert listed(api, "distinct") == []
+    assert api.post(path("distinct"), {"jobs": [{"key": "a"}]})["added"] == ["a"]
+
+
+def test_a_failed_job_returns_to_its_place_and_then_is_dead(api: Api, fanin: Fanin) -> None:
+    api.post(path("failing"), {"jobs": [{"key": "first"}, {"key": "second"}]})
+    with fanin.queue("failing", options=Options(max_failures=2)) as queue:
+        with pytest.raises(RuntimeError), queue.take(2, wait=20):
+            raise BOOM
+        returned = listed(api, "failing")
+        with pytest.raises(RuntimeError), queue.take(2, wait=20):
+            raise BOOM
+        dead = listed(api, "failing", "dead")
+
+    assert [(job["key"], job["failures"]) for job in returned] == [("first", 1), ("second", 1)]
+    assert {job["key"]: job["error"] for job in dead} == dict.fromkeys(
+        ("first", "second"), "RuntimeError('boom')"
+    )
+
+
+def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api, fanin: Fanin) -> None:
+    batch, (good, bad) = api.opened(2)
+    api.close(batch)
+    jobs = [{"key": "good", "itemId": good}, {"key": "bad", "itemId": bad}]
+    api.post(path("items"), {"jobs": jobs})
+    with fanin.queue("items", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
+        by_name = {job.name: job for job in taken}
+        before = get(api, batch)["progress"]["acked"]
+        taken.release(by_name["bad"], failed=True, error="no good")
+        taken.ack(by_name["good"])
+        queue.sweep()
+
+    assert before == 0
+    assert (get(api, batch)["result"], get(api, batch)["progress"]["failed"]) == (
+        "completed_with_failures",
+        1,
+    )
+
+
+def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
+    body, key = {"jobs": [{"key": "a"}, {"key": "b"}]}, uuid4().hex
+    answers = [send(api, path("keyed"), body, key=key) for _ in range(2)]
+
+    assert answers == [(200, {"added": ["a", "b"], "rejected": []})] * 2
+    assert send(api, path("keyed"), {"jobs": [{"key": "c"}]}, key=key)[0] == 422
+    assert send(api, path("other"), body, key=key)[0] == 422
+
+
+def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
+    theirs = Queue(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine"))
+    theirs.add("secret")
+
+    assert listed(api, "mine") == []
+    assert api.post(path("mine"), {"jobs": [{"key": "secret"}]})["added"] == ["secret"]
+    assert [job.name for job in theirs.queued()] == ["secret"]
+
+
+def test_the_sweep_frees_what_a_dead_invocation_held_and_tells_how_full_the_queues_are(
+    run: LocalRun, api: Api
+) -> None:
+    site = Site(run, "swept")
+    site.add(["orphan", "waits"])
+    long_ago = Effects(now=lambda: Effects().now() - HOUR_US)
+    options = Options()
+    place = Place(site.store, MemoryDoorbell(), site.key, options.parts, options, long_ago)
+    start_bounded(place, 30).claims.take(range(options.parts), 1)
+    before = listed(api, "swept", "inProgress")
+    depths = swept(run)
+
+    assert [job["key"] for job in before] == ["orphan"]
+    assert [job["key"] for job in listed(api, "swept")] == ["orphan", "waits"]
+    assert [told["JobsQueued"] for told in depths if told.get("queue") == "swept"] == [[2.0]]
+    assert [told["JobsQueued"][0] >= 2 for told in depths if "queue" not in told] == [True]
+
+
+def swept(run: LocalRun):
+    """What the sweeping function counts."""
+    lambda_ = run.client("lambda")
+    pages = lambda_.get_paginator("list_functions").paginate()
+    names = {each["Handler"]: each["FunctionName"] for page in pages for each in page["Functions"]}
+    answer = lambda_.invoke(FunctionName=names["functions.sweep_jobs.handler"], LogType="Tail")
+    assert "FunctionError" not in answer, answer["Payload"].read()
+    lines = base64.b64decode(answer["LogResult"]).decode().splitlines()
+    return [json.loads(line) for line in lines if line.startswith('{"_aws"')]

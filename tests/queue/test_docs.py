@@ -1,0 +1,96 @@
+"""The page's examples, run as they stand there."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fanin.queue import Effects, LostClaim, MemoryDoorbell, Options, Queue, QueueKey, Ring
+from fanin.queue.memory import MemoryStore
+from fanin.queue.sqs import body
+
+PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
+EXAMPLES = dict(re.findall(r"<!-- ([\w ]+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
+KEY = QueueKey("t", "thumbnails")
+OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": "x"}}}}
+
+
+@pytest.fixture
+def queue():
+    effects = Effects(pause=lambda _: None)
+    with Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1), effects) as queue:
+        yield queue
+
+
+def example(name: str, queue: Queue, **names):
+    """What an example defines, where *queue* is the queue of the client."""
+    names |= {"url": "http://127.0.0.1:1"}
+    names |= {"_client": lambda _: SimpleNamespace(queue=lambda _: queue)}
+    exec(EXAMPLES[name].replace("Fanin(url)", "_client(url)"), names)  # noqa: S102
+    return names
+
+
+def test_the_worker_of_the_page_acks_what_it_took(queue):
+    drawn = []
+
+    def draw(name, payload):
+        drawn.append((name, payload))
+        return OUTCOME
+
+    names = example("worker", queue, draw=draw)
+
+    assert names["rejected"] == ()
+    assert drawn == [("img-18", None), ("img-19", None)]
+    assert len(queue.store.written) == 2
+    assert [job.name for job in queue.delayed()] == ["img-20"]
+
+
+def test_the_lambda_of_the_page_takes_from_the_parts_that_rang(queue):
+    queue.add_all(["a", "b"])
+    drawn = []
+    names = example("lambda", queue, draw=lambda name, _: drawn.append(name))
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
+    names["handler"]({"Records": [{"body": body(KEY, Ring(0))}] * 2}, context)
+
+    assert drawn == ["a", "b"]
+    assert queue.depth().ready == queue.depth().busy == 0
+
+
+def test_the_distinct_queues_interface_is_written_against_ours(queue):
+    distinct = example("distinct", queue)["DistinctQueue"](queue)
+
+    assert (distinct.add("a"), distinct.add("a")) == (True, False)
+    assert distinct.add_all(["b", "a", "c", "b"]) == ["a", "b"]
+    seen = []
+    with suppress(RuntimeError), distinct.take_up_to(2) as taken:
+        seen = [[job.name for job in taken], distinct.in_progress(), distinct.add("a")]
+        raise RuntimeError("boom")
+    assert seen == [["a", "b"], ["a", "b"], False]
+    assert distinct.queued() == ["a", "b", "c"]
+    with distinct.take_up_to(5):
+        pass
+    assert (distinct.queued(), distinct.in_progress(), distinct.add("a")) == ([], [], True)
+
+
+def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
+    worker = example("exactly once", queue)["Worker"](queue)
+    queue.add_all(["a", "b"])
+
+    assert worker.work_one(lambda _: OUTCOME) == 1
+    assert (len(queue.store.written), queue.depth().ready) == (1, 1)
+
+    def loses_its_claim(job):
+        for member in queue.store.members(KEY):
+            queue.store.end_session(KEY, member.id, None)
+        queue.sweep()
+        return OUTCOME
+
+    with pytest.raises(LostClaim):
+        worker.work_one(loses_its_claim)
+    assert (len(queue.store.written), queue.depth().ready) == (1, 1)
+    worker.shut_down()
+    assert queue.store.members(KEY) == []
