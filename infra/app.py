@@ -7,13 +7,14 @@ that goes before cdk.json's. The command line sets both.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from infra.config import Config
+from infra.config import Config, ConfigError
 from infra.paths import CDK_JSON
 from infra.stack import FaninStack
 
@@ -41,7 +42,10 @@ def check(app: cdk.App) -> None:
 
 def main() -> None:
     """Synthesise, checked."""
-    app, _ = build()
+    try:
+        app, _ = build()
+    except ConfigError as error:
+        sys.exit(f"configuration: {error}")
     check(app)
     app.synth()
 

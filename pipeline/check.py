@@ -51,9 +51,11 @@ def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | N
     version = java_version(command) if command else None
     if version is not None and version >= OLDEST_JAVA:
         return None
-    where = f" in JAVA_HOME ({env['JAVA_HOME']})" if env.get("JAVA_HOME") else ""
-    found = f"{command} is Java {version}" if version else f"no Java was found{where}"
-    return f"Spark needs Java {OLDEST_JAVA} or newer; {found}. Install it with:\n  {install_line(which)}"
+    needed = f"Spark needs Java {OLDEST_JAVA} or newer"
+    if not command and env.get("JAVA_HOME"):
+        return f"{needed}; there is none in JAVA_HOME ({env['JAVA_HOME']}): correct it, or unset it to use PATH's"
+    found = f"{command} is Java {version}" if version else "no Java was found"
+    return f"{needed}; {found}. Install it with:\n  {install_line(which)}"
 
 
 def require_java() -> None:
