@@ -502,3 +502,20 @@ def test_a_remembered_key_is_no_batch_of_any_list(store, batch):
 
     assert listed(store) == ["00001"]
     assert store.get(KEY) == batch
+
+
+def test_no_tenant_is_listed_under_the_name_of_another(store, batch):
+    store.create(replace(batch, tenant="X#b", user_key="secret"))
+
+    assert listed(store, tenant="X", user_key="b#secret") == []
+    assert len(listed(store, tenant="X#b", user_key="secret")) == 1
+
+
+@pytest.mark.parametrize("store", ["dynamodb"], indirect=True)
+def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
+    store.create(batch)
+    store.turn(KEY, ENDINGS[0])
+    store.add_bits(LEAF, 1, batch.pages_expire_at)
+    row = store._row({"pk": {"S": str(KEY)}, "sk": {"S": "batch"}})
+
+    assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()

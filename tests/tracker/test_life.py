@@ -426,6 +426,58 @@ def test_an_estimated_batch_is_no_parent(tracker):
         tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
 
 
+def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker):
+    chain = [opened(tracker, 1)]
+    for _ in range(299):
+        batch_id, group = chain[-1]
+        chain.append(opened(tracker, 1, parent_item_id=f"{batch_id}:{group}:0"))
+    for batch_id, _ in chain:
+        tracker.close("t", batch_id, "closer")
+    ack(tracker, *chain[-1], 0)
+    for _ in range(30):
+        tracker.sweep()
+
+    assert {tracker.get("t", batch_id).result for batch_id, _ in chain} == {"succeeded"}
+
+
+def test_a_batch_that_cannot_be_swept_does_not_keep_the_others_waiting(tracker, clock, monkeypatch):
+    ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
+    clock.at += 2 * HOUR
+    turn = tracker.store.turn
+
+    def poisoned(key, step):
+        if key.batch_id == ids[0]:
+            raise ValueError("no such row")
+        return turn(key, step)
+
+    monkeypatch.setattr(tracker.store, "turn", poisoned)
+    done = tracker.sweep()
+
+    assert (done.failed, done.timed_out) == (1, 19)
+
+
+def test_a_child_that_a_reader_ends_is_due_at_once_for_its_parents_sake(tracker, clock):
+    parent, group = opened(tracker, 1)
+    tracker.close("t", parent, "closer")
+    child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0", deadline=HOUR)
+    clock.at += HOUR
+    assert tracker.get("t", child).state is State.TIMED_OUT
+    tracker.sweep()
+
+    assert tracker.get("t", parent).state is State.COMPLETE
+
+
+def test_no_batch_completes_after_its_deadline_on_old_knowledge(clock):
+    tracker = Tracker(MemoryStore(), page_bits=4, fresh_for=DAY, now=clock)
+    batch_id, group = opened(tracker, 2, deadline=HOUR)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, 0)
+    clock.at += 2 * HOUR
+
+    assert verdicts(ack(tracker, batch_id, group, 1)) == ["late"]
+    assert tracker.get("t", batch_id).state is State.TIMED_OUT
+
+
 # estimated batches
 
 
@@ -505,6 +557,29 @@ def test_a_long_list_goes_on_where_it_stopped(tracker):
         start = part.resume
 
     assert found == [index for index in range(4000) if index % 3]
+
+
+# keys and retentions
+
+
+def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
+    """The old batch's id is not given out again: its pages are still there."""
+    first = tracker.open("t", OpenBatch(), key="weekly")
+    group = tracker.add("t", first.batch_id, 6).groups[0].id
+    ack(tracker, first.batch_id, group, *range(6))
+    tracker.close("t", first.batch_id, "closer")
+    clock.at += 8 * DAY
+    second = tracker.open("t", OpenBatch(user_key="other"), key="weekly")
+
+    assert second.batch_id != first.batch_id
+    assert tracker.open("t", OpenBatch(user_key="other"), key="weekly") == second
+    tracker.add("t", second.batch_id, 6)
+    assert tracker.close("t", second.batch_id, "closer").batch.state is State.CLOSED
+
+
+def test_retentions_that_no_batch_can_live_through_are_refused():
+    with pytest.raises(InvalidRequest, match="400 days"):
+        Retention(366 * DAY, 20 * DAY, 20 * DAY)
 
 
 # lists

@@ -181,6 +181,8 @@ class AckBody(Body):
             raise PydanticCustomError("ack_form", "give itemId, or batchId, groupId, from and to")
         if self.reason is not None and self.outcome == "success":
             raise PydanticCustomError("ack_reason", "a reason is given for a failure")
+        if self.first is not None and self.last is not None and self.first > self.last:
+            raise PydanticCustomError("ack_range", "a range goes from a smaller index to a larger one")
         return self
 
     @property

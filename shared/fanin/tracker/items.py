@@ -27,8 +27,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
 KEY_ROW = "key"
-GRACE = timedelta(days=7)
-"""A live batch outlasts its time by so much in the table: first its event, then its row goes."""
+GRACE = timedelta(days=30)
+"""A batch's row outlasts its pages by so much: while any of them is left, its id is not given out again."""
 
 
 def number(value: int) -> Item:
@@ -74,7 +74,7 @@ def batch_item(batch: Batch) -> Item:
         "createdKey": text(created_key(batch.created_at, batch.batch_id)),
         "tenantShard": text(f"{batch.tenant}#{shard_of(batch.batch_id)}"),
         "expiresAt": number(milliseconds(batch.expires_at)),
-        "ttl": number(row_goes(batch.state, batch.expires_at)),
+        "ttl": number(seconds(batch.pages_expire_at + GRACE)),
     }
     return item | _options(batch)
 
@@ -83,7 +83,7 @@ def _options(batch: Batch) -> Item:
     """What only some batches have."""
     options = {
         "userKey": batch.user_key and text(batch.user_key),
-        "tenantUser": batch.user_key and text(f"{batch.tenant}#{batch.user_key}"),
+        "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
         "expectedItems": _optional(batch.expected_items),
         "maxFailures": _optional(batch.max_failures),
         "parentItemId": batch.parent_item_id and text(batch.parent_item_id),
@@ -94,9 +94,9 @@ def _options(batch: Batch) -> Item:
     return {name: value for name, value in options.items() if value}
 
 
-def row_goes(state: State, expires_at: datetime) -> int:
-    """When DynamoDB may delete a batch's row, in seconds."""
-    return seconds(expires_at + GRACE if state in (State.OPEN, State.CLOSED) else expires_at)
+def user_list(tenant: str, user_key: str) -> str:
+    """The list of a tenant's user key; the length keeps two tenants apart, whatever their names hold."""
+    return f"{len(tenant)}#{tenant}#{user_key}"
 
 
 def created_key(at: datetime, batch_id: str) -> str:

@@ -37,7 +37,7 @@ def prolonged(batch: Batch, at: datetime) -> datetime | None:
 def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
     """When to look at a batch that is in *state* since *at*: at its end, or soon where it can be stuck."""
     if state not in ALIVE:
-        return at + CHECK_AFTER
+        return at if batch.parent_item_id else at + CHECK_AFTER  # its parent should hear of it soon
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
     return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
 

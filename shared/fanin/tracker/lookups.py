@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.tracker.items import Item, created_key, milliseconds, number, text
+from fanin.tracker.items import Item, created_key, milliseconds, number, text, user_list
 from fanin.tracker.model import BatchKey, Query
 
 GROUP = "group#{:013d}"
@@ -42,7 +42,7 @@ def listing(table: str, query: Query) -> Item:
     """The rows of one list, newest first, after the place to go on from."""
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
-        index, name, value = USER_INDEX, "tenantUser", f"{query.tenant}#{query.user_key}"
+        index, name, value = USER_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
     request: Item = {
         "TableName": table,
         "IndexName": index,

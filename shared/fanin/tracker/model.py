@@ -72,6 +72,12 @@ class Retention:
     closed: timedelta = timedelta(days=14)
     complete: timedelta = timedelta(days=7)
 
+    def __post_init__(self) -> None:
+        if self.open + self.closed + self.complete > LIFE_MAX:
+            raise InvalidRequest(
+                f"the three retentions may add up to {LIFE_MAX.days} days", field="retentionSeconds"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class OpenBatch:

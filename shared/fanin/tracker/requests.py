@@ -18,7 +18,6 @@ from fanin.tracker.items import (
     number,
     page_key,
     receipt_item,
-    row_goes,
     sample_item,
     seconds,
     text,
@@ -166,7 +165,7 @@ def batch_key(key: BatchKey) -> Item:
 def turn(table: str, key: BatchKey, step: Turn) -> Item:
     """A step in the life of a batch, if it is in a state from which the step starts."""
     conditions, values = _conditions(step)
-    facts: Item = {"#state": text(step.to), "#ttl": number(row_goes(step.to, step.expires_at))}
+    facts: Item = {"#state": text(step.to)}
     facts |= {name: number(milliseconds(at)) for name, at in _times(step).items()}
     facts |= {"dueShard": text(due_shard(key))}
     if step.to not in ALIVE:
@@ -184,7 +183,6 @@ def extend(table: str, key: BatchKey, expires_at: datetime, due_at: datetime) ->
     facts = {
         "expiresAt": until,
         "dueAt": number(milliseconds(due_at)),
-        "#ttl": number(row_goes(State.OPEN, expires_at)),
     }
     values = {":until": until} | _states(ALIVE)
     return _batch_update(table, key, facts, [_in(ALIVE), "expiresAt < :until"], values)
@@ -270,7 +268,7 @@ def _conditions(step: Turn) -> tuple[list[str], Item]:
 
 def _batch_update(table: str, key: BatchKey, facts: Item, conditions: list[str], values: Item) -> Item:
     """Facts written to a batch's row, if the conditions hold; the row comes back either way."""
-    names = {"#state": "state", "#ttl": "ttl"}
+    names = {"#state": "state"}
     if any("#total" in condition for condition in conditions):
         names["#total"] = "total"
     sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)

@@ -42,6 +42,8 @@ from fanin.tracker.walking import slice_of
 
 ADD_ATTEMPTS = 10
 CACHED_BATCHES = 10_000
+LEVELS_AT_ONCE = 16
+OPEN_ATTEMPTS = 500
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, all its ranges together."""
@@ -76,13 +78,19 @@ class Tracker:
         Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
         with another wish.
         """
-        batch = self._new_batch(tenant, wish, key)
         if wish.parent_item_id is not None:
             self._check_parent(tenant, wish.parent_item_id)
-        stored = self.store.create(batch)
-        if stored.fingerprint != batch.fingerprint:
-            raise KeyReused("this Idempotency-Key was used for a batch with other settings")
-        return stored
+        for turn in range(OPEN_ATTEMPTS):
+            batch = self._new_batch(
+                tenant, wish, named_batch_id(tenant, key, turn) if key else str(self.new_id())
+            )
+            stored = self.store.create(batch)
+            if stored.state is State.EXPIRED or stored.expires_at <= self.now():
+                continue  # the key's batch is over: the key stands for the next one
+            if stored.fingerprint != batch.fingerprint:
+                raise KeyReused("this Idempotency-Key was used for a batch with other settings")
+            return stored
+        raise Conflict("this Idempotency-Key was used for too many batches; use another")
 
     def get(self, tenant: str, batch_id: str) -> Batch:
         """The batch as it stands; NotFound where there is none, or it has expired.
@@ -179,12 +187,10 @@ class Tracker:
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
-        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
-        request = plan(acks, known, self.now())
-        completions = Recorder(self._climber(), self._has_ended).record(request)
-        for batch in {page.batch.key: page.batch for page in request.pages.values()}.values():
-            self._prolong(batch)
-        return AckReport(request.results(), tuple(completions))
+        report, ended = self._record(tenant, acks)
+        for batch in ended:
+            self._tell_parent(batch)
+        return report
 
     def bind_key(self, tenant: str, route: str, key: str, payload: str) -> None:
         """Hold an idempotency *key* to the *payload* that it first came with on a route.
@@ -211,12 +217,12 @@ class Tracker:
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
-    def _new_batch(self, tenant: str, wish: OpenBatch, key: str | None) -> Batch:
+    def _new_batch(self, tenant: str, wish: OpenBatch, batch_id: str) -> Batch:
         at = self.now()
         expires_at = at + wish.retention.open
         batch = Batch(
             tenant=tenant,
-            batch_id=named_batch_id(tenant, key) if key else str(self.new_id()),
+            batch_id=batch_id,
             state=State.OPEN,
             mode=Mode(wish.mode),
             user_key=wish.user_key,
@@ -267,7 +273,7 @@ class Tracker:
         read_at, batch = self._known.get(key, (now, None))
         if batch is not None and not batch.is_alive and batch.expires_at > now:
             return batch
-        if batch is None or read_at + self.fresh_for <= now or batch.expires_at <= now:
+        if batch is None or min(read_at + self.fresh_for, _ends_at(batch)) <= now:
             batch = self.store.get(key)
             if batch is not None and batch.is_alive:
                 batch = end_by_time(self._climber(), batch)
@@ -299,18 +305,49 @@ class Tracker:
         self._tell_parent(batch)
 
     def _tell_parent(self, batch: Batch) -> None:
-        """A batch that has ended acks the item of its parent that it stands for, as it ended itself."""
-        if batch.is_alive or batch.parent_item_id is None:
-            return
-        good = batch.result == "succeeded"
-        outcome = Outcome.SUCCESS if good else Outcome.FAILURE
-        reason = None if good else f"batch {batch.batch_id} {batch.result}"
-        self.ack(batch.tenant, [Ack.of(batch.parent_item_id, f"batch:{batch.batch_id}", outcome, reason)])
+        """A batch that has ended acks the item of its parent that it stands for, and so on outwards.
+
+        A bounded number of levels at once: an ancestor that ends is due at once, and the sweeper goes on.
+        """
+        for _ in range(LEVELS_AT_ONCE):
+            if batch.is_alive or batch.parent_item_id is None:
+                return
+            _, ended = self._record(batch.tenant, [_word_of(batch, batch.parent_item_id)])
+            if not ended:
+                return
+            (batch,) = ended
+
+    def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
+        """Carry the acks out; the batches that were found to have ended are for the caller to pass on."""
+        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
+        request = plan(acks, known, self.now())
+        ended: dict[BatchKey, Batch] = {}
+        completions = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch})).record(
+            request
+        )
+        for batch in {page.batch.key: page.batch for page in request.pages.values()}.values():
+            self._prolong(batch)
+        for batch in ended.values():
+            self._remember(batch)
+        return AckReport(request.results(), tuple(completions)), tuple(ended.values())
 
     @staticmethod
     def _need_exact(batch: Batch, what: str) -> None:
         if batch.mode is Mode.ESTIMATED:
             raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
+
+
+def _ends_at(batch: Batch) -> datetime:
+    """When its time or its deadline ends a live batch; what is known of it is too old by then."""
+    return earliest(batch.expires_at, batch.deadline_at if batch.is_alive else None)
+
+
+def _word_of(batch: Batch, item_id: str) -> Ack:
+    """What an ended batch says of the item that it stands for."""
+    good = batch.result == "succeeded"
+    outcome = Outcome.SUCCESS if good else Outcome.FAILURE
+    reason = None if good else f"batch {batch.batch_id} {batch.result}"
+    return Ack.of(item_id, f"batch:{batch.batch_id}", outcome, reason)
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

@@ -6,6 +6,7 @@ idempotent, so that sweepers may overlap, die, and start again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height
 
+logger = logging.getLogger(__name__)
 SWEEPER = "sweeper"
 BATCHES_A_SHARD = 100
 BATCHES_A_GAUGE = 10
@@ -32,6 +34,7 @@ class Sweep:
     expired: int = 0
     completed: int = 0
     announced_again: int = 0
+    failed: int = 0
 
 
 @dataclass(slots=True)
@@ -49,8 +52,17 @@ class Sweeper:
             for key in store.due(shard, now, BATCHES_A_SHARD):
                 batch = store.get(key)
                 if batch is not None and batch.due_at is not None and batch.due_at <= now:
-                    self._look(batch)
+                    self._try(batch)
         return self.done
+
+    def _try(self, batch: Batch) -> None:
+        """Look at a batch; one that cannot be looked at must not keep the others waiting."""
+        try:
+            self._look(batch)
+        except Exception:
+            logger.exception("a batch could not be swept", extra={"batch_id": batch.batch_id})
+            self.done.failed += 1
+            self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
 
     def _look(self, batch: Batch) -> None:
         self.done.looked += 1
