@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
+from fanin.tracker.life import CHECK_AFTER
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger
 from tests.simulation.looking import check_samples, parent_knows
@@ -124,7 +125,9 @@ def _sweep_once(world: World) -> None:
     batches = list(world.memory.batches.values())
     stuck = [batch for batch in batches if _is_stuck(world, batch)]
     unheard = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
-    times = [batch.due_at for batch in (*stuck, *unheard) if batch.due_at is not None]
+    times = [batch.due_at for batch in stuck if batch.due_at is not None]
+    # A child is looked at earlier, for its parent's sake; an event is given its time to arrive.
+    times += [max(b.due_at, b.ended_at + CHECK_AFTER) for b in unheard if b.due_at and b.ended_at]
     if not times:
         return
     world.at = max(world.at, *times)

@@ -86,6 +86,9 @@ class Ledger:
         """Note the answer to open; whether it is the first."""
         first = self.batch is None
         self.batch = self.batch or batch
+        kept = self.batch.retention
+        if batch.created_at - self.batch.created_at >= min(kept.open, kept.closed, kept.complete):
+            return first  # the first batch may be over: then its key stands for a new one
         same = (batch.batch_id, batch.salt, batch.page_bits)
         expected = (self.batch.batch_id, self.batch.salt, self.batch.page_bits)
         require(same == expected, "I8", f"open was answered {batch}, before that {self.batch}")

@@ -26,7 +26,7 @@ from fanin.tracker import (
     requests,
 )
 from fanin.tracker.climb import GUARDED_DIGITS
-from fanin.tracker.life import CHECK_AFTER, turned
+from fanin.tracker.life import CHECK_AFTER, TELL_PARENT_AFTER, turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import LIFE_MAX, PageKey
 from fanin.tracker.page import Page, digits
@@ -426,7 +426,7 @@ def test_an_estimated_batch_is_no_parent(tracker):
         tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
 
 
-def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker):
+def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker, clock):
     chain = [opened(tracker, 1)]
     for _ in range(299):
         batch_id, group = chain[-1]
@@ -435,6 +435,7 @@ def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker):
         tracker.close("t", batch_id, "closer")
     ack(tracker, *chain[-1], 0)
     for _ in range(30):
+        clock.at += TELL_PARENT_AFTER
         tracker.sweep()
 
     assert {tracker.get("t", batch_id).result for batch_id, _ in chain} == {"succeeded"}
@@ -456,12 +457,13 @@ def test_a_batch_that_cannot_be_swept_does_not_keep_the_others_waiting(tracker, 
     assert (done.failed, done.timed_out) == (1, 19)
 
 
-def test_a_child_that_a_reader_ends_is_due_at_once_for_its_parents_sake(tracker, clock):
+def test_a_child_that_a_reader_ends_is_due_soon_for_its_parents_sake(tracker, clock):
     parent, group = opened(tracker, 1)
     tracker.close("t", parent, "closer")
     child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0", deadline=HOUR)
     clock.at += HOUR
     assert tracker.get("t", child).state is State.TIMED_OUT
+    clock.at += TELL_PARENT_AFTER
     tracker.sweep()
 
     assert tracker.get("t", parent).state is State.COMPLETE

@@ -8,6 +8,8 @@ from fanin.tracker.model import ALIVE, LIFE_MAX, Batch, State, Turn
 
 CHECK_AFTER = timedelta(minutes=15)
 """After so long the sweeper looks whether a CLOSED batch is stuck, or an ending event was not delivered."""
+TELL_PARENT_AFTER = timedelta(minutes=1)
+"""After so long the sweeper sees to it that a parent has heard of the end of its child."""
 CHECK_AT_MOST_EVERY = timedelta(hours=6)
 ACTIVITY_COUNTS_AFTER = 8
 """Activity prolongs a batch once an eighth of its retention is used up: few writes, however many acks."""
@@ -37,7 +39,7 @@ def prolonged(batch: Batch, at: datetime) -> datetime | None:
 def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
     """When to look at a batch that is in *state* since *at*: at its end, or soon where it can be stuck."""
     if state not in ALIVE:
-        return at if batch.parent_item_id else at + CHECK_AFTER  # its parent should hear of it soon
+        return at + (TELL_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
     return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
 
@@ -46,6 +48,8 @@ def next_look(batch: Batch, at: datetime) -> datetime:
     """When to look again at a batch that was found in order: rarely, the older it is."""
     since = batch.ended_at or batch.closed_at or batch.created_at
     wait = min(max(at - since, CHECK_AFTER), CHECK_AT_MOST_EVERY)
+    if not batch.is_alive and at < since + CHECK_AFTER:
+        return since + CHECK_AFTER  # the bus has had no time yet to confirm the event
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
     if batch.state is State.OPEN and batch.max_failures is None:
         return earliest(*ends)

@@ -307,7 +307,7 @@ class Tracker:
     def _tell_parent(self, batch: Batch) -> None:
         """A batch that has ended acks the item of its parent that it stands for, and so on outwards.
 
-        A bounded number of levels at once: an ancestor that ends is due at once, and the sweeper goes on.
+        A bounded number of levels at once: an ancestor that ends is due soon, and the sweeper goes on.
         """
         for _ in range(LEVELS_AT_ONCE):
             if batch.is_alive or batch.parent_item_id is None:
