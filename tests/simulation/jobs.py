@@ -55,6 +55,8 @@ class Opening(Job):
 
     def work(self) -> None:
         tracker, key = self.world.trackers[self.process], self.ledger.script.open_key
+        if self.ledger.may_be_over(self.world.at):
+            return  # its key would stand for a new batch, of which this schedule knows nothing
         try:
             batch = tracker.open(TENANT, self._wish(), key)
         except InvalidRequest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, Outcome, State
 from tests.simulation.scenario import AddScript, BatchScript
@@ -86,13 +87,19 @@ class Ledger:
         """Note the answer to open; whether it is the first."""
         first = self.batch is None
         self.batch = self.batch or batch
-        kept = self.batch.retention
-        if batch.created_at - self.batch.created_at >= min(kept.open, kept.closed, kept.complete):
-            return first  # the first batch may be over: then its key stands for a new one
+        if self.may_be_over(batch.created_at):
+            return first
         same = (batch.batch_id, batch.salt, batch.page_bits)
         expected = (self.batch.batch_id, self.batch.salt, self.batch.page_bits)
         require(same == expected, "I8", f"open was answered {batch}, before that {self.batch}")
         return first
+
+    def may_be_over(self, at: datetime) -> bool:
+        """Whether the first batch may have expired by *at*, so that its key stands for a new one."""
+        if self.batch is None:
+            return False
+        kept = self.batch.retention
+        return at - self.batch.created_at >= min(kept.open, kept.closed, kept.complete)
 
     def grown(self, add: AddScript, added: Added) -> bool:
         """Note the answer to an add; whether it is the first, which hands the items out."""
