@@ -208,8 +208,9 @@ def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
     """Add, kill, freeze, wait for the end, and count."""
     keys = keys_of(jobs, seed)
     requests = [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
-    began = time.monotonic()
     with working(site, workers) as staff, ThreadPoolExecutor(PRODUCERS) as producers:
+        _wait_for(lambda: len(site.store.members(site.key)) == workers)  # who watches over the killed one
+        began = time.monotonic()
         adding = producers.map(site.add, requests)
         killed_at, orphans = _kill(staff[0])
         frozen = _freeze(staff[1])
