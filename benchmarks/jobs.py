@@ -205,20 +205,24 @@ class Outcome:
 
 
 def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
-    """Add, kill, freeze, wait for the end, and count."""
-    keys = keys_of(jobs, seed)
-    requests = [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
+    """Add and kill, add and freeze, wait for the end, and count.
+
+    One after the other: a job may fall to the share of a worker that is silent, too, and wait for both.
+    """
+    requests = _requests(keys_of(jobs, seed))
     with working(site, workers) as staff, ThreadPoolExecutor(PRODUCERS) as producers:
         _wait_for(lambda: len(site.store.members(site.key)) == workers)  # who watches over the killed one
         began = time.monotonic()
-        adding = producers.map(site.add, requests)
+        half = len(requests) // 2
+        adding = producers.map(site.add, requests[:half])
         killed_at, orphans = _kill(staff[0])
+        time.sleep(TAKEOVER_SECONDS)
+        adding_more = producers.map(site.add, requests[half:])
         frozen = _freeze(staff[1])
-        answers = list(adding)
+        answers = [*adding, *adding_more]
         accepted = Counter(key for answer in answers for key in answer["added"])
         _wait_for(lambda: len(site.written()) >= accepted.total())
-        ended = time.monotonic()
-        written = site.written()
+        seconds, written = time.monotonic() - began, site.written()
         lines = [line for worker in staff for line in worker.lines()]
         _wait_for(lambda: len(_refused(staff[1], frozen)) == len(frozen))
         return Outcome(
@@ -229,8 +233,12 @@ def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
             takeovers=_takeovers(lines, orphans, killed_at),
             refused_acks=len(_refused(staff[1], frozen)),
             late_acks=_late_acks(site, frozen),
-            seconds=ended - began,
+            seconds=seconds,
         )
+
+
+def _requests(keys: list[str]) -> list[list[str]]:
+    return [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
 
 
 def _kill(worker: WorkerProcess) -> tuple[float, list[Json]]:
