@@ -223,14 +223,13 @@ def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
         accepted = Counter(key for answer in answers for key in answer["added"])
         _wait_for(lambda: len(site.written()) >= accepted.total())
         seconds, written = time.monotonic() - began, site.written()
-        lines = [line for worker in staff for line in worker.lines()]
         _wait_for(lambda: len(_refused(staff[1], frozen)) == len(frozen))
         return Outcome(
             accepted=accepted.total(),
             rejected=sum(len(answer["rejected"]) for answer in answers),
             odd=_odd(accepted, written),
             left={state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")},
-            takeovers=_takeovers(lines, orphans, killed_at),
+            takeovers=_takeovers(staff, orphans, killed_at),
             refused_acks=len(_refused(staff[1], frozen)),
             late_acks=_late_acks(site, frozen),
             seconds=seconds,
@@ -277,13 +276,13 @@ def _odd(accepted: Counter[str], written: list[tuple[str, str, int]]) -> dict[st
     }
 
 
-def _takeovers(lines: list[Json], orphans: list[Json], killed_at: float) -> list[float]:
+def _takeovers(staff: list[WorkerProcess], orphans: list[Json], killed_at: float) -> list[float]:
     """Seconds from the kill to the next take of each job that the dead worker held.
 
     One that nobody took again was acked by the dead one, whose last words did not get out.
     """
     takes: dict[str, list[float]] = {}
-    for line in lines:
+    for line in (line for worker in staff for line in worker.lines()):
         if line["event"] == "took" and line["at"] > killed_at:
             takes.setdefault(line["id"], []).append(line["at"])
     return [min(takes[orphan["id"]]) - killed_at for orphan in orphans if orphan["id"] in takes]
