@@ -205,31 +205,39 @@ class Outcome:
 
 
 def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
-    """Add, kill, freeze, wait for the end, and count."""
-    keys = keys_of(jobs, seed)
-    requests = [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
-    began = time.monotonic()
+    """Add and kill, add and freeze, wait for the end, and count.
+
+    One after the other: a job may fall to the share of a worker that is silent, too, and wait for both.
+    """
+    requests = _requests(keys_of(jobs, seed))
     with working(site, workers) as staff, ThreadPoolExecutor(PRODUCERS) as producers:
-        adding = producers.map(site.add, requests)
+        _wait_for(lambda: len(site.store.members(site.key)) == workers)  # who watches over the killed one
+        began = time.monotonic()
+        half = len(requests) // 2
+        adding = producers.map(site.add, requests[:half])
         killed_at, orphans = _kill(staff[0])
+        time.sleep(TAKEOVER_SECONDS)
+        adding_more = producers.map(site.add, requests[half:])
         frozen = _freeze(staff[1])
-        answers = list(adding)
+        answers = [*adding, *adding_more]
         accepted = Counter(key for answer in answers for key in answer["added"])
         _wait_for(lambda: len(site.written()) >= accepted.total())
-        ended = time.monotonic()
-        written = site.written()
-        lines = [line for worker in staff for line in worker.lines()]
+        seconds, written = time.monotonic() - began, site.written()
         _wait_for(lambda: len(_refused(staff[1], frozen)) == len(frozen))
         return Outcome(
             accepted=accepted.total(),
             rejected=sum(len(answer["rejected"]) for answer in answers),
             odd=_odd(accepted, written),
             left={state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")},
-            takeovers=_takeovers(lines, orphans, killed_at),
+            takeovers=_takeovers(staff, orphans, killed_at),
             refused_acks=len(_refused(staff[1], frozen)),
             late_acks=_late_acks(site, frozen),
-            seconds=ended - began,
+            seconds=seconds,
         )
+
+
+def _requests(keys: list[str]) -> list[list[str]]:
+    return [keys[first : first + JOBS_A_REQUEST] for first in range(0, len(keys), JOBS_A_REQUEST)]
 
 
 def _kill(worker: WorkerProcess) -> tuple[float, list[Json]]:
@@ -268,13 +276,13 @@ def _odd(accepted: Counter[str], written: list[tuple[str, str, int]]) -> dict[st
     }
 
 
-def _takeovers(lines: list[Json], orphans: list[Json], killed_at: float) -> list[float]:
+def _takeovers(staff: list[WorkerProcess], orphans: list[Json], killed_at: float) -> list[float]:
     """Seconds from the kill to the next take of each job that the dead worker held.
 
     One that nobody took again was acked by the dead one, whose last words did not get out.
     """
     takes: dict[str, list[float]] = {}
-    for line in lines:
+    for line in (line for worker in staff for line in worker.lines()):
         if line["event"] == "took" and line["at"] > killed_at:
             takes.setdefault(line["id"], []).append(line["at"])
     return [min(takes[orphan["id"]]) - killed_at for orphan in orphans if orphan["id"] in takes]
