@@ -84,9 +84,9 @@ class Tracker:
             batch = self._new_batch(
                 tenant, wish, named_batch_id(tenant, key, turn) if key else str(self.new_id())
             )
-            stored = self.store.create(batch)
-            if stored.state is State.EXPIRED or stored.expires_at <= self.now():
-                continue  # the key's batch is over: the key stands for the next one
+            stored = self._ended_if_due(self.store.create(batch))
+            if self._is_over(stored):
+                continue  # for good: the key stands for the next one
             if stored.fingerprint != batch.fingerprint:
                 raise KeyReused("this Idempotency-Key was used for a batch with other settings")
             return stored
@@ -98,9 +98,8 @@ class Tracker:
         A deadline that has passed ends the batch here, if the sweeper has not come to it yet.
         """
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
-        if batch is not None and batch.is_alive:
-            batch = end_by_time(self._climber(), batch)
-        if batch is None or batch.state is State.EXPIRED or batch.expires_at <= self.now():
+        batch = batch and self._ended_if_due(batch)
+        if batch is None or self._is_over(batch):
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
@@ -275,11 +274,22 @@ class Tracker:
             return batch
         if batch is None or min(read_at + self.fresh_for, _ends_at(batch)) <= now:
             batch = self.store.get(key)
-            if batch is not None and batch.is_alive:
-                batch = end_by_time(self._climber(), batch)
             if batch is not None:
+                batch = self._ended_if_due(batch)
                 self._remember(batch)
         return batch
+
+    def _ended_if_due(self, batch: Batch) -> Batch:
+        """The batch as it stands, after its deadline or its time has ended it if either has come.
+
+        Whoever finds it so writes it down: from then on nothing that is still under way brings it back.
+        """
+        return end_by_time(self._climber(), batch) if batch.is_alive else batch
+
+    def _is_over(self, batch: Batch) -> bool:
+        """Whether a batch that has ended is treated as gone, though its row may still be there."""
+        kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
+        return not kept
 
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:
