@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -23,27 +23,9 @@ from fanin.tracker import (
 )
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
+from tests.tracker.calls import START, verdicts
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-
-
-class Clock:
-    def __init__(self):
-        self.at = START
-
-    def __call__(self):
-        return self.at
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def tracker(clock):
-    return Tracker(MemoryStore(), page_bits=4, now=clock, pause=lambda _: None)
 
 
 def opened(tracker, count=0, tenant="t"):
@@ -54,10 +36,6 @@ def opened(tracker, count=0, tenant="t"):
 
 def ack(tracker, items, caller="me", tenant="t"):
     return tracker.ack(tenant, [Ack.of(item, caller) for item in items])
-
-
-def verdicts(report):
-    return [result.verdict for result in report.results]
 
 
 def test_a_new_batch_is_open_and_empty(tracker):
@@ -347,3 +325,9 @@ def test_the_salt_is_in_no_text_of_a_batch(tracker):
     batch = replace(tracker.open("t", OpenBatch()), salt=b"secret")
 
     assert "secret" not in repr(batch)
+
+
+def test_verdicts_are_those_of_the_contract():
+    assert {verdict.value for verdict in Verdict} == {
+        "accepted", "duplicate", "not_found", "out_of_range", "cancelled", "expired", "late",
+    }  # fmt: skip

@@ -1,0 +1,149 @@
+"""How a batch ends otherwise: cancelled, out of time, forgotten."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest, NotFound
+from fanin.tracker import (
+    BatchKey,
+    ItemRange,
+    Retention,
+    State,
+    Tracker,
+)
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import LIFE_MAX
+from tests.tracker.calls import DAY, HOUR, START, ack, opened, verdicts
+
+
+def test_a_cancelled_batch_takes_no_acks_and_completes_never(tracker):
+    batch_id, group = opened(tracker, 3)
+    ack(tracker, batch_id, group, 0)
+    batch = tracker.cancel("t", batch_id, "no longer wanted")
+
+    assert (batch.state, batch.result, batch.end_reason) == (State.CANCELLED, "cancelled", "no longer wanted")
+    assert verdicts(ack(tracker, batch_id, group, 0, 1, 2)) == ["duplicate", "cancelled", "cancelled"]
+    assert tracker.close("t", batch_id, "closer").batch == batch
+    assert tracker.cancel("t", batch_id, "again") == batch
+    with pytest.raises(Conflict):
+        tracker.add("t", batch_id, 1)
+
+
+def test_a_complete_batch_is_not_cancelled(tracker):
+    batch_id, _ = opened(tracker)
+    done = tracker.close("t", batch_id, "closer").batch
+
+    assert tracker.cancel("t", batch_id) == done
+
+
+def test_a_batch_with_fewer_items_than_expected_does_not_close(tracker):
+    batch_id, _ = opened(tracker, 90, expected_items=100)
+
+    with pytest.raises(Conflict, match="expects 100"):
+        tracker.close("t", batch_id, "closer")
+    assert tracker.get("t", batch_id).state is State.OPEN
+    tracker.add("t", batch_id, 10)
+    assert tracker.close("t", batch_id, "closer").batch.state is State.CLOSED
+
+
+def test_a_deadline_ends_the_batch_once_and_acks_after_it_are_late(tracker, clock):
+    batch_id, group = opened(tracker, 6, deadline=HOUR)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, 0, 1, 4)
+    clock.at += HOUR
+
+    assert verdicts(ack(tracker, batch_id, group, 4, 5)) == ["duplicate", "late"]
+    batch = tracker.get("t", batch_id)
+    assert (batch.state, batch.result, batch.ended_at) == (State.TIMED_OUT, "timed_out", clock.at)
+    assert tracker.outstanding(batch).ranges == (ItemRange(group, 2, 3), ItemRange(group, 5, 5))
+
+
+def test_a_batch_that_completes_in_time_does_not_time_out(tracker, clock):
+    batch_id, _ = opened(tracker, deadline=HOUR)
+    tracker.close("t", batch_id, "closer")
+    clock.at += 2 * HOUR
+    tracker.sweep()
+
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+
+
+def test_acks_and_adds_keep_a_batch_alive(tracker, clock):
+    batch_id, group = opened(tracker, 100, retention=Retention(open=8 * HOUR))
+    for index in range(20):
+        clock.at += 4 * HOUR
+        ack(tracker, batch_id, group, index)
+        tracker.sweep()
+    clock.at += 7 * HOUR
+    tracker.add("t", batch_id, 1)
+    clock.at += 7 * HOUR
+
+    assert tracker.get("t", batch_id).state is State.OPEN
+    clock.at += HOUR
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+def test_activity_is_written_down_a_few_times_a_retention(clock):
+    class Counting(MemoryStore):
+        extended = 0
+
+        def extend(self, *args):
+            self.extended += 1
+            return super().extend(*args)
+
+    tracker = Tracker(Counting(), now=clock)
+    batch_id, group = opened(tracker, 1000, retention=Retention(open=8 * HOUR))
+    for index in range(480):
+        clock.at += timedelta(minutes=1)
+        ack(tracker, batch_id, group, index)
+
+    assert 7 <= tracker.store.extended <= 9
+
+
+def test_no_batch_outlives_its_pages(tracker, clock):
+    batch_id, group = opened(tracker, 1000)
+    for index in range(500):
+        clock.at += DAY
+        if clock.at - START > LIFE_MAX:
+            break
+        ack(tracker, batch_id, group, index)
+
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_an_abandoned_batch_expires_with_its_event_even_if_it_is_empty(tracker, clock, count):
+    batch_id, _ = opened(tracker, count)
+    clock.at += 8 * DAY
+
+    assert tracker.sweep().expired == 1
+    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+def test_acks_into_an_expired_batch_say_so(tracker, clock):
+    batch_id, group = opened(tracker, 5)
+    clock.at += 8 * DAY
+
+    assert verdicts(ack(tracker, batch_id, group, 1)) == ["expired"]
+
+
+def test_no_batch_completes_after_its_deadline_on_old_knowledge(clock):
+    tracker = Tracker(MemoryStore(), page_bits=4, fresh_for=DAY, now=clock)
+    batch_id, group = opened(tracker, 2, deadline=HOUR)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, 0)
+    clock.at += 2 * HOUR
+
+    assert verdicts(ack(tracker, batch_id, group, 1)) == ["late"]
+    assert tracker.get("t", batch_id).state is State.TIMED_OUT
+
+
+def test_retentions_that_no_batch_can_live_through_are_refused():
+    with pytest.raises(InvalidRequest, match="400 days"):
+        Retention(366 * DAY, 20 * DAY, 20 * DAY)

@@ -1,0 +1,140 @@
+"""What failed: counted, listed, sampled and healed; enough of it ends a batch."""
+
+from __future__ import annotations
+
+from fanin.tracker import (
+    Ack,
+    ItemRange,
+    Outcome,
+    Progress,
+    Slice,
+    State,
+    Tracker,
+)
+from fanin.tracker.climb import GUARDED_DIGITS
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.page import digits
+from tests.tracker.calls import ack, fail, opened, verdicts
+
+
+def test_a_failed_item_is_done_and_the_batch_completes_with_failures(tracker):
+    batch_id, group = opened(tracker, 10)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, *range(9))
+    report = fail(tracker, batch_id, group, 9, caller="last")
+    batch = tracker.get("t", batch_id)
+
+    assert verdicts(report) == ["accepted"]
+    assert [done.caller for done in report.completions] == ["last"]
+    assert (batch.state, batch.result, batch.failed) == (State.COMPLETE, "completed_with_failures", 1)
+
+
+def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
+    batch_id, group = opened(tracker, 5)
+    fail(tracker, batch_id, group, 0, 1)
+
+    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
+    assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
+    assert verdicts(fail(tracker, batch_id, group, 0, 1)) == ["duplicate", "duplicate"]
+    assert tracker.get("t", batch_id).failed == 1
+
+
+def test_a_failure_is_healed_after_its_page_was_full_and_compacted(tracker):
+    batch_id, group = opened(tracker, 9)
+    fail(tracker, batch_id, group, 0)
+    ack(tracker, batch_id, group, 1, 2, 3)
+
+    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
+    assert tracker.get("t", batch_id).failed == 0
+    assert tracker.failures(tracker.get("t", batch_id)) == Slice((), None)
+
+
+def test_of_two_words_on_one_item_in_a_request_success_is_kept(tracker):
+    batch_id, group = opened(tracker, 2)
+    acks = [Ack(batch_id, group, 0, 0, "a", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "b")]
+
+    assert verdicts(tracker.ack("t", acks)) == ["duplicate", "accepted"]
+    assert tracker.get("t", batch_id).failed == 0
+
+
+def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
+    batch_id, group = opened(tracker, 20, max_failures=3)
+    ack(tracker, batch_id, group, 0)
+    assert not fail(tracker, batch_id, group, 1, 2).completions
+    report = fail(tracker, batch_id, group, 3, caller="third")
+    batch = tracker.get("t", batch_id)
+
+    assert [done.caller for done in report.completions] == ["third"]
+    assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
+    assert verdicts(ack(tracker, batch_id, group, 0, 7)) == ["duplicate", "late"]
+    assert verdicts(fail(tracker, batch_id, group, 8)) == ["late"]
+    assert tracker.progress(batch) == Progress(4, 3, 4, exact=True)
+
+
+def test_failures_are_listed_as_ranges_with_a_sample_of_reasons(tracker):
+    batch_id, _ = opened(tracker)
+    one, two = (tracker.add("t", batch_id, 10).groups[0].id for _ in range(2))
+    fail(tracker, batch_id, one, 2, 3, 8, 9, reason="bad xml")
+    fail(tracker, batch_id, two, 0, 5)
+    ack(tracker, batch_id, one, *range(10))
+    batch = tracker.get("t", batch_id)
+
+    assert batch.failed == 2
+    assert tracker.failures(batch).ranges == (ItemRange(two, 0, 0), ItemRange(two, 5, 5))
+    assert {sample.item_id.split(":")[2]: sample.reason for sample in tracker.samples(batch)} == {
+        "2": "bad xml", "3": "bad xml", "8": "bad xml", "9": "bad xml", "0": "boom", "5": "boom",
+    }  # fmt: skip
+
+
+def test_five_thousand_failures_are_counted_listed_and_sampled_alike():
+    tracker = Tracker(MemoryStore(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 6000)
+    tracker.ack("t", [Ack(batch_id, group, 500, 5499, "me", Outcome.FAILURE, "boom")])
+    batch = tracker.get("t", batch_id)
+
+    assert batch.failed == 5000
+    assert tracker.failures(batch).ranges == (ItemRange(group, 500, 5499),)
+    assert 1 <= len(tracker.samples(batch)) <= 128
+
+
+def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
+    class Raced(MemoryStore):
+        raced = False
+
+        def heal_bits(self, key, mask):
+            if not self.raced:
+                self.raced = True
+                super().heal_bits(key, 1)
+            return super().heal_bits(key, mask)
+
+    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 4)
+    fail(tracker, batch_id, group, 0, 1)
+
+    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
+    assert tracker.get("t", batch_id).failed == 0
+
+
+def test_a_large_range_is_healed_in_parts_that_a_transaction_can_guard():
+    class Noting(MemoryStore):
+        widest = 0
+
+        def heal_bits(self, key, mask):
+            self.widest = max(self.widest, sum(1 for _ in digits(mask)))
+            return super().heal_bits(key, mask)
+
+    tracker = Tracker(Noting(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 1024)
+    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me", Outcome.FAILURE)])
+    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me")])
+
+    assert tracker.get("t", batch_id).failed == 0
+    assert 1 <= tracker.store.widest <= GUARDED_DIGITS
+
+
+def test_a_kept_reason_names_an_item_that_failed(tracker):
+    batch_id, group = opened(tracker, 7)
+    ack(tracker, batch_id, group, 4)
+    tracker.ack("t", [Ack(batch_id, group, 4, 6, "me", Outcome.FAILURE, "boom")])
+
+    assert [s.item_id for s in tracker.samples(tracker.get("t", batch_id))] == [f"{batch_id}:{group}:5"]

@@ -1,0 +1,52 @@
+"""What the idempotency key of an open stands for."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.errors import NotFound
+from fanin.tracker import (
+    OpenBatch,
+    Retention,
+    State,
+)
+from tests.tracker.calls import DAY, HOUR, ack
+
+
+def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
+    """The old batch's id is not given out again: its pages are still there."""
+    first = tracker.open("t", OpenBatch(), key="weekly")
+    group = tracker.add("t", first.batch_id, 6).groups[0].id
+    ack(tracker, first.batch_id, group, *range(6))
+    tracker.close("t", first.batch_id, "closer")
+    clock.at += 8 * DAY
+    second = tracker.open("t", OpenBatch(user_key="other"), key="weekly")
+
+    assert second.batch_id != first.batch_id
+    assert tracker.open("t", OpenBatch(user_key="other"), key="weekly") == second
+    tracker.add("t", second.batch_id, 6)
+    assert tracker.close("t", second.batch_id, "closer").batch.state is State.CLOSED
+
+
+def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):
+    """Past its deadline and its time at once, with no sweeper about: it ends first, and is kept as ended."""
+    wish = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
+    first = tracker.open("t", wish, key="weekly")
+    clock.at += 3 * HOUR
+
+    assert tracker.open("t", wish, key="weekly") == tracker.get("t", first.batch_id)
+    assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
+
+
+def test_a_key_s_last_batch_has_ended_for_good_when_the_key_stands_for_the_next(tracker, clock):
+    """Nothing that is still under way brings it back."""
+    wish = OpenBatch(retention=Retention(open=2 * HOUR))
+    first = tracker.open("t", wish, key="weekly")
+    clock.at += 3 * HOUR
+    second = tracker.open("t", wish, key="weekly")
+    tracker.store.extend(first.key, clock.at + HOUR, clock.at + HOUR)
+
+    assert second.batch_id != first.batch_id
+    assert tracker.open("t", wish, key="weekly") == second
+    with pytest.raises(NotFound):
+        tracker.get("t", first.batch_id)

@@ -1,0 +1,140 @@
+"""The sweeper ends, repairs and announces what nobody else did, and is not put off."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import Conflict
+from fanin.tracker import (
+    BatchKey,
+    Retention,
+    State,
+    Tracker,
+)
+from fanin.tracker.life import CHECK_AFTER, turned
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from fanin.tracker.page import Page
+from tests.tracker.calls import HOUR, ack, fail, opened
+
+
+def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
+    """All leaves are full, no parent knows of it, and close got no further than CLOSED."""
+    batch_id, group = opened(tracker, 35)
+    ack(tracker, batch_id, group, *range(35))
+    store = tracker.store
+    for key in list(store.stored_pages):
+        if key.level:
+            del store.stored_pages[key]
+    store.turn(
+        key.batch,
+        turned(tracker.get("t", batch_id), State.CLOSED, clock.at),
+    )
+    clock.at += CHECK_AFTER
+
+    assert tracker.sweep().completed == 1
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+    assert tracker.sweep().looked == 0
+
+
+def test_the_sweeper_repairs_a_full_leaf_whose_page_was_not_compacted(tracker, clock):
+    batch_id, group = opened(tracker, 9)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, 0, 1, 2, 4, 5, 6, 7, 8)
+    key = PageKey(tracker.get("t", batch_id).key, 0, 0)
+    tracker.store.stored_pages[key] = Page(0b1111, 4)
+    clock.at += CHECK_AFTER
+
+    assert tracker.sweep().completed == 1
+
+
+def test_the_sweeper_leaves_a_batch_in_order_alone_and_looks_rarer(tracker, clock):
+    batch_id, _ = opened(tracker, 5)
+    tracker.close("t", batch_id, "closer")
+    looks = 0
+    for _ in range(7 * 24 * 4):
+        clock.at += timedelta(minutes=15)
+        looks += tracker.sweep().looked
+
+    assert tracker.get("t", batch_id).state is State.CLOSED
+    assert looks < 40
+
+
+def test_an_event_that_the_bus_has_not_confirmed_is_sent_again(tracker, clock):
+    batch_id, _ = opened(tracker)
+    batch = tracker.close("t", batch_id, "closer").batch
+    clock.at += CHECK_AFTER
+
+    assert tracker.sweep().announced_again == 1
+    assert {key for key, _ in tracker.store.notices} == {batch.key}
+    tracker.store.confirm(batch.key, batch.expires_at)
+    clock.at += 6 * HOUR
+    assert tracker.sweep().announced_again == 0
+    clock.at += 6 * HOUR
+    assert tracker.sweep().looked == 0
+
+
+def test_notify_sends_the_event_of_an_ended_batch_alone(tracker):
+    batch_id, _ = opened(tracker)
+
+    with pytest.raises(Conflict):
+        tracker.notify("t", batch_id)
+    batch = tracker.close("t", batch_id, "closer").batch
+    assert tracker.notify("t", batch_id) == batch
+    assert tracker.store.notices
+
+
+def test_a_batch_that_cannot_be_swept_does_not_keep_the_others_waiting(tracker, clock, monkeypatch):
+    ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
+    clock.at += 2 * HOUR
+    turn = tracker.store.turn
+
+    def poisoned(key, step):
+        if key.batch_id == ids[0]:
+            raise ValueError("no such row")
+        return turn(key, step)
+
+    monkeypatch.setattr(tracker.store, "turn", poisoned)
+    done = tracker.sweep()
+
+    assert (done.failed, done.timed_out) == (1, 19)
+
+
+def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_died(tracker, clock):
+    batch_id, group = opened(tracker, 5, max_failures=2)
+    fail(tracker, batch_id, group, 0)
+    key = BatchKey("t", batch_id)
+    tracker.store.fail_bits(PageKey(key, 0, 0), 0b10, tracker.store.get(key).pages_expire_at)
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+
+    assert tracker.get("t", batch_id).result == "completed_with_failures"
+
+
+def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_off(clock):
+    store = MemoryStore()
+    here, there = (Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2))
+    batch_id, group = opened(here, 2, retention=Retention(open=8 * HOUR, closed=HOUR))
+    clock.at += 2 * HOUR
+    here.get("t", batch_id)
+    here._known_batch(BatchKey("t", batch_id))
+    there.close("t", batch_id, "closer")
+    ack(here, batch_id, group, 0)
+    batch = here.get("t", batch_id)
+
+    assert batch.expires_at == clock.at + 8 * HOUR
+    assert batch.due_at == clock.at + CHECK_AFTER
+
+
+def test_activity_does_not_put_the_sweeper_off(tracker, clock):
+    """Close got no further than CLOSED, and the one ack comes again and again."""
+    batch_id, group = opened(tracker, 1, retention=Retention(closed=HOUR))
+    tracker.store.turn(BatchKey("t", batch_id), turned(tracker.get("t", batch_id), State.CLOSED, clock.at))
+    ack(tracker, batch_id, group, 0)
+    for _ in range(2):
+        clock.at += CHECK_AFTER / 2
+        ack(tracker, batch_id, group, 0)
+
+    assert tracker.sweep().completed == 1
