@@ -35,8 +35,8 @@ class FaninStack(Stack):
         self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
         self.acks = self._acks()
         self.letters = Letters(self, "Letters", config, self.functions.add(FAIL_LETTERS))
-        self.sweep = self.functions.add(SWEEP)
-        Sweeper(self, "Sweeper", self.sweep)
+        self.sweepers = [self.functions.add(SWEEP)]
+        Sweeper(self, "Sweeper", self.sweepers[0])
         self.events = EndingEvents(
             self, "Events", config, self.tables.batches, self.functions.add(DESCRIBE_EVENT)
         )
@@ -70,13 +70,14 @@ class FaninStack(Stack):
     def _watched(self) -> Watched:
         return Watched(
             functions=self.functions.made,
-            sweep=self.sweep,
+            sweepers=self.sweepers,
             queues=self.queues,
             dead_letters=self.dead_letters,
         )
 
     def _add_jobs(self) -> None:
         jobs = Jobs(self, "Jobs", self.config, self.functions)
+        self.sweepers.append(jobs.sweep)
         for route, function in jobs.routes.items():
             self.api.add(route, function)
         self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
@@ -89,6 +90,7 @@ class FaninStack(Stack):
 
     def _add_grouper(self) -> None:
         grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
+        self.sweepers.append(grouper.sweep)
         for route, function in grouper.routes.items():
             self.api.add(route, function)
         self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}

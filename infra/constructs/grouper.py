@@ -66,7 +66,8 @@ class Grouper(Construct):
         self.routes = {each.lambda_.route: self._add(each) for each in GROUP_ROUTES}
         self.queues[TASKS].feed(self._add(LEAD_TASKS), config, TASKS_AT_ONCE)
         self.queues[BUNDLES].feed(self._add(HANDLE_BUNDLE), config, BUNDLES_AT_ONCE)
-        Sweeper(self, "Sweeper", self._add(SWEEP_GROUPS))
+        self.sweep = self._add(SWEEP_GROUPS)
+        Sweeper(self, "Sweeper", self.sweep)
 
     def _add(self, handler: GroupHandler) -> lambda_.Function:
         """Deploy *handler* with the group-batcher's environment, and exactly the grants that it names."""

@@ -42,7 +42,8 @@ class Jobs(Construct):
         urls = {name: own.queue.queue_url for name, own in self.own.items()}
         self.urls = Stack.of(self).to_json_string(urls)
         self.routes = {each.lambda_.route: self._add(each) for each in JOB_ROUTES}
-        Sweeper(self, "Sweeper", self._add(SWEEP_JOBS))
+        self.sweep = self._add(SWEEP_JOBS)
+        Sweeper(self, "Sweeper", self.sweep)
 
     def _add(self, handler: JobHandler) -> lambda_.Function:
         """Deploy *handler* with the work queues' environment, and exactly the grants that it names."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
@@ -19,6 +18,12 @@ from infra.constructs.watched import Watched
 
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 LESS = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+UNSWEPT = {
+    "Sweep": "overdue batches do not end, lost events are not sent again",
+    "SweepGroups": "tasks and bundles that a crash left behind are not woken",
+    "SweepJobs": "jobs of dead workers do not go back, delayed ones are not woken",
+}
+"""What happens while a sweeper stands still, by its handler."""
 
 
 class Monitoring(Construct):
@@ -33,7 +38,7 @@ class Monitoring(Construct):
             self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
         self._watch_for_failures(watched)
         self._watch_batches(config)
-        self._watch_sweeper(watched.sweep)
+        self._watch_sweepers(watched)
         draw(self, self.emitted, watched, self.alarms)
 
     def _watch_for_failures(self, watched: Watched) -> None:
@@ -54,15 +59,17 @@ class Monitoring(Construct):
             "The bus did not confirm an ending event in time: it was sent again",
         )
 
-    def _watch_sweeper(self, sweep: lambda_.Function) -> None:
+    def _watch_sweepers(self, watched: Watched) -> None:
         """Silence is the failure, so nothing measured rings; a new stack rings until its first sweep."""
-        self._alarm(
-            "SweeperStopped",
-            sweep.metric_invocations(period=PERIOD),
-            "No sweep for five minutes: overdue batches do not end, lost events are not sent again",
-            comparison=LESS,
-            missing=cloudwatch.TreatMissingData.BREACHING,
-        )
+        for sweeper in watched.sweepers:
+            name = name_of(sweeper)
+            self._alarm(
+                f"{name}Stopped",
+                sweeper.metric_invocations(period=PERIOD),
+                f"{name}: no sweep for five minutes: {UNSWEPT[name]}",
+                comparison=LESS,
+                missing=cloudwatch.TreatMissingData.BREACHING,
+            )
 
     def _alarm(
         self,

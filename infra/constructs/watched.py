@@ -11,9 +11,9 @@ from aws_cdk import aws_sqs as sqs
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:
-    """All functions, the sweeper among them, and queues by what they belong to."""
+    """All functions, the sweepers among them, and queues by what they belong to."""
 
     functions: Sequence[lambda_.Function]
-    sweep: lambda_.Function
+    sweepers: Sequence[lambda_.Function]
     queues: Mapping[str, sqs.IQueue]
     dead_letters: Mapping[str, sqs.IQueue]

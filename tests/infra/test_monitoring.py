@@ -65,13 +65,21 @@ def test_an_event_that_was_not_confirmed_in_time_rings(plain):
     assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
 
 
-def test_silence_of_the_sweeper_rings_though_nothing_is_measured_then(plain):
-    alarm = alarm_on(plain, "Invocations")
+def test_silence_of_a_sweeper_rings_though_nothing_is_measured_then(plain):
+    alarms = [each for each in alarms_of(plain) if each["MetricName"] == "Invocations"]
 
-    assert alarm["TreatMissingData"] == "breaching"
-    assert alarm["ComparisonOperator"] == "LessThanThreshold"
-    assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
-    assert alarm["Dimensions"][0]["Value"]["Ref"].startswith("FunctionsSweepFunction")
+    for alarm in alarms:
+        assert alarm["TreatMissingData"] == "breaching"
+        assert alarm["ComparisonOperator"] == "LessThanThreshold"
+        assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
+    clocks = [rule["Properties"] for rule in plain.of_type("AWS::Events::Rule").values()]
+    swept = {each["Targets"][0]["Arn"]["Fn::GetAtt"][0] for each in clocks if "ScheduleExpression" in each}
+    assert watched(plain, "Invocations") == swept
+    assert len(swept) == len(alarms) == 3
+
+
+def test_a_sweeper_that_is_not_there_is_not_missed():
+    assert len(watched(synthesised(grouper=False), "Invocations")) == 2
 
 
 @pytest.mark.parametrize(("settings", "hours"), [({}, 168), ({"oldest_batch_alarm_hours": 2}, 2)])
