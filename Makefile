@@ -7,7 +7,7 @@ export UV_HTTP_TIMEOUT := 300
 SEEDS ?= 100000
 ARGS ?=
 
-.PHONY: demo test setup lint types synth deploy simulate mutants races requests scale openapi lock clean
+.PHONY: demo test setup lint types synth deploy simulate mutants races requests scale grouping jobs openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -55,6 +55,12 @@ requests: setup ## DynamoDB requests an ack, counted on the wire
 
 scale: setup ## 1,000 items beside 10,000,000: rows and latency of an ack, outstanding, storage
 	@$(BIN)/python -m benchmarks.scale $(ARGS)
+
+grouping: setup ## a burst of tasks, bundled for a batch API that throttles and fails: each is done once
+	@$(BIN)/python -m benchmarks.grouping $(ARGS)
+
+jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
+	@$(BIN)/python -m benchmarks.jobs $(ARGS)
 
 openapi: setup ## write docs/openapi.json anew from the routes
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
