@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 CATALOG = StructType(
     [
@@ -18,3 +27,65 @@ CATALOG = StructType(
 
 STARTS = StructType([StructField("part", IntegerType(), False), StructField("start", LongType(), False)])
 """The position of each manifest part's first row."""
+
+ACKS = StructType(
+    [
+        StructField("item_id", StringType()),
+        StructField("outcome", StringType()),
+        StructField("reason", StringType()),
+    ]
+)
+"""A row of an ack log; *outcome* is success or failure, none means success. *reason*: why it failed."""
+
+WORDS = StructType(
+    [
+        StructField("batch_id", StringType(), False),
+        StructField("page", LongType(), False),
+        StructField("bits", BinaryType(), False),
+        StructField("failed", BinaryType(), False),
+    ]
+)
+"""Folded acks of one leaf page, laid out as `pipeline.bits` says; *failed* is a part of *bits*."""
+
+PAGES = StructType(
+    [
+        StructField("batch_id", StringType(), False),
+        StructField("level", IntegerType(), False),
+        StructField("page", LongType(), False),
+        StructField("n", LongType(), False),
+        StructField("size", IntegerType()),
+        StructField("root", BooleanType(), False),
+        StructField("compacted", BooleanType(), False),
+        StructField("bits", BinaryType(), False),
+        StructField("failed", BinaryType(), False),
+    ]
+)
+"""A page as it is stored; a compacted page has the bits that it was full with."""
+
+BATCHES = StructType(
+    [
+        StructField("tenant", StringType(), False),
+        StructField("batch_id", StringType(), False),
+        StructField("state", StringType(), False),
+        StructField("mode", StringType(), False),
+        StructField("user_key", StringType()),
+        StructField("total", LongType(), False),
+        StructField("failed", LongType(), False),
+        StructField("page_bits", IntegerType(), False),
+        StructField("created_at", TimestampType(), False),
+        StructField("closed_at", TimestampType()),
+        StructField("ended_at", TimestampType()),
+        StructField("completed_by", StringType()),
+        StructField("end_reason", StringType()),
+        StructField("expires_at", TimestampType(), False),
+        StructField("deadline_at", TimestampType()),
+        StructField("expected_items", LongType()),
+        StructField("max_failures", LongType()),
+        StructField("parent_item_id", StringType()),
+        StructField("salt", BinaryType(), False),
+    ]
+)
+"""A batch as it is stored. The salt is a secret: it tells real ids from forged ones, and no output has it."""
+
+OUTSTANDING = StructType([StructField("position", LongType(), False), StructField("item_id", StringType())])
+"""An item that is not acked: its place in the batch, and the id under which it was and will be sent."""
