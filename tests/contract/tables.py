@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 TABLES = ("Batches", "Pages")
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """moto parses an expression by recursion, a level for each of the 171 digits of a bulk write."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    yield
+    sys.setrecursionlimit(usual)
 
 
 def create_tables(client: Any) -> None:

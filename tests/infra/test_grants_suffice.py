@@ -25,8 +25,7 @@ from infra.handlers import (
     WRITE_INDEX,
 )
 from infra.paths import FUNCTIONS
-from tests.contract.conftest import deep_recursion
-from tests.contract.tables import TABLES, create_tables
+from tests.contract.tables import TABLES, create_tables, deep_recursion
 
 HANDLERS = {
     handler.name: handler

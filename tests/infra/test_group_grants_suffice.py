@@ -24,8 +24,8 @@ from fanin.grouper import (
 )
 from fanin.grouper.dynamodb import DynamoStore
 from infra.group_handlers import GROUP_ROUTES, HANDLE_BUNDLE, LEAD_TASKS, SWEEP_GROUPS
-from tests.contract.conftest import deep_recursion
 from tests.contract.grouper_tables import TABLES, create_tables
+from tests.contract.tables import deep_recursion
 from tests.infra.test_grants_suffice import Clock, Sent
 
 HANDLERS = {each.lambda_.name: each for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS)}

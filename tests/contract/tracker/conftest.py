@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import timedelta
 
 import boto3
 import pytest
 from moto import mock_aws
 
 from fanin.aws.settings import Tables
-from fanin.tracker import TrackerStore
+from fanin.tracker import Batch, Retention, State, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from tests.contract.tables import TABLES, create_tables
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """moto parses an expression by recursion, a level for each of the 171 digits of a bulk write."""
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(10_000)
-    yield
-    sys.setrecursionlimit(usual)
+from fanin.tracker.model import Mode
+from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.contract.tracker.calls import KEY, NOW
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
@@ -35,3 +27,22 @@ def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
         client = boto3.client("dynamodb", region_name="us-east-1")
         create_tables(client)
         yield DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return Batch(
+        tenant=KEY.tenant,
+        batch_id=KEY.batch_id,
+        state=State.OPEN,
+        mode=Mode.EXACT,
+        user_key="käy 🎈",
+        total=0,
+        failed=0,
+        page_bits=1024,
+        salt=b"0123456789abcdef",
+        fingerprint="f",
+        retention=Retention(),
+        created_at=NOW,
+        expires_at=NOW + timedelta(days=7),
+    )

@@ -1,0 +1,41 @@
+"""What the contract of the queue's stores says to them, in short."""
+
+from __future__ import annotations
+
+from fanin.queue import life
+from fanin.queue.keys import PartKey, QueueKey, job_key
+from fanin.queue.model import (
+    Job,
+    NewJob,
+)
+
+NOW = 1_772_366_400_123_456
+LATER = NOW + 5_000_000
+QUEUE = QueueKey("tenant", "orders")
+OTHER = QueueKey("tenant", "others")
+PART = PartKey(QUEUE, 0)
+
+
+def new(name: str = "käy 🎈", at: int = NOW, over: Job | None = None, **more) -> Job:
+    wish = NewJob(name, **{"payload": "{}", **more})
+    return life.born(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
+
+
+def added(store, name: str = "a", at: int = NOW, **more) -> Job:
+    job = new(name, at, **more)
+
+    assert store.add(job, None) == job
+    return job
+
+
+def head(store, at: int = 0):
+    return store.ready(PART, 100)[at]
+
+
+def taken(store, claim: str = "c1", session: str = "s1", at: int = LATER, **more) -> Job:
+    added(store, **more)
+    return store.claim(head(store), session, claim, at)
+
+
+def done(store, **more) -> Job:
+    return store.end(taken(store, **more), LATER)

@@ -1,0 +1,24 @@
+"""The same two kinds of store for the work queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.memory import MemoryStore
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def store(request: pytest.FixtureRequest) -> Iterator[MemoryStore | DynamoStore]:
+    if request.param == "memory":
+        yield MemoryStore(admits=lambda write: "ConditionExpression" not in write["Put"])
+        return
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_queue_table(client)
+        yield DynamoStore(client, QUEUE_TABLE)

@@ -1,0 +1,99 @@
+"""A job is claimed once, and returned by its claim alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fanin.queue import items, life
+from fanin.queue.model import (
+    GivenBack,
+    JobState,
+)
+from fanin.queue.requests import PROJECTED
+from tests.contract.queue.calls import LATER, NOW, PART, added, head, new, taken
+
+
+def test_a_claim_makes_the_job_busy_and_counts_it(store):
+    job = taken(store)
+
+    assert (job.state, job.session, job.claim, job.claimed_us) == (JobState.BUSY, "s1", "c1", LATER)
+    assert (job.deliveries, job.queued_us, job.payload) == (1, LATER - NOW, "{}")
+    assert store.get(job.key) == job
+    assert store.ready(PART, 10) == []
+    assert store.jobs(PART, JobState.BUSY, 10) == [job]
+
+
+def test_a_job_is_claimed_once_and_a_repeated_claim_is_answered_again(store):
+    added(store)
+    seen = head(store)
+    first = store.claim(seen, "s1", "c1", LATER)
+
+    assert store.claim(seen, "s2", "c2", LATER) is None
+    assert store.claim(seen, "s1", "c1", LATER) == first
+
+
+def test_a_late_copy_of_a_claim_takes_nothing_that_came_back(store):
+    added(store)
+    seen = head(store)
+    store.give_back(life.entry_of(store.claim(seen, "s1", "c1", LATER)), GivenBack(LATER))
+
+    assert store.claim(seen, "s1", "c1", LATER) is None
+    assert store.get(seen.key).state is JobState.READY
+
+
+def test_a_returned_job_has_its_old_place_and_its_metrics(store):
+    job = taken(store, at=LATER)
+    added(store, "b", NOW + 1)
+
+    assert store.give_back(life.entry_of(job), GivenBack(LATER + 7, failed=True))
+    back = store.get(job.key)
+
+    assert head(store).key == job.key
+    assert (back.failures, back.busy_us, back.ready_us, back.claim) == (1, 7, LATER + 7, None)
+
+
+def test_a_returned_job_waits_where_it_is_told_to(store):
+    job = taken(store)
+    store.give_back(life.entry_of(job), GivenBack(LATER, failed=True, due_us=LATER + 9))
+    (delayed,) = store.jobs(PART, JobState.DELAYED, 10)
+
+    assert (delayed.state, delayed.ready_us, delayed.failures) == (JobState.DELAYED, LATER + 9, 1)
+    assert store.ready(PART, 10) == []
+    assert store.outstanding(PART, LATER + 8) == []
+    assert [entry.job_id for entry in store.outstanding(PART, LATER + 9)] == [job.id]
+
+
+def test_only_the_claim_returns_a_job(store):
+    job = taken(store)
+
+    assert not store.give_back(replace(life.entry_of(job), claim="c2"), GivenBack(LATER))
+    assert store.get(job.key) == job
+    store.end(job, LATER)
+
+    assert not store.give_back(life.entry_of(job), GivenBack(LATER))
+    assert store.get(job.key).state is JobState.DONE
+
+
+def test_returning_a_job_that_is_not_there_creates_none(store):
+    job = replace(new("a"), state=JobState.BUSY, session="s", claim="c", claimed_us=NOW)
+
+    assert not store.give_back(life.entry_of(job), GivenBack(LATER))
+    assert store.get(job.key) is None
+
+
+def test_the_index_has_all_that_an_entry_needs(store):
+    job = taken(store)
+    item = items.job_item(job)
+    row = {name: item[name] for name in ("pk", "sk", "ix", *PROJECTED)}
+
+    assert items.entry_of(row, PART) == life.entry_of(job) == store.outstanding(PART, LATER)[0]
+
+
+def test_claims_are_found_by_their_session(store):
+    for i in range(3):
+        added(store, f"j{i}", NOW + i)
+    jobs = [store.claim(head(store), f"s{i % 2}", f"c{i}", LATER + i) for i in range(3)]
+
+    assert [entry.claim for entry in store.claims_of(PART, "s0")] == ["c0", "c2"]
+    assert store.claims_of(PART, "s") == []
+    assert list(store.outstanding(PART, LATER)) == [life.entry_of(jobs[i]) for i in (0, 2, 1)]

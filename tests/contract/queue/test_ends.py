@@ -1,0 +1,167 @@
+"""A job ends once, with what its user writes, and what is to be told of it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import StaleWrite
+from fanin.queue import life
+from fanin.queue.life import Fate
+from fanin.queue.memory import MemoryStore
+from fanin.queue.model import (
+    Dead,
+    GivenBack,
+    JobState,
+    Telling,
+)
+from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, done, head, new, taken
+from tests.contract.queue_table import QUEUE_TABLE
+
+PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S": "outcome"}}}}
+GUARDED = {"Put": PUT["Put"] | {"ConditionExpression": "attribute_exists(pk)"}}
+
+
+def outcomes(store) -> int:
+    """How often the user's write is there."""
+    if isinstance(store, MemoryStore):
+        return len(store.written)
+    key = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}
+    return len(store.client.get_item(TableName=QUEUE_TABLE, Key=key).keys() & {"Item"})
+
+
+def test_an_ended_job_is_in_no_listing_and_keeps_its_metrics(store):
+    mark = done(store)
+
+    assert [store.count(PART, state) for state in (JobState.READY, JobState.BUSY, JobState.DELAYED)] == [
+        0
+    ] * 3
+    assert store.outstanding(PART, LATER) == []
+    assert (mark.deliveries, mark.queued_us, mark.busy_us) == (1, LATER - NOW, 0)
+
+
+def test_an_end_that_is_repeated_is_known_as_ones_own(store):
+    job = taken(store)
+    store.end(job, LATER, [PUT])
+    again = store.end(job, LATER + 1, [PUT])
+
+    assert life.fate(again, job) is Fate.ENDED
+    assert outcomes(store) == 1
+
+
+def test_an_end_is_known_as_ones_own_when_the_key_has_its_next_job(store):
+    job = taken(store)
+    mark = store.end(job, LATER)
+    store.add(new("a", LATER, over=mark), mark)
+
+    assert life.fate(store.end(job, LATER), job) is Fate.ENDED
+
+
+def test_an_end_under_a_lost_claim_writes_nothing(store):
+    job = taken(store)
+    store.give_back(life.entry_of(job), GivenBack(LATER))
+    other = store.claim(head(store), "s2", "c2", LATER)
+
+    for writes in ([PUT], []):
+        assert life.fate(store.end(job, LATER, writes), job) is Fate.LOST
+    assert store.get(job.key) == other
+    assert outcomes(store) == 0
+
+
+def test_an_end_where_nothing_is_stored_creates_nothing(store):
+    job = replace(new("a"), state=JobState.BUSY, session="s", claim="c", claimed_us=NOW)
+
+    assert store.end(job, LATER) is None
+    assert store.end(job, LATER, [PUT]) is None
+    assert store.get(job.key) is None
+    assert outcomes(store) == 0
+
+
+def test_an_end_and_the_users_writes_happen_together(store):
+    job = taken(store)
+    mark = store.end(job, LATER, [PUT])
+
+    assert store.get(job.key) == mark
+    assert mark.state is JobState.DONE
+    assert outcomes(store) == 1
+
+
+def test_a_users_condition_that_fails_leaves_the_claim(store):
+    job = taken(store)
+
+    with pytest.raises(StaleWrite):
+        store.end(job, LATER, [GUARDED])
+    assert store.get(job.key) == job
+    assert outcomes(store) == 0
+
+
+def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
+    for name, died in (("a", LATER + 2), ("b", LATER + 1)):
+        job = taken(store, name=name)
+        store.end(job, LATER, dead=Dead(job, "boom", died))
+    found = store.dead(QUEUE, 10)
+
+    assert [(dead.job.name, dead.error, dead.died_us) for dead in found] == [
+        ("b", "boom", LATER + 1),
+        ("a", "boom", LATER + 2),
+    ]
+    assert [store.get(dead.job.key).state for dead in found] == [JobState.DONE] * 2
+    assert len(store.dead(QUEUE, 1)) == 1
+
+
+def test_a_dead_job_is_read_as_it_died(store):
+    job = taken(store, item_id="i", priority=3)
+    dead = Dead(replace(job, failures=3), "boom", LATER)
+    store.end(job, LATER, dead=dead)
+
+    assert store.dead(QUEUE, 10) == [dead]
+
+
+def test_a_dead_job_comes_back_once_in_its_old_place(store):
+    job = taken(store)
+    dead = Dead(replace(job, failures=3), "boom", LATER)
+    mark = store.end(job, LATER, dead=dead)
+    back = life.revived(dead, LATER, mark)
+
+    assert store.revive(dead, back, mark) == back == store.get(job.key)
+    assert (back.place, back.failures, back.generation) == (job.place, 0, 2)
+    assert store.dead(QUEUE, 10) == []
+    store.end(store.claim(head(store), "s", "c9", LATER), LATER)
+
+    assert store.revive(dead, back, mark).state is JobState.DONE
+    later = store.get(job.key)
+
+    assert store.revive(dead, life.revived(dead, LATER, later), later) == later
+
+
+def test_a_dead_job_does_not_come_back_over_a_live_one(store):
+    job = taken(store)
+    dead = Dead(job, "boom", LATER)
+    mark = store.end(job, LATER, dead=dead)
+    other = new("a", LATER, over=mark)
+    store.add(other, mark)
+
+    assert store.revive(dead, life.revived(dead, LATER, mark), mark) == other
+    assert store.dead(QUEUE, 10) == [dead]
+
+
+def test_what_is_to_be_told_is_kept_until_it_was_told(store):
+    store.end(taken(store, item_id="item-1"), LATER)
+    job = taken(store, name="b", item_id="item-2")
+    store.end(job, LATER, [PUT], None)
+    found = sorted(store.tellings(QUEUE), key=lambda telling: telling.item_id)
+
+    assert [(telling.item_id, telling.failed) for telling in found] == [("item-1", False), ("item-2", False)]
+    store.told(QUEUE, replace(found[0], failed=True))
+    store.told(QUEUE, found[1])
+    store.told(QUEUE, found[1])
+
+    assert store.tellings(QUEUE) == [found[0]]
+
+
+def test_the_death_of_a_job_is_to_be_told_as_a_failure(store):
+    job = taken(store, item_id="item-1")
+    store.end(job, LATER, dead=Dead(job, "boom", LATER))
+
+    assert store.tellings(QUEUE) == [Telling(job.id, "item-1", failed=True)]

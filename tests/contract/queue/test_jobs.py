@@ -1,0 +1,161 @@
+"""A job is added once a key, read as it was stored, and listed in the queue's order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.queue import life, order
+from fanin.queue.keys import PartKey, job_key
+from fanin.queue.life import Fate
+from fanin.queue.model import (
+    GivenBack,
+    JobState,
+    Rerun,
+)
+from tests.contract.queue.calls import LATER, NOW, OTHER, PART, QUEUE, added, done, head, new, taken
+
+
+def test_the_first_number_of_parts_stays(store):
+    assert [store.configure(QUEUE, 4), store.configure(QUEUE, 8), store.configure(OTHER, 8)] == [4, 4, 8]
+
+
+@pytest.mark.parametrize("more", [{}, {"priority": 7, "delay": 1.5, "item_id": "i", "payload": None}])
+@pytest.mark.parametrize("name", ["a", "käy 🎈", "x" * 600])
+def test_a_job_is_read_as_it_was_stored(store, name, more):
+    job = added(store, name, **more)
+
+    assert store.get(job.key) == job
+
+
+def test_a_job_that_is_not_there_is_none(store):
+    key = job_key(QUEUE, 1, "a")
+
+    assert store.get(key) is None
+    assert store.add(new("a"), over=new("a")) is None
+    assert store.get(key) is None
+
+
+@pytest.mark.parametrize("state", ["ready", "busy", "delayed"])
+def test_a_live_job_refuses_another_of_its_key_and_is_shown(store, state):
+    job = taken(store) if state == "busy" else added(store, delay=5 if state == "delayed" else 0)
+
+    assert store.add(new("a", LATER), None) == job
+    assert store.get(job.key).state == state
+
+
+def test_a_done_job_leaves_a_mark_over_which_the_next_is_added(store):
+    mark = done(store)
+
+    assert (mark.state, mark.done_by, mark.done_us, mark.payload) == (JobState.DONE, "c1", LATER, None)
+    assert store.get(mark.key) == mark
+    assert store.add(new("a", LATER), None) == mark
+    after = new("a", LATER, over=mark)
+
+    assert store.add(after, mark) == after
+    assert (after.generation, after.done_by) == (2, "c1")
+
+
+def test_a_late_copy_of_an_add_finds_the_mark_and_adds_nothing(store):
+    first = new("a")
+    mark = done(store)
+
+    assert store.add(first, None) == mark
+    second = new("a", LATER, over=mark)
+    store.add(second, mark)
+    store.end(store.claim(head(store), "s1", "c2", LATER), LATER)
+
+    assert store.add(second, mark).state is JobState.DONE
+
+
+def test_ready_jobs_come_by_priority_then_by_time_and_only_so_many(store):
+    for name, at, priority in (("a", 3, 0), ("b", 2, 0), ("c", 9, 5), ("d", 1, 0), ("e", 8, 5)):
+        added(store, name, NOW + at, priority=priority)
+    taken_one = store.claim(head(store), "s1", "c1", LATER)
+
+    assert taken_one.name == "e"
+    assert [store.get(entry.key).name for entry in store.ready(PART, 3)] == ["c", "d", "b"]
+    assert [job.name for job in store.jobs(PART, JobState.READY, 10)] == ["c", "d", "b", "a"]
+
+
+def test_many_ready_jobs_are_read_over_all_pages(store):
+    for i in range(130):
+        added(store, f"{i:03d}", NOW + i, payload="x" * 9_000)
+
+    assert [job.name for job in store.jobs(PART, JobState.READY, 200)] == [f"{i:03d}" for i in range(130)]
+    assert store.count(PART, JobState.READY) == 130
+    assert len(store.jobs(PART, JobState.READY, 7)) == 7
+
+
+def test_collisions_are_counted_on_the_live_job_alone(store):
+    job = taken(store)
+    store.collide(job)
+    store.collide(replace(job, id="another"))
+
+    assert store.get(job.key).collisions == 1
+    mark = store.end(job, LATER)
+    store.collide(job)
+
+    assert mark.collisions == store.get(job.key).collisions == 1
+
+
+def test_a_run_asked_for_while_busy_follows_the_end(store):
+    job = taken(store)
+    rerun = Rerun("id-2", LATER, 5, "new", "item")
+
+    assert store.rerun(job, rerun).rerun == rerun
+    asked = store.get(job.key)
+
+    assert life.fate(store.end(job, LATER), job) is Fate.HELD
+    after = store.end(asked, LATER + 1)
+
+    assert after == store.get(job.key)
+    assert (after.id, after.state, after.payload, after.item_id) == ("id-2", JobState.READY, "new", "item")
+    assert (after.priority, after.generation, after.done_by, after.deliveries) == (5, 2, "c1", 0)
+    assert life.fate(store.end(job, LATER), job) is Fate.ENDED
+
+
+def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store):
+    job = taken(store)
+    first, second = Rerun("id-2", LATER, 0, "first", "i"), Rerun("id-3", LATER, 0)
+    asked = store.rerun(job, first)
+
+    assert store.rerun(job, second).rerun == first
+    assert store.rerun(asked, second).rerun == second
+    assert store.rerun(asked, first).rerun == second
+    assert store.get(job.key).rerun == second
+
+
+def test_a_run_is_asked_for_of_a_busy_job_alone(store):
+    job = added(store)
+
+    assert store.rerun(job, Rerun("id-2", LATER, 0)) == job
+    assert store.get(job.key) == job
+
+
+def test_a_job_that_failed_keeps_the_run_asked_for(store):
+    job = taken(store)
+    asked = store.rerun(job, Rerun("id-2", LATER, 0))
+    store.give_back(life.entry_of(asked), GivenBack(LATER, failed=True))
+
+    assert store.get(job.key).rerun == asked.rerun
+
+
+def test_a_delayed_job_is_promoted_once_it_was_seen_due(store):
+    job = added(store, delay=1)
+    (seen,) = store.outstanding(PART, NOW + 1_000_000)
+
+    assert not store.promote(replace(seen, ix=order.delayed(NOW)), LATER)
+    assert store.promote(seen, LATER)
+    assert not store.promote(seen, LATER)
+    ready = store.get(job.key)
+
+    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.place)
+
+
+def test_parts_and_queues_do_not_see_each_other(store):
+    added(store)
+
+    assert store.ready(PartKey(QUEUE, 1), 10) == []
+    assert store.ready(PartKey(OTHER, 0), 10) == []

@@ -1,0 +1,76 @@
+"""A session lives by its heartbeat, and never again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.queue.model import (
+    Member,
+)
+from tests.contract.queue.calls import LATER, NOW, OTHER, QUEUE
+
+
+@pytest.fixture
+def member() -> Member:
+    return Member("s1", True, LATER, 5_000_000, "host", 42, NOW)
+
+
+def test_a_session_is_read_as_it_was_stored(store, member):
+    visitor = replace(member, id="s2", beats=False)
+    store.enter(QUEUE, member)
+    store.enter(QUEUE, visitor)
+    store.enter(OTHER, replace(member, id="s3"))
+
+    assert sorted(store.members(QUEUE), key=lambda m: m.id) == [member, visitor]
+
+
+def test_a_heartbeat_moves_a_live_session_alone(store, member):
+    assert not store.beat(QUEUE, "s1", LATER)
+    assert store.members(QUEUE) == []
+    store.enter(QUEUE, member)
+
+    assert store.beat(QUEUE, "s1", LATER + 1)
+    assert store.members(QUEUE) == [replace(member, heartbeats=1, expires_us=LATER + 1)]
+
+
+def test_a_dead_session_never_beats_again(store, member):
+    store.enter(QUEUE, member)
+
+    assert store.end_session(QUEUE, "s1", 0)
+    assert not store.beat(QUEUE, "s1", LATER + 1)
+    store.enter(QUEUE, member)
+
+    assert store.members(QUEUE) == [replace(member, live=False)]
+
+
+def test_a_session_that_beat_meanwhile_is_not_ended(store, member):
+    store.enter(QUEUE, member)
+    store.beat(QUEUE, "s1", LATER)
+
+    assert not store.end_session(QUEUE, "s1", 0)
+    assert store.members(QUEUE)[0].live
+    assert store.end_session(QUEUE, "s1", 1)
+    assert store.end_session(QUEUE, "s1", 1)
+
+
+def test_a_session_leaves_whatever_its_heartbeat_and_one_that_is_gone_has_left(store, member):
+    store.enter(QUEUE, member)
+    store.beat(QUEUE, "s1", LATER)
+
+    assert store.end_session(QUEUE, "s1", None)
+    assert store.end_session(QUEUE, "unknown", None)
+    assert len(store.members(QUEUE)) == 1
+
+
+def test_only_a_dead_session_is_forgotten(store, member):
+    store.enter(QUEUE, member)
+    store.forget(QUEUE, "s1")
+
+    assert store.members(QUEUE) == [member]
+    store.end_session(QUEUE, "s1", None)
+    store.forget(QUEUE, "s1")
+    store.forget(QUEUE, "s1")
+
+    assert store.members(QUEUE) == []

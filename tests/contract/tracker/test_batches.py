@@ -1,0 +1,179 @@
+"""A batch is kept, grown and turned, and ends once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.tracker import State
+from fanin.tracker.model import Turn
+from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
+
+
+def test_a_batch_is_read_as_it_was_stored(store, batch):
+    store.create(batch)
+
+    assert store.get(KEY) == batch
+
+
+def test_a_batch_without_a_user_key_is_read_without_one(store, batch):
+    store.create(replace(batch, user_key=None))
+
+    assert store.get(KEY) == replace(batch, user_key=None)
+
+
+def test_the_first_batch_of_a_key_stays(store, batch):
+    store.create(batch)
+
+    assert store.create(replace(batch, salt=b"another salt....")) == batch
+    assert store.get(KEY) == batch
+
+
+def test_a_batch_that_is_not_there_is_none(store):
+    assert store.get(KEY) is None
+    assert close(store) is None
+    assert complete(store, "me") is None
+    assert store.get(KEY) is None
+
+
+def test_a_reservation_grows_the_batch_and_leaves_a_receipt(store, batch):
+    store.create(batch)
+
+    assert reserve(store, batch, receipt(0, 10)) == receipt(0, 10)
+    assert store.get(KEY) == replace(batch, total=10)
+    assert store.receipt(KEY, "k") == receipt(0, 10)
+
+
+def test_a_receipt_that_is_not_there_is_none(store, batch):
+    store.create(batch)
+
+    assert store.receipt(KEY, "k") is None
+
+
+def test_the_same_key_is_answered_with_its_first_reservation(store, batch):
+    store.create(batch)
+    reserve(store, batch, receipt(0, 10))
+
+    assert reserve(store, replace(batch, total=10), receipt(10, 5)) == receipt(0, 10)
+    assert store.get(KEY).total == 10
+
+
+def test_a_reservation_over_a_total_that_has_moved_changes_nothing(store, batch):
+    store.create(batch)
+    reserve(store, batch, receipt(0, 10, "first"))
+
+    assert reserve(store, batch, receipt(0, 5, "second")) is None
+    assert store.get(KEY).total == 10
+    assert store.receipt(KEY, "second") is None
+
+
+def test_a_closed_batch_refuses_reservations(store, batch):
+    store.create(batch)
+    close(store)
+
+    assert reserve(store, batch, receipt(0, 10)) is None
+    assert store.get(KEY).total == 0
+
+
+def test_close_happens_once_and_keeps_its_time(store, batch):
+    store.create(batch)
+    closed = replace(batch, state=State.CLOSED, closed_at=NOW, expires_at=LATER, due_at=LATER)
+
+    assert close(store) == closed
+    assert close(store, LATER) == closed
+
+
+def test_an_open_batch_does_not_complete(store, batch):
+    store.create(batch)
+
+    assert complete(store, "me") == batch
+    assert store.get(KEY) == batch
+
+
+def test_the_first_to_complete_a_closed_batch_is_named_for_ever(store, batch):
+    store.create(batch)
+    close(store)
+    first = complete(store, "first")
+
+    assert (first.state, first.completed_by, first.completed_at) == (State.COMPLETE, "first", NOW)
+    assert complete(store, "second", LATER) == first
+
+
+def test_a_complete_batch_is_not_closed_again(store, batch):
+    store.create(batch)
+    close(store)
+    done = complete(store, "first")
+
+    assert close(store, LATER) == done
+
+
+@pytest.mark.parametrize("turn", ENDINGS, ids=lambda turn: turn.to)
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_live_batch_ends_once_and_for_ever(store, batch, turn, closed):
+    store.create(replace(batch, deadline_at=NOW, expires_at=NOW))
+    if closed:
+        store.turn(KEY, Turn(State.CLOSED, NOW, NOW, LATER))
+    ended = store.turn(KEY, turn)
+
+    assert (ended.state, ended.ended_at, ended.end_reason) == (turn.to, NOW, turn.reason)
+    assert store.get(KEY) == ended
+    for other in ENDINGS:
+        assert store.turn(KEY, replace(other, at=LATER)) == ended
+
+
+@pytest.mark.parametrize("turn", ENDINGS[2:], ids=lambda turn: turn.to)
+def test_nothing_ends_by_time_before_its_time(store, batch, turn):
+    store.create(replace(batch, deadline_at=LATER, expires_at=LATER))
+
+    assert store.turn(KEY, turn).state is State.OPEN
+
+
+def test_a_batch_without_a_deadline_does_not_time_out(store, batch):
+    store.create(batch)
+
+    assert store.turn(KEY, ENDINGS[2]).state is State.OPEN
+
+
+@pytest.mark.parametrize(("expected", "state"), [(11, State.OPEN), (10, State.CLOSED), (9, State.CLOSED)])
+def test_close_waits_for_the_items_that_are_expected(store, batch, expected, state):
+    batch = replace(batch, expected_items=expected)
+    store.create(batch)
+    reserve(store, batch, receipt(0, 10))
+
+    assert close(store).state is state
+
+
+def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b11, LATER)
+    turn = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
+
+    assert store.turn(KEY, turn).state is State.OPEN
+    assert store.turn(KEY, replace(turn, failures=2)).state is State.COMPLETE
+
+
+def test_a_live_batch_lives_longer_but_never_shorter(store, batch):
+    store.create(batch)
+    longer = batch.expires_at + timedelta(days=1)
+
+    assert store.extend(KEY, LATER, LATER) == batch
+    assert store.extend(KEY, longer, LATER) == replace(batch, expires_at=longer, due_at=LATER)
+
+
+def test_an_ended_batch_does_not_live_longer(store, batch):
+    store.create(batch)
+    ended = store.turn(KEY, ENDINGS[0])
+
+    assert store.extend(KEY, batch.expires_at + timedelta(days=1), LATER) == ended
+
+
+@pytest.mark.parametrize("store", ["dynamodb"], indirect=True)
+def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
+    store.create(batch)
+    store.turn(KEY, ENDINGS[0])
+    store.add_bits(LEAF, 1, batch.pages_expire_at)
+    row = store._row({"pk": {"S": str(KEY)}, "sk": {"S": "batch"}})
+
+    assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()

@@ -1,0 +1,127 @@
+"""What is due, listed, sampled, announced and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.tracker import Group, State
+from fanin.tracker.model import Query, Sample, shard_of
+from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
+
+
+def test_batches_are_due_in_order_and_by_shard(store, batch):
+    first = replace(batch, due_at=NOW)
+    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", due_at=NOW - timedelta(seconds=1))
+    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", due_at=LATER)
+    for each in (first, second, later):
+        store.create(each)
+    shard = shard_of(batch.batch_id)
+
+    assert store.due(shard, NOW, 10) == [second.key, first.key]
+    assert store.due(shard, NOW, 1) == [second.key]
+    assert store.due((shard + 1) % 8, NOW, 10) == []
+
+
+def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
+    batch = replace(batch, due_at=NOW)
+    store.create(batch)
+    store.postpone(replace(batch, due_at=LATER), None)
+    assert store.get(KEY).due_at == NOW
+    store.postpone(batch, LATER)
+    assert store.get(KEY).due_at == LATER
+    store.postpone(store.get(KEY), None)
+
+    assert store.get(KEY).due_at is None
+    assert store.due(shard_of(KEY.batch_id), LATER, 10) == []
+
+
+def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):
+    store.create(batch)
+    assert not store.announced(KEY)
+    store.notice(batch, NOW)
+    store.notice(batch, NOW)
+    assert not store.announced(KEY)
+    store.confirm(KEY, LATER)
+    store.confirm(KEY, LATER)
+
+    assert store.announced(KEY)
+    assert store.get(KEY) == batch
+
+
+def test_groups_are_found_from_any_item_of_theirs(store, batch):
+    store.create(batch)
+    for start, count, key in ((0, 10, "a"), (10, 1, "b"), (11, 2**36, "c")):
+        seen = store.get(KEY)
+        store.reserve(seen, receipt(start, count, key), Group(key, count))
+    found = [(0, Group("a", 10)), (10, Group("b", 1)), (11, Group("c", 2**36))]
+
+    assert store.groups(KEY, 0, 10) == found
+    assert store.groups(KEY, 9, 2) == found[:2]
+    assert store.groups(KEY, 10, 10) == found[1:]
+    assert store.groups(KEY, 2**35, 10) == found[2:]
+    assert store.groups(KEY, 2**37, 10) == []
+
+
+def test_the_first_sample_keeps_its_slot(store):
+    first, second = Sample("a", "böse", NOW), Sample("b", "worse", NOW)
+
+    assert store.sample(KEY, 3, first, LATER) == first
+    assert store.sample(KEY, 3, second, LATER) == first
+    assert store.sample(KEY, 12, second, LATER) == second
+    assert store.samples(KEY) == [first, second]
+
+
+def listed(store, **query):
+    defaults = {
+        "tenant": KEY.tenant,
+        "user_key": None,
+        "shard": shard_of(KEY.batch_id),
+        "state": None,
+        "limit": 10,
+    }
+    return [found.batch_id[-5:] for found in store.listing(Query(**defaults | query))]
+
+
+def test_lists_are_newest_first_filtered_and_go_on(store, batch):
+    for number, at in enumerate((NOW, LATER, LATER)):
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at))
+    store.create(replace(batch, tenant="other", batch_id=batch.batch_id[:-5] + "90001"))
+    store.create(replace(batch, user_key="b", batch_id=batch.batch_id[:-5] + "80001"))
+
+    assert listed(store) == ["20001", "10001", "80001", "00001"]
+    assert listed(store, user_key=batch.user_key) == ["20001", "10001", "00001"]
+    assert listed(store, limit=1) == ["20001"]
+    assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
+    assert listed(store, state=State.CLOSED) == []
+    assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
+
+
+def test_a_key_stays_with_the_payload_that_it_first_came_with(store):
+    assert store.remember("t", "close", "k", "first", LATER) == "first"
+    assert store.remember("t", "close", "k", "second", LATER) == "first"
+    assert store.remember("t", "close", "k", "first", LATER) == "first"
+
+
+@pytest.mark.parametrize("other", [("u", "close", "k"), ("t", "cancel", "k"), ("t", "close", "K")])
+def test_the_key_of_another_tenant_or_route_is_another_key(store, other):
+    store.remember("t", "close", "k", "first", LATER)
+
+    assert store.remember(*other, "second", LATER) == "second"
+
+
+def test_a_remembered_key_is_no_batch_of_any_list(store, batch):
+    store.create(batch)
+    store.remember(KEY.tenant, "close", KEY.batch_id, "first", LATER)
+
+    assert listed(store) == ["00001"]
+    assert store.get(KEY) == batch
+
+
+def test_no_tenant_is_listed_under_the_name_of_another(store, batch):
+    store.create(replace(batch, tenant="X#b", user_key="secret"))
+
+    assert listed(store, tenant="X", user_key="b#secret") == []
+    assert len(listed(store, tenant="X#b", user_key="secret")) == 1
