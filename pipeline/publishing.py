@@ -7,10 +7,7 @@ order finds its batch and its group by their idempotency keys, and every item go
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Protocol
@@ -18,13 +15,8 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import cost, manifest, sinks, sources, transforms
-
-ITEMS_A_TASK = 2048
-MOST_TASKS = 10_000
-PROGRESS_SECONDS = 1.0
-
-Report = Callable[[str, dict[str, Any]], None]
-"""Told what happened: the event's name and its facts."""
+from pipeline.progress import Report
+from pipeline.sending import send_all, task_count
 
 
 class RecordTooLong(ValueError):
@@ -125,45 +117,11 @@ def preview(spark: SparkSession, order: Order) -> cost.Estimate:
     return cost.estimate(ceil(share * sum(p.rows for p in parts)), ceil(share * sum(p.size for p in parts)))
 
 
-def task_count(items: int, slots: int) -> int:
-    """Tasks that send *items*: small enough to show progress and to repeat little when one fails."""
-    return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
-
-
 def _publish(items: DataFrame, batch_id: str, total: int, order: Order, report: Report) -> FannedOut:
-    context = items.sparkSession.sparkContext
-    slots = context.defaultParallelism
+    slots = items.sparkSession.sparkContext.defaultParallelism
     copies = transforms.with_copies(items, order.chaos_duplicates, order.seed)
     messages = transforms.as_messages(copies, task_count(total, slots))
-    tally = sinks.Tally.of(context)
-    started = time.monotonic()
-
-    def tell(event: str) -> None:
-        seconds = round(time.monotonic() - started, 3)
-        report(event, {"items": total, "seconds": seconds, **tally.facts()})
-
-    with _every(PROGRESS_SECONDS, lambda: tell("progress")):
-        sinks.publish(messages, order.queue, tally, order.rate / slots if order.rate else None)
-    tell("sent")
-    return FannedOut(batch_id, **tally.facts())
-
-
-@contextmanager
-def _every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
-    """Call *act* every so many *seconds* beside the body."""
-    over = threading.Event()
-
-    def repeat() -> None:
-        while not over.wait(seconds):
-            act()
-
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return FannedOut(batch_id, **send_all(messages, total, order.queue, order.rate, report))
 
 
 def _dataset(spark: SparkSession, order: Order) -> DataFrame:

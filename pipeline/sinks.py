@@ -33,6 +33,8 @@ RETRIES = Config(
 
 
 Sleep = Callable[[float], None]
+Only = Callable[[Iterator[Row]], Iterator[Row]]
+"""Which of a task's rows are sent, asked as they come to be."""
 
 
 class SendFailed(RuntimeError):
@@ -77,14 +79,19 @@ class Message:
         return cls(row.copy, f'{{"itemId":"{row.item_id}","record":{row.record},"sentAt":{sent_at}}}')
 
 
-def publish(messages: DataFrame, queue: Queue, tally: Tally, rate: float | None = None) -> None:
-    """Send every row; at least once each. *rate*: the most messages a second that one task may send."""
-    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate))
+def publish(
+    messages: DataFrame, queue: Queue, tally: Tally, rate: float | None = None, only: Only = iter
+) -> None:
+    """Send every row that *only* lets pass; at least once each.
+
+    *rate*: the most messages a second that one task may send.
+    """
+    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only))
 
 
-def _send_part(rows: Iterable[Row], queue: Queue, tally: Tally, rate: float | None) -> None:
+def _send_part(rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only) -> None:
     pace = Pace(rate, time.monotonic())
-    for batch in batches(Message.of(row, int(time.time() * 1000)) for row in rows):
+    for batch in batches(Message.of(row, int(time.time() * 1000)) for row in only(rows)):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep)
         tally.sent.add(sum(message.copy == 1 for message in batch))
         tally.copies.add(sum(message.copy > 1 for message in batch))

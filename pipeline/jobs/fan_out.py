@@ -16,7 +16,8 @@ from typing import Any
 
 from fanin import Fanin, FaninError
 from pipeline import cost, sinks, sources
-from pipeline.publishing import Order, Report, fan_out, preview
+from pipeline.progress import Report
+from pipeline.publishing import Order, fan_out, preview
 from pipeline.session import spark_session
 
 NEEDED = {"manifest": "--manifest", "api_url": "--api-url", "queue_url": "--queue-url"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fanin.tracker import ItemId, State
-from pipeline import manifest, publishing, sinks, sources
+from pipeline import manifest, publishing, sending, sinks, sources
 from pipeline.publishing import Order
 from tests.pipeline.conftest import restless
 
@@ -185,7 +185,7 @@ def test_what_happens_is_told_in_order(spark, api, order):
 
 def test_a_rate_is_shared_by_the_tasks_that_run_at_once(spark, api, order, monkeypatch):
     rates = []
-    monkeypatch.setattr(sinks, "publish", lambda messages, queue, tally, rate: rates.append(rate))
+    monkeypatch.setattr(sinks, "publish", lambda messages, queue, tally, rate, only: rates.append(rate))
 
     fan_out(spark, api, replace(order, rate=500.0))
 
@@ -214,4 +214,4 @@ def test_a_row_too_long_for_a_message_is_refused_before_a_batch_is_opened(spark,
 
 @pytest.mark.parametrize(("items", "tasks"), [(0, 2), (4096, 2), (4097, 3), (10**9, 10_000)])
 def test_tasks_are_small_and_never_too_many(items, tasks):
-    assert publishing.task_count(items, slots=2) == tasks
+    assert sending.task_count(items, slots=2) == tasks
