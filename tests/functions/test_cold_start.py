@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CONSUMERS = (
+    "archive_changes",
     "consume_acks",
     "fail_letters",
     "describe_event",

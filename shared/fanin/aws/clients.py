@@ -11,6 +11,7 @@ from botocore.config import Config
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
 # Silence is answered by sending again: every write is conditional, so a second copy is harmless.
@@ -45,6 +46,13 @@ def sqs() -> SQSClient:
 def events() -> EventBridgeClient:
     """The EventBridge client of this process."""
     client: EventBridgeClient = _client("events", RETRIES)
+    return client
+
+
+@cache
+def s3() -> S3Client:
+    """The S3 client of this process."""
+    client: S3Client = _client("s3", RETRIES)
     return client
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fanin.aws.settings import needed
-from fanin.errors import InvalidRequest
+from fanin.aws.settings import needed, texts_by_name
+
+DOORBELLS = "a JSON object of queues' names and SQS URLs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,9 @@ class JobSettings:
             table=needed(env, "FANIN_QUEUE_TABLE"),
             doorbell=needed(env, "FANIN_DOORBELL_URL"),
             tenant=needed(env, "FANIN_TENANT"),
-            doorbells=_urls(env.get("FANIN_DOORBELLS", "{}")),
+            doorbells=texts_by_name(env, "FANIN_DOORBELLS", DOORBELLS),
         )
 
     def doorbell_of(self, tenant: str, queue: str) -> str:
         """The SQS queue that rings for *queue*."""
         return self.doorbells.get(queue, self.doorbell) if tenant == self.tenant else self.doorbell
-
-
-def _urls(text: str) -> dict[str, str]:
-    try:
-        urls = json.loads(text)
-    except ValueError:
-        urls = None
-    if not isinstance(urls, dict) or not all(isinstance(url, str) for url in urls.values()):
-        raise InvalidRequest("FANIN_DOORBELLS takes a JSON object of queues' names and SQS URLs")
-    return urls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,6 +51,17 @@ def needed(env: Mapping[str, str], name: str) -> str:
     if not value:
         raise InvalidRequest(f"the environment variable {name} is not set; the stack sets it")
     return value
+
+
+def texts_by_name(env: Mapping[str, str], name: str, takes: str) -> dict[str, str]:
+    """The JSON object of texts in *name*, empty where it is not set; InvalidRequest says what it *takes*."""
+    try:
+        texts = json.loads(env.get(name, "{}"))
+    except ValueError:
+        texts = None
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise InvalidRequest(f"{name} takes {takes}")
+    return texts
 
 
 def _page_bits(text: str) -> int:

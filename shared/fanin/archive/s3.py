@@ -1,0 +1,23 @@
+"""Files in an S3 bucket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fanin.aws.calls import send
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Keeps files as objects of the bucket of a name."""
+
+    client: S3Client
+    name: str
+
+    def put(self, name: str, body: bytes) -> None:
+        """Keep *body* under *name*; StoreUnavailable where S3 is busy or out of reach."""
+        send(self.client.put_object, {"Bucket": self.name, "Key": name, "Body": body})

@@ -1,0 +1,56 @@
+"""Stream records as Lambda receives them: made of two images, or read from the streams of moto's tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanin.local.pipe import as_delivered
+
+Record = dict[str, Any]
+AT = 1_790_000_000
+STREAM = "arn:aws:dynamodb:eu-west-1:123456789012:table/{}/stream/2026-01-01T00:00:00.000"
+IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+KEYS = ("pk", "sk")
+
+
+def record(
+    new: dict[str, Any] | None, old: dict[str, Any] | None = None, *, table: str = "Pages", number: int = 1
+) -> Record:
+    """The record of a change from *old* to *new*, the *number*-th of the table's stream and second."""
+    name = "REMOVE" if new is None else "INSERT" if old is None else "MODIFY"
+    images = {"NewImage": new, "OldImage": old}
+    keys = {key: value for key, value in (new or old or {}).items() if key in KEYS}
+    return {
+        "eventID": f"{number:032x}",
+        "eventName": name,
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": "eu-west-1",
+        "dynamodb": {
+            "ApproximateCreationDateTime": float(AT + number),
+            "Keys": keys,
+            **{image: value for image, value in images.items() if value is not None},
+            "SequenceNumber": f"{number:021d}",
+            "SizeBytes": 100,
+            "StreamViewType": "NEW_AND_OLD_IMAGES",
+        },
+        "eventSourceARN": STREAM.format(table),
+    }
+
+
+def turn_on(client: Any, *tables: str) -> None:
+    """Give the *tables* streams of both images."""
+    for table in tables:
+        client.update_table(TableName=table, StreamSpecification=IMAGES)
+
+
+def read(dynamodb: Any, streams: Any, table: str) -> list[Record]:
+    """All that the stream of *table* has, in its order."""
+    arn = dynamodb.describe_table(TableName=table)["Table"]["LatestStreamArn"]
+    found: list[Record] = []
+    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        place = streams.get_shard_iterator(
+            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )
+        found += streams.get_records(ShardIterator=place["ShardIterator"])["Records"]
+    return [as_delivered(each, STREAM.format(table)) for each in found]
