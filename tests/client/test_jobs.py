@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from fanin import Fanin, Outcome
@@ -31,23 +33,31 @@ def test_a_done_job_acks_its_item_and_a_dead_one_fails_it(transport):
     assert (sample.item_id, sample.reason) == (str(bad), DIED)
 
 
+@dataclass
+class Listening:
+    """A way to the tracker that only listens."""
+
+    heard: list[tuple[str, Outcome, str]] = field(default_factory=list)
+
+    def ack(self, acks, key):
+        self.heard.append((acks[0].caller, acks[0].outcome, key))
+
+
 @pytest.mark.parametrize("item", ["", "no item", "a:b:c"])
-def test_what_is_no_item_is_passed_over(transport, item):
-    teller(transport)(Telling("1", item, failed=False))
+def test_what_is_no_item_is_passed_over(item):
+    listening = Listening()
+    teller(listening)(Telling("1", item, failed=False))
+
+    assert listening.heard == []
 
 
-def test_the_word_on_an_item_goes_by_the_job(transport):
-    heard = []
-
-    class Listening:
-        def ack(self, acks, key):
-            heard.append((acks[0].caller, acks[0].outcome, key))
-
+def test_the_word_on_an_item_goes_by_the_job():
+    listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for job in ("1", "1", "2"):
-        teller(Listening())(Telling(job, item, failed=False))
+        teller(listening)(Telling(job, item, failed=False))
 
-    first, again, other = heard
+    first, again, other = listening.heard
     assert first == again != other
     assert first[1] is Outcome.SUCCESS
     assert first[0] == first[2]

