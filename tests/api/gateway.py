@@ -1,4 +1,4 @@
-"""The HTTP API as its handlers see it: payload 2.0 events in, answers out."""
+"""The HTTP API as its handlers see it: payload 2.0 events in, answers out, on the routes of the stack."""
 
 from __future__ import annotations
 
@@ -6,48 +6,15 @@ import base64
 import json
 import re
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
-from functions import (
-    ack_items,
-    add_items,
-    add_jobs,
-    cancel_batch,
-    close_batch,
-    get_batch,
-    get_bundle,
-    get_failures,
-    get_outstanding,
-    get_task,
-    list_batches,
-    list_bundles,
-    list_jobs,
-    list_tasks,
-    notify_batch,
-    open_batch,
-    register_task,
-)
+from infra.group_handlers import GROUP_ROUTES
+from infra.handlers import ROUTES
+from infra.job_handlers import JOB_ROUTES
 
-ROUTES = (
-    ("POST", r"/v1/batches", open_batch),
-    ("GET", r"/v1/batches/(?P<batchId>[^/]*)", get_batch),
-    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/items", add_items),
-    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/close", close_batch),
-    ("POST", r"/v1/acks", ack_items),
-    ("GET", r"/v1/batches", list_batches),
-    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/cancel", cancel_batch),
-    ("POST", r"/v1/batches/(?P<batchId>[^/]*)/notify", notify_batch),
-    ("GET", r"/v1/batches/(?P<batchId>[^/]*)/outstanding", get_outstanding),
-    ("GET", r"/v1/batches/(?P<batchId>[^/]*)/failures", get_failures),
-    ("POST", r"/v1/tasks", register_task),
-    ("GET", r"/v1/tasks", list_tasks),
-    ("GET", r"/v1/tasks/(?P<taskId>[^/]*)", get_task),
-    ("GET", r"/v1/bundles", list_bundles),
-    ("GET", r"/v1/bundles/(?P<bundleId>[^/]*)", get_bundle),
-    ("POST", r"/v1/queues/(?P<queue>[^/]*)/jobs", add_jobs),
-    ("GET", r"/v1/queues/(?P<queue>[^/]*)/jobs", list_jobs),
-)
+HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
 JSON = {"content-type": "application/json"}
 
 
@@ -81,11 +48,12 @@ class Gateway:
     ) -> Answer:
         """*body*: bytes travel in base64, text as it is, anything else as JSON."""
         event = self.event(method, path, headers, query) | _body(body)
-        for verb, pattern, module in ROUTES:
-            match = re.fullmatch(pattern, path)
+        for handler in HANDLERS:
+            verb, _, template = handler.route.partition(" ")
+            match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
             if verb == method and match:
                 event["pathParameters"] = match.groupdict()
-                answer = module.handler(event, None)
+                answer = import_module(f"functions.{handler.name}").handler(event, None)
                 return Answer(answer["statusCode"], answer["headers"], answer["body"])
         return Answer(404, {}, '{"message":"Not Found"}')
 
