@@ -77,7 +77,7 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
             sent |= message.mask
         missing = sent & ~referee.landed[batch.key]
         require(not missing, "I2", f"{missing:b} of {batch.key} were sent and are not acked")
-    children = [world.memory.batches[key] for key in referee.children[batch.key].values()]
+    children = [world.memory.batches[key] for keys in referee.children[batch.key].values() for key in keys]
     alone = not (world.scenario.sweepers and children) and not referee.repeats[batch.key]
     if alone and all(child.expires_at > world.at for child in children) and batch.expires_at > world.at:
         require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")

@@ -49,20 +49,21 @@ class Job:
 
 @dataclass(slots=True)
 class Opening(Job):
-    """A caller that opens a batch."""
+    """A caller that opens a batch; *left*: how often it opens it again under the key, however late."""
 
     ledger: Ledger
+    left: int = 0
 
     def work(self) -> None:
         tracker, key = self.world.trackers[self.process], self.ledger.script.open_key
-        if self.ledger.may_be_over(self.world.at):
-            return  # its key would stand for a new batch, of which this schedule knows nothing
         try:
             batch = tracker.open(TENANT, self._wish(), key)
         except InvalidRequest:
             self.world.orphaned(self.ledger)
         else:
             self.world.opened(self.ledger, batch)
+            if self.left:
+                self.world.waiting.append(replace(self, left=self.left - 1))
 
     def _wish(self) -> OpenBatch:
         script = self.ledger.script

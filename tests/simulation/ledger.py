@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, Outcome, State
 from tests.simulation.scenario import AddScript, BatchScript
@@ -59,12 +58,13 @@ class Ledger:
     """The answers about one batch. *unsettled* adds have neither an answer nor been given up.
 
     *parent_item*: the item that the batch stands for; *attempted*: items of all acks that were sent.
+    *opened_as*: the batches that its key has stood for, of which all but the first are left to themselves.
     """
 
     script: BatchScript
     parent_item: str | None = None
     unsettled: int = 0
-    batch: Batch | None = None
+    opened_as: list[Batch] = field(default_factory=list)
     added: dict[AddScript, Added] = field(default_factory=dict)
     refused: set[AddScript] = field(default_factory=set)
     given_up: set[AddScript] = field(default_factory=set)
@@ -79,27 +79,21 @@ class Ledger:
 
     @property
     def key(self) -> BatchKey:
-        if self.batch is None:
+        if not self.opened_as:
             raise LookupError("nobody was told the batch's id yet")
-        return self.batch.key
+        return self.opened_as[0].key
 
-    def opened(self, batch: Batch) -> bool:
-        """Note the answer to open; whether it is the first."""
-        first = self.batch is None
-        self.batch = self.batch or batch
-        if self.may_be_over(batch.created_at):
-            return first
-        same = (batch.batch_id, batch.salt, batch.page_bits)
-        expected = (self.batch.batch_id, self.batch.salt, self.batch.page_bits)
-        require(same == expected, "I8", f"open was answered {batch}, before that {self.batch}")
-        return first
-
-    def may_be_over(self, at: datetime) -> bool:
-        """Whether the first batch may have expired by *at*, so that its key stands for a new one."""
-        if self.batch is None:
-            return False
-        kept = self.batch.retention
-        return at - self.batch.created_at >= min(kept.open, kept.closed, kept.complete)
+    def opened(self, batch: Batch) -> Batch | None:
+        """Note the answer to open; the batch that this one has taken the key from, if any."""
+        last = self.opened_as[-1] if self.opened_as else None
+        if last is not None and last.key == batch.key:
+            same = (batch.salt, batch.page_bits) == (last.salt, last.page_bits)
+            require(same, "I8", f"open was answered {batch}, before that {last}")
+            return None
+        back = batch.key in {one.key for one in self.opened_as}
+        require(not back, "I8", f"open was answered {batch} again, after {last}")
+        self.opened_as.append(batch)
+        return last
 
     def grown(self, add: AddScript, added: Added) -> bool:
         """Note the answer to an add; whether it is the first, which hands the items out."""

@@ -18,7 +18,7 @@ from tests.simulation.mutant import Mutant
 
 _admits, _fail_bits = Turn.admits, MemoryStore.fail_bits
 _fail = Climber.fail
-_close, _turn = Tracker.close, MemoryStore.turn
+_close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.turn
 
 
 def _fail_bits_uncounted(self, key, mask, expires_at):
@@ -225,6 +225,25 @@ def _samples_of_the_first(self, page, done):
             self._keep(page.batch, piece.ack, group.start + piece.ack.first)
 
 
+class _OverWithoutEnd:
+    """A store in which a batch past its time is over for who opens, though nobody has ended it."""
+
+    def __init__(self, tracker):
+        self._store, self._now = tracker.store, tracker.now
+
+    def create(self, batch):
+        stored = self._store.create(batch)
+        over = stored.is_alive and stored.expires_at <= self._now()
+        return replace(stored, state=State.EXPIRED) if over else stored
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+def _open_without_end(self, tenant, wish, key=None):
+    return _open(replace(self, store=_OverWithoutEnd(self)), tenant, wish, key)
+
+
 def _turn_from_anywhere(self, key, turn):
     before = self.batches[key]
     _turn(self, key, turn)
@@ -272,6 +291,7 @@ LIFE_MUTANTS = (
     Mutant("nothing is written to what has ended", Recorder, "_too_late", _ended_forgotten),
     Mutant("a failure is counted in an estimate", MemoryStore, "fail_count", _fail_count_uncounted),
     Mutant("every ack of a request counts", PagePlan, "size", property(lambda self: 1)),
+    Mutant("a key's last batch ends before the next one", Tracker, "open", _open_without_end),
     Mutant("a state is read again", Tracker, "_known_batch", _known_for_ever),
     Mutant("a sample is of what failed", Recorder, "_keep_reasons", _samples_of_the_first),
 )

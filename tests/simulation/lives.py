@@ -50,6 +50,7 @@ def draw(random: Random) -> Scenario:
         sweepers=random.choice((0, 1, 3, 6)),
         readers=random.choice((0, 0, 1, 3)),
         deaf=random.choice((0.0, 0.5, 1.0)),
+        reopened=random.choice((0, 0, 1, 4)),
     )
 
 
@@ -132,7 +133,10 @@ def _of_words(random: Random, base: Scenario) -> Scenario:
 def _at_edges(random: Random, base: Scenario) -> Scenario:
     """The clock goes from one planned look to the next."""
     rate = random.choice((0.05, 0.2))
-    return replace(base, edges=True, tick_rate=rate, sweepers=4, copies=(1, 2), failing=0.2)
+    reopened = random.choice((0, 3))
+    return replace(
+        base, edges=True, tick_rate=rate, sweepers=4, copies=(1, 2), failing=0.2, reopened=reopened
+    )
 
 
 def _with_orphans(random: Random, base: Scenario) -> Scenario:

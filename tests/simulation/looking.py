@@ -80,8 +80,8 @@ def check_next_look(world: World, batch: Batch) -> None:
 def parent_knows(world: World, batch: Batch) -> bool:
     """Whether the item that a batch stands for is acked, or no ack is of any use."""
     for parent, items in world.referee.children.items():
-        for item, child in items.items():
-            if child == batch.key:
+        for item, children in items.items():
+            if batch.key in children:
                 above = world.memory.batches[parent]
                 useless = not above.is_alive or above.expires_at <= world.at
                 return useless or bool(world.referee.landed[parent] >> item & 1)

@@ -46,7 +46,9 @@ class Referee:
     *landed*: items whose ack was applied; *failed*: those of them that are failed now, *has_failed*: or
     once were; *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch;
     *repeats*: acks that the network may have doubled. *turned*: when a batch came to its state.
-    *to_bus*: ending events that the stream has just brought.
+    *children*: by item of a batch, all that were ever opened to stand for it: a key whose batch is over
+    opens another one, and each of them tells of its end. *to_bus*: ending events that the stream has just
+    brought.
     """
 
     def __init__(self, memory: MemoryStore, now: Callable[[], datetime]) -> None:
@@ -59,7 +61,8 @@ class Referee:
         self.failures: defaultdict[BatchKey, int] = defaultdict(int)
         self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
         self.turned: dict[BatchKey, datetime] = {}
-        self.children: defaultdict[BatchKey, dict[int, BatchKey]] = defaultdict(dict)
+        self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
+        self.children = defaultdict(lambda: defaultdict(set))
         self.to_bus: list[BatchKey] = []
         self._judged: dict[str, Callable[..., Any]] = {
             BITS: self._bits,
@@ -122,13 +125,12 @@ class Referee:
 
     def _ended_children(self, parent: BatchKey, outcome: Outcome) -> int:
         """The items of *parent* that stand for a batch that has ended so."""
-        found = 0
-        for item, key in self.children[parent].items():
-            child = self.memory.batches[key]
-            good = child.result == "succeeded"
-            if not child.is_alive and good is (outcome is Outcome.SUCCESS):
-                found |= 1 << item
-        return found
+        return sum(1 << item for item, keys in self.children[parent].items() if self._ended(keys, outcome))
+
+    def _ended(self, children: set[BatchKey], outcome: Outcome) -> bool:
+        """Whether one of these batches has ended so."""
+        ended = [child for key in children if not (child := self.memory.batches[key]).is_alive]
+        return any((child.result == "succeeded") is (outcome is Outcome.SUCCESS) for child in ended)
 
     def _placed(self, key: PageKey, mask: int) -> int:
         return mask << key.number * self.memory.batches[key.batch].page_bits
@@ -223,7 +225,7 @@ class Referee:
         group = GroupId.decode(item.group_id)
         if group is None:
             raise Violation("I6", f"{batch.key} stands for an item of no group")
-        self.children[BatchKey(batch.tenant, item.batch_id)][group.start + item.index] = batch.key
+        self.children[BatchKey(batch.tenant, item.batch_id)][group.start + item.index].add(batch.key)
 
     def _check_page(self, key: PageKey) -> None:
         """I4: the count of a page is that of its bits; I1: only a batch that is closed has last pages."""

@@ -66,7 +66,8 @@ class Scenario:
     that fail; *redelivered*: how likely is what failed sent again; *sweepers* and *readers*: how many come
     while the others are at work; *deaf*: the part of the ending events that the bus loses.
     *both*: how many failed items are acked as done as well; *overlap*: how many ranges share an item.
-    *edges*: the clock goes from one planned look to the next, or just before it, and sweepers come again.
+    *reopened*: how often an opener with a key comes again. *edges*: the clock goes from one planned look to
+    the next, or just before it, and sweepers come again.
     """
 
     page_bits: tuple[int, ...]
@@ -92,6 +93,7 @@ class Scenario:
     deaf: float = 0.0
     both: float = 0.3
     overlap: float = 0.1
+    reopened: int = 0
     edges: bool = False
 
 

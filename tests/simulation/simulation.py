@@ -65,6 +65,7 @@ def _events(world: World) -> Counter[str]:
     events: Counter[str] = Counter()
     for ledger in world.ledgers:
         told = "".join(ledger.told)
+        events["keys of a second batch"] += len(ledger.opened_as) > 1
         events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
     for batch in world.memory.batches.values():
         failed = " early" if batch.state is State.COMPLETE and not world.referee.all_acked(batch) else ""

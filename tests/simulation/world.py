@@ -74,8 +74,15 @@ class World:
             require(loop.steps < STEPS_MAX, "I2", f"no end after {STEPS_MAX} steps")
 
     def opened(self, ledger: Ledger, batch: Batch) -> None:
-        """A batch is there: those who add to it come, and those who do not wait for them to close it."""
-        if not ledger.opened(batch):
+        """A batch is there: those who add to it come, and those who do not wait for them to close it.
+
+        One that a key stands for after the first is left to itself: it expires, and tells of its end.
+        """
+        again = bool(ledger.opened_as)
+        last = ledger.opened(batch)
+        if last is not None:
+            self._check_over_for_good(last.key)
+        if again:
             return
         self.ledger_of[batch.key] = ledger
         for number in range(ledger.script.cancellers):
@@ -121,6 +128,14 @@ class World:
         batch = self.memory.batches[key]
         gone = batch.state is State.EXPIRED or batch.expires_at <= self.at
         require(gone, "expiry", f"{key} is {batch.state} until {batch.expires_at}, and was not found")
+
+    def _check_over_for_good(self, key: BatchKey) -> None:
+        """I8: a key stands for a new batch once the last one can never be asked for under it again."""
+        batch = self.memory.batches[key]
+        over = batch.state is State.EXPIRED or (not batch.is_alive and batch.expires_at <= self.at)
+        require(
+            over, "I8", f"{key} is {batch.state} until {batch.expires_at}, and its key stands for another"
+        )
 
     def tried_again(self, job: Job) -> None:
         """A caller that got no answer asks again, if it is one of those that do."""
@@ -237,8 +252,9 @@ class World:
 
     def _send_openers(self, ledger: Ledger) -> None:
         name = f"opener of {ledger.script.name}"
+        left = self.scenario.reopened if ledger.script.open_key else 0
         for _ in range(ledger.script.openers):
-            self.waiting.append(Opening(self, name, self._process(), ledger))
+            self.waiting.append(Opening(self, name, self._process(), ledger, left))
 
     def _send_children(self, ledger: Ledger, script: AddScript, added: Added) -> None:
         """The first items of an add stand for batches of their own."""
