@@ -49,6 +49,7 @@ WORDS = StructType(
 
 PAGES = StructType(
     [
+        StructField("tenant", StringType(), False),
         StructField("batch_id", StringType(), False),
         StructField("level", IntegerType(), False),
         StructField("page", LongType(), False),
@@ -89,3 +90,13 @@ BATCHES = StructType(
 
 OUTSTANDING = StructType([StructField("position", LongType(), False), StructField("item_id", StringType())])
 """An item that is not acked: its place in the batch, and the id under which it was and will be sent."""
+
+ROWS = StructType(
+    [
+        StructField("place", StringType()),
+        StructField("problem", StringType()),
+        StructField("page", PAGES),
+        StructField("batch", BATCHES),
+    ]
+)
+"""A row of the tables as it was read: a page, or a batch, or at *place* a *problem*."""

@@ -139,13 +139,13 @@ def waits(chance: random.Random) -> Iterator[float]:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Keeps one task at *rate* messages a second since *started*, in seconds of a steady clock."""
+    """Keeps one task at *rate* (messages, units) a second since *started*, in seconds of a steady clock."""
 
     rate: float | None
     started: float
-    sent: int = 0
+    sent: float = 0
 
-    def after(self, count: int) -> Pace:
+    def after(self, count: float) -> Pace:
         """The pace once *count* more are sent."""
         return Pace(self.rate, self.started, self.sent + count)
 

@@ -1,0 +1,132 @@
+"""A point-in-time export of a table, as DynamoDB writes it to S3: what it holds, and its rows.
+
+Layout and fields: "DynamoDB table export output format" in the DynamoDB developer guide. An export is a
+folder with ``manifest-summary.json``, ``manifest-files.json`` (a JSON object a line, one for each data file)
+and ``data/*.json.gz`` (``{"Item": {...}}`` a line). A copy of that folder, elsewhere, serves as well.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow.fs
+from pyarrow.lib import ArrowException
+
+from pipeline.rows import Item, MalformedRow, from_json
+
+SUMMARY = "manifest-summary.json"
+FILES = "manifest-files.json"
+
+
+class NotAnExport(ValueError):
+    """The folder holds no whole export that can be read here."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of an export; *items* is how many rows its manifest promises."""
+
+    path: str
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What an export says of itself; *taken_at* is the moment whose state it holds."""
+
+    table: str
+    taken_at: datetime
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a data file at *place*, or the *problem* in its stead."""
+
+    place: str
+    item: Item | None
+    problem: str | None = None
+
+
+def describe(root: str) -> Export:
+    """The export in the folder *root*, a path or an ``s3://`` URI. Raises NotAnExport, and says why."""
+    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
+    summary = _objects(f"{root}/{SUMMARY}")
+    if len(summary) != 1:
+        raise NotAnExport(f"{root}/{SUMMARY} is not one JSON object")
+    try:
+        return _described(root, summary[0], _objects(f"{root}/{FILES}"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NotAnExport(f"{root}: its manifests lack {error}") from error
+
+
+def lines(file: DataFile, about: str | None = None) -> Iterator[Line]:
+    """The rows of *file*, or those that hold the text *about*; and a problem, if it lacks some."""
+    wanted, count = (about or "").encode(), 0
+    with _opened(file.path) as stream:
+        for count, raw in enumerate(io.BufferedReader(stream), start=1):
+            if wanted in raw:
+                yield _line(f"{file.path}:{count}", raw)
+    if count != file.items:
+        yield Line(file.path, None, f"it holds {count} rows; the export's manifest promises {file.items}")
+
+
+def _line(place: str, raw: bytes) -> Line:
+    try:
+        return Line(place, from_json(_item(json.loads(raw))))
+    except (ValueError, TypeError, AttributeError) as error:
+        return Line(place, None, f"it is no row of an export: {error}")
+
+
+def _item(row: Any) -> Item:
+    if not isinstance(row, dict) or list(row) != ["Item"] or not isinstance(row["Item"], dict):
+        raise MalformedRow('it is not {"Item": {...}}')
+    item: Item = row["Item"]
+    return item
+
+
+def _described(root: str, summary: dict[str, Any], files: list[dict[str, Any]]) -> Export:
+    kind = summary["outputFormat"], summary.get("exportType") or "FULL_EXPORT"
+    if kind != ("DYNAMODB_JSON", "FULL_EXPORT"):
+        raise NotAnExport(f"{root} is {' '.join(kind)}; needed is a full export in the format DYNAMODB_JSON")
+    found = tuple(DataFile(f"{root}/data/{_name(f['dataFileS3Key'])}", f["itemCount"]) for f in files)
+    promised = sum(file.items for file in found)
+    if promised != summary["itemCount"]:
+        raise NotAnExport(f"{root}: {FILES} names {promised} rows, {SUMMARY} {summary['itemCount']}")
+    table = summary["tableArn"].rpartition("/")[2]
+    return Export(table, datetime.fromisoformat(summary["exportTime"]), found)
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def _objects(path: str) -> list[dict[str, Any]]:
+    """The JSON objects of a manifest, a line each, or one over several lines."""
+    try:
+        with _opened(path) as stream:
+            text = stream.read().decode()
+    except (OSError, ArrowException, ValueError) as error:
+        raise NotAnExport(f"{path} cannot be read (is the export complete?): {error}") from error
+    decoder, found, at = json.JSONDecoder(), [], 0
+    text = text.strip()
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except ValueError as error:
+            raise NotAnExport(f"{path} is not JSON: {error}") from error
+        found.append(value)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return found
+
+
+def _opened(path: str) -> Any:
+    """A stream of the bytes of *path*; what its suffix says is compressed comes unpacked."""
+    system, inner = pyarrow.fs.FileSystem.from_uri(path)
+    return system.open_input_stream(inner)

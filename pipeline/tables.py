@@ -1,0 +1,47 @@
+"""The tracker's tables as executors reach them: names travel, clients are made where they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from fanin.aws import settings
+from fanin.tracker.dynamodb import DynamoStore
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+ATTEMPTS = 12
+# Adaptive: a throttled client slows itself down, so that a large job leaves room for the consumers.
+RETRIES = Config(
+    retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS}, connect_timeout=5, read_timeout=20
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Both tables by name; *region* and *endpoint* as the executor's own environment has them where None."""
+
+    batches: str
+    pages: str
+    region: str | None = None
+    endpoint: str | None = None
+
+    @property
+    def client(self) -> DynamoDBClient:
+        """This process's DynamoDB client."""
+        return _client(self.region, self.endpoint)
+
+    @property
+    def store(self) -> DynamoStore:
+        """The tracker's store on these tables; its reads are consistent."""
+        return DynamoStore(self.client, settings.Tables(self.batches, self.pages))
+
+
+@cache
+def _client(region: str | None, endpoint: str | None) -> DynamoDBClient:
+    return boto3.client("dynamodb", region_name=region, endpoint_url=endpoint, config=RETRIES)
