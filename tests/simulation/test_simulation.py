@@ -12,7 +12,7 @@ from tests.simulation.run import main, run_seeds
 from tests.simulation.simulation import simulate
 from tests.simulation.trace import Trace
 
-SEEDS = range(1500)
+SEEDS = range(2000)
 RACES = range(300)
 SEEDS_TO_KILL = range(1000)
 SEEDS_TO_SURVIVE = range(40)
