@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fanin.errors import NotFound
+from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.tracker import (
     OpenBatch,
     Retention,
     State,
 )
-from tests.tracker.calls import DAY, HOUR, ack
+from tests.tracker.calls import DAY, HOUR, ack, opened
 
 
 def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
@@ -50,3 +52,17 @@ def test_a_key_s_last_batch_has_ended_for_good_when_the_key_stands_for_the_next(
     assert tracker.open("t", wish, key="weekly") == second
     with pytest.raises(NotFound):
         tracker.get("t", first.batch_id)
+
+
+def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
+    """Only a new batch needs a parent that is there."""
+    parent, group = opened(tracker, 1, retention=Retention(open=HOUR))
+    wish = OpenBatch(parent_item_id=f"{parent}:{group}:0")
+    child = tracker.open("t", wish, key="retried")
+    clock.at += 2 * HOUR
+
+    assert tracker.open("t", wish, key="retried") == child
+    with pytest.raises(KeyReused):
+        tracker.open("t", replace(wish, user_key="other"), key="retried")
+    with pytest.raises(InvalidRequest, match="parentItemId"):
+        tracker.open("t", wish, key="another")

@@ -78,13 +78,11 @@ class Tracker:
         Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
         with another wish.
         """
-        if wish.parent_item_id is not None:
-            self._check_parent(tenant, wish.parent_item_id)
         for turn in range(OPEN_ATTEMPTS):
             batch = self._new_batch(
                 tenant, wish, named_batch_id(tenant, key, turn) if key else str(self.new_id())
             )
-            stored = self._ended_if_due(self.store.create(batch))
+            stored = self._ended_if_due(self._create(batch))
             if self._is_over(stored):
                 continue  # for good: the key stands for the next one
             if stored.fingerprint != batch.fingerprint:
@@ -239,6 +237,15 @@ class Tracker:
             parent_item_id=wish.parent_item_id,
         )
         return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
+
+    def _create(self, batch: Batch) -> Batch:
+        """The batch as it is stored under its id: this one, or an earlier one, whose parent may have gone."""
+        if batch.parent_item_id is not None:
+            stored = self.store.get(batch.key)
+            if stored is not None:
+                return stored
+            self._check_parent(batch.tenant, batch.parent_item_id)
+        return self.store.create(batch)
 
     def _check_parent(self, tenant: str, item_id: str) -> None:
         """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
