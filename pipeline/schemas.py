@@ -100,3 +100,19 @@ ROWS = StructType(
     ]
 )
 """A row of the tables as it was read: a page, or a batch, or at *place* a *problem*."""
+
+FINDINGS = StructType(
+    [
+        StructField("tenant", StringType()),
+        StructField("batch_id", StringType()),
+        StructField("level", IntegerType()),
+        StructField("page", LongType()),
+        StructField("rule", StringType(), False),
+        StructField("detail", StringType(), False),
+        StructField("sure", BooleanType(), False),
+    ]
+)
+"""What does not agree, as `pipeline.audit` names it; about the batch itself where there is no page.
+
+*sure*: no write on its way explains it.
+"""
