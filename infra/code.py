@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from infra.paths import FUNCTIONS, PACKAGE
@@ -12,19 +13,23 @@ LEFT_OUT = frozenset({"cli", "local"})
 
 
 def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:
-    """Copy what a Lambda imports into *folder*: its top level becomes exactly ``functions`` and ``fanin``.
-
-    Python sources only, so nothing of an editor, a cache or an environment file can slip in.
-    """
+    """Copy what a Lambda imports into *folder*: its top level becomes exactly ``functions`` and ``fanin``."""
     _copy_sources(functions, folder / "functions", left_out=frozenset())
     _copy_sources(package, folder / "fanin", left_out=LEFT_OUT)
 
 
-def _copy_sources(source: Path, target: Path, left_out: frozenset[str]) -> None:
-    target.mkdir(parents=True)
-    for path in sorted(source.rglob("*.py")):
-        inside = path.relative_to(source)
-        if inside.parts[0] in left_out:
-            continue
+def sources(folder: Path, left_out: Collection[str]) -> Iterator[Path]:
+    """The modules below *folder*, relative to it and in order, but for what is *left_out* at its top.
+
+    Python sources only, so nothing of an editor, a cache or an environment file can slip in.
+    """
+    for path in sorted(folder.rglob("*.py")):
+        inside = path.relative_to(folder)
+        if inside.parts[0] not in left_out:
+            yield inside
+
+
+def _copy_sources(source: Path, target: Path, left_out: Collection[str]) -> None:
+    for inside in sources(source, left_out):
         (target / inside).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target / inside)
+        shutil.copyfile(source / inside, target / inside)

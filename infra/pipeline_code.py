@@ -1,0 +1,38 @@
+"""The pipeline as one zip for Spark's executors: ``pipeline`` and what it imports of ``fanin``.
+
+python -m infra.pipeline_code build/fanin-pipeline.zip
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from infra.code import sources
+from infra.paths import PACKAGE, PIPELINE
+
+# The demo and the maker of its catalog run on a laptop; the other rooms have libraries that Spark lacks.
+PIPELINE_LEFT_OUT = frozenset({"demo", "catalog.py"})
+PACKAGE_LEFT_OUT = frozenset({"api", "archive", "cli", "grouper", "local"})
+
+# The first moment that a zip can tell.
+BEGINNING = (1980, 1, 1, 0, 0, 0)
+READABLE = 0o644 << 16
+
+
+def pack(target: Path, pipeline: Path = PIPELINE, package: Path = PACKAGE) -> None:
+    """Write *target*, the same bytes for the same sources: in order, undated, and not compressed."""
+    with ZipFile(target, "w", ZIP_STORED) as archive:
+        for top, folder, left_out in (
+            ("fanin", package, PACKAGE_LEFT_OUT),
+            ("pipeline", pipeline, PIPELINE_LEFT_OUT),
+        ):
+            for inside in sources(folder, left_out):
+                entry = ZipInfo(f"{top}/{inside.as_posix()}", BEGINNING)
+                entry.external_attr = READABLE
+                archive.writestr(entry, (folder / inside).read_bytes())
+
+
+if __name__ == "__main__":
+    pack(Path(sys.argv[1]))

@@ -1,0 +1,98 @@
+"""The script that AWS Glue or EMR Serverless starts, with the project's zip on its path.
+
+    entry.py --fanin-job NAME [the job's own options]
+
+Glue hands the script every parameter of a job, its own among them, and each with a value. So Glue's own are
+dropped, and an option whose value is ``true`` or empty becomes a flag (``--dry-run true``). All else goes to
+the job's own parser, which refuses what it does not know.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from pipeline import jobs
+
+JOB = "--fanin-job"
+
+# The names in «Using job parameters in AWS Glue jobs» of its developer guide, and in the parser of its own
+# library (awsglue.utils.getResolvedOptions, awsglue.job.Job).
+_GLUES_NAMES = """
+JOB_ID JOB_NAME JOB_RUN_ID SECURITY_CONFIGURATION TempDir RedshiftTempDir
+WORKFLOW_NAME WORKFLOW_RUN_ID
+additional-python-modules auto-scale-within-microbatch class conf continuation-option
+continuous-log-conversionPattern continuous-log-logGroup continuous-log-logStreamPrefix
+custom-logGroup-prefix custom-logStream-prefix customer-driver-env-vars customer-executor-env-vars
+datalake-formats debug disable-proxy disable-proxy-v2 enable-auto-scaling
+enable-continuous-cloudwatch-log enable-continuous-log-filter enable-data-lineage enable-glue-datacatalog
+enable-job-insights enable-lakeformation-fine-grained-access enable-metrics enable-observability-metrics
+enable-rename-algorithm-v2 enable-s3-parquet-optimized-committer enable-spark-ui encryption-type endpoint
+executor-cores extra-files extra-jars extra-py-files job-bookmark-from job-bookmark-option job-bookmark-to
+job-language mode python-modules-installer-option scriptLocation spark-event-logs-path
+use-postgres-driver user-jars-first
+"""
+GLUE = frozenset("--" + name for name in _GLUES_NAMES.split())
+
+Option = list[str]
+"""An option and its values, as they stood together."""
+
+
+class WrongArguments(ValueError):
+    """What the runtime gave names no job, or not one; the message says what is right."""
+
+
+def read(argv: Iterable[str]) -> tuple[str, list[str]]:
+    """The job's name, and the arguments that are for its own parser."""
+    names: list[str] = []
+    kept: list[str] = []
+    for option in _options(argv):
+        name, _, joined = option[0].partition("=")
+        if name == JOB:
+            names += [joined] if joined else option[1:]
+        elif name not in GLUE:
+            kept += option[:1] if option[1:] in (["true"], [""]) else option
+    if len(names) != 1:
+        raise WrongArguments(f"{JOB} takes the name of one job: {', '.join(known())}")
+    return names[0], kept
+
+
+def _options(argv: Iterable[str]) -> Iterator[Option]:
+    """*argv* in groups: an option, and what follows it up to the next."""
+    group: Option = []
+    for text in argv:
+        if text.startswith("--") and group:
+            yield group
+            group = []
+        group.append(text)
+    if group:
+        yield group
+
+
+def known() -> list[str]:
+    """The names of all jobs."""
+    return sorted(module.name for module in iter_modules(jobs.__path__))
+
+
+def job(name: str) -> ModuleType:
+    """The module of the job *name*; WrongArguments where there is none."""
+    if name not in known():
+        raise WrongArguments(f"there is no job {name!r}; {JOB} takes one of {', '.join(known())}")
+    return import_module(f"{jobs.__name__}.{name}")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the job that *argv* names, to its end."""
+    try:
+        name, rest = read(sys.argv[1:] if argv is None else argv)
+        chosen = job(name)
+    except WrongArguments as error:
+        raise SystemExit(f"entry: {error}") from error
+    chosen.main(rest)
+
+
+if __name__ == "__main__":
+    main()
