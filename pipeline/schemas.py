@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     IntegerType,
@@ -88,8 +89,17 @@ BATCHES = StructType(
 )
 """A batch as it is stored. The salt is a secret: it tells real ids from forged ones, and no output has it."""
 
-OUTSTANDING = StructType([StructField("position", LongType(), False), StructField("item_id", StringType())])
-"""An item that is not acked: its place in the batch, and the id under which it was and will be sent."""
+OUTSTANDING = StructType(
+    [
+        StructField("position", LongType(), False),
+        StructField("item_id", StringType()),
+        StructField("failed", BooleanType(), False),
+    ]
+)
+"""An item that is not acked, or that *failed*: its place in the batch, and the id under which it is sent.
+
+Where it is joined back to its source, the row of the source is beside it as *record*.
+"""
 
 ROWS = StructType(
     [
@@ -116,3 +126,12 @@ FINDINGS = StructType(
 
 *sure*: no write on its way explains it.
 """
+
+WANTED = StructType(
+    [
+        StructField("page", LongType(), False),
+        StructField("outstanding", ArrayType(LongType(), False), False),
+        StructField("failed", ArrayType(LongType(), False), False),
+    ]
+)
+"""Leaves with items outstanding or failed, in 16 words: bit *i* is bit ``i % 64`` of word ``i // 64``."""

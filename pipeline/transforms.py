@@ -38,8 +38,12 @@ def with_positions(manifest: DataFrame, starts: DataFrame) -> DataFrame:
 
 def with_item_ids(positions: DataFrame, batch_id: str, group_id: str) -> DataFrame:
     """(position, item_id, record): the id that a row's consumer will ack; its index is the position."""
-    item_id = F.concat_ws(":", F.lit(batch_id), F.lit(group_id), F.col("position"))
-    return positions.select("position", item_id.alias("item_id"), "record")
+    return positions.select("position", item_id(batch_id, group_id, "position"), "record")
+
+
+def item_id(batch_id: str, group_id: str, index: str) -> Column:
+    """*item_id*, from the column with the item's index in its group."""
+    return F.concat_ws(":", F.lit(batch_id), F.lit(group_id), F.col(index)).alias("item_id")
 
 
 def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0) -> DataFrame:
