@@ -5,15 +5,30 @@ INSTALLED := .venv/.installed
 export PYTHONPATH := shared:.
 export UV_HTTP_TIMEOUT := 300
 SEEDS ?= 100000
+SPARK ?= 4.0.2
+SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: demo test setup lint types synth deploy simulate mutants races requests scale grouping jobs openapi lock clean
+.PHONY: demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
 
 test: setup lint types ## everything that CI runs
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...
+	@$(SPARKS_VENV)/bin/python -m pytest tests/pipeline $(ARGS)
+
+# Everything as requirements-dev.txt pins it, but for Spark itself.
+$(SPARKS_VENV)/.installed: $(INSTALLED)
+	@echo "installing Spark $(SPARK) into $(SPARKS_VENV)"
+	@test -x $(SPARKS_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(SPARKS_VENV)
+	@sed "s/^pyspark==[^ ]*/pyspark==$(SPARK)/" requirements-dev.txt > $(SPARKS_VENV)/versions.txt
+	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-verify-hashes \
+	  --override $(SPARKS_VENV)/versions.txt --editable ".[spark]" \
+	  pytest pytest-timeout hypothesis "moto[dynamodb,sqs]"
+	@touch $@
 
 setup: $(INSTALLED)
 
@@ -35,6 +50,9 @@ types: setup
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out
 	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app
+
+pipeline-zip: setup ## build/fanin-pipeline.zip, for spark-submit --py-files
+	@mkdir -p build && $(BIN)/python -m infra.pipeline_code build/fanin-pipeline.zip
 
 deploy: setup ## cdk deploy into the account of your credentials
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m infra.cli deploy $(ARGS)
@@ -70,4 +88,4 @@ lock: ## pin every dependency anew
 	  --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements-dev.txt
 
 clean:
-	@rm -rf .venv build cdk.out node_modules
+	@rm -rf .venv .venv-spark-* build cdk.out node_modules
