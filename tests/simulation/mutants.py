@@ -150,11 +150,13 @@ def _judge_without_bound(batch, ack, now):
 def _replace_bits(n: bool, compacted: bool) -> Callable[..., Written]:
     """The replacement of a page with some of its conditions."""
 
-    def replace_bits(self, key, seen, mask, expires_at):
+    def replace_bits(self, key, seen, mask, expires_at, failed=0):
         page = self.stored_pages.get(key, Page())
         if (n and page.n != seen.n) or (compacted and page.compacted):
             return Written(page, applied=False)
-        return self._put(key, page.with_bits(seen.unset(mask)))
+        if not self._count_failures(key.batch, failed):
+            return Written(page, applied=False)
+        return self._put(key, page.with_bits(seen.unset(mask), failed))
 
     return replace_bits
 

@@ -67,8 +67,10 @@ class UnreliableStore:
     def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
         return self._send("add_bits", key, mask, expires_at, failed)
 
-    def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
-        return self._send("replace_bits", key, seen, mask, expires_at)
+    def replace_bits(
+        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
+    ) -> Written:
+        return self._send("replace_bits", key, seen, mask, expires_at, failed)
 
     def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
         return self._send("fail_bits", key, mask, expires_at)

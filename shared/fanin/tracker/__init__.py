@@ -1,5 +1,6 @@
 """When is it done? The capability that tracks a batch of items to its one completion."""
 
+from fanin.tracker.acking import PageAcked, Words
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
 from fanin.tracker.listing import Listing, ListWish
 from fanin.tracker.model import (
@@ -46,6 +47,7 @@ __all__ = [
     "Mode",
     "OpenBatch",
     "Outcome",
+    "PageAcked",
     "Progress",
     "Result",
     "Retention",
@@ -56,5 +58,6 @@ __all__ = [
     "Tracker",
     "TrackerStore",
     "Verdict",
+    "Words",
     "checked_batch_id",
 ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
-from fanin.tracker.page import mask_of
-from fanin.tracker.tree import stretches
+from fanin.tracker.page import Page, mask_of
+from fanin.tracker.tree import capacity, stretches
 
 TOO_LATE = {
     State.COMPLETE: Verdict.LATE,
@@ -18,6 +18,44 @@ TOO_LATE = {
     State.CANCELLED: Verdict.CANCELLED,
     State.EXPIRED: Verdict.EXPIRED,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Folded acks of one leaf page, as masks of its bits: *good* succeeded, *bad* failed.
+
+    An item that did both has succeeded, as it has where the one ack comes after the other.
+    """
+
+    good: int
+    bad: int = 0
+
+    @property
+    def mask(self) -> int:
+        return self.good | self.bad
+
+    @property
+    def failed(self) -> int:
+        return self.bad & ~self.good
+
+    def asks_of(self, page: Page) -> bool:
+        """Whether *page* lacks any of it, or may have yet to climb; a page is compacted once it has."""
+        return bool(page.unset(self.mask) or self.good & page.failed or not page.compacted or page.root)
+
+
+@dataclass(frozen=True, slots=True)
+class PageAcked:
+    """What the folded acks of a page came to: items by verdict.
+
+    *written*: the accepted that were not acked before, the *failed* among them too. *healed*: the other
+    accepted, which had failed before.
+    """
+
+    number: int
+    counts: Mapping[Verdict, int]
+    written: int = 0
+    failed: int = 0
+    healed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +124,9 @@ class AckPlan:
         acked before, and the rest is *otherwise*. Of two acks that name one item the first is accepted.
         """
         for piece in page.pieces:
-            mask = piece.mask
-            accepted, repeated = mask & fresh, mask & known & ~fresh
-            fresh, known = fresh & ~mask, known | accepted
-            self.note(piece, Verdict.ACCEPTED, accepted.bit_count())
-            self.note(piece, Verdict.DUPLICATE, repeated.bit_count())
-            self.note(piece, otherwise, (mask & ~accepted & ~repeated).bit_count())
+            for verdict, count in verdicts(piece.mask, fresh, known, otherwise).items():
+                self.note(piece, verdict, count)
+            fresh, known = fresh & ~piece.mask, known | piece.mask & fresh
 
     def note(self, piece: Piece, verdict: Verdict, count: int) -> None:
         """Count *count* items of an ack under *verdict*."""
@@ -102,6 +137,37 @@ class AckPlan:
         return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, self.counts, strict=True))
 
 
+def word_of(batch: Batch, item_id: str) -> Ack:
+    """What an ended batch says of the item that it stands for."""
+    good = batch.result == "succeeded"
+    outcome = Outcome.SUCCESS if good else Outcome.FAILURE
+    reason = None if good else f"batch {batch.batch_id} {batch.result}"
+    return Ack.of(item_id, f"batch:{batch.batch_id}", outcome, reason)
+
+
+def verdicts(mask: int, fresh: int, known: int, otherwise: Verdict) -> dict[Verdict, int]:
+    """How many items of *mask* got each verdict: those in *fresh* were accepted, others in *known* were acked
+    before, and the rest is *otherwise*.
+    """
+    accepted, repeated = mask & fresh, mask & known & ~fresh
+    rest = mask & ~accepted & ~repeated
+    counts = ((Verdict.ACCEPTED, accepted), (Verdict.DUPLICATE, repeated), (otherwise, rest))
+    return {verdict: items.bit_count() for verdict, items in counts if items}
+
+
+def covers(batch: Batch, pages: Mapping[int, Words]) -> bool:
+    """Whether every bit of *pages* is an item of *batch*, as far as it has grown."""
+    return all(
+        number >= 0 and not words.mask >> capacity(0, number, batch.total, batch.shape)
+        for number, words in pages.items()
+    )
+
+
+def is_expired(batch: Batch, now: datetime) -> bool:
+    """Whether the batch's time is over; for everyone who acks, it is gone then."""
+    return batch.expires_at <= now or batch.state is State.EXPIRED
+
+
 def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | None]:
     """Where the group of *ack* starts in its batch; or the verdict, where no bit may be touched."""
     group = GroupId.decode(ack.group_id)
@@ -109,7 +175,7 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
         return 0, Verdict.NOT_FOUND
     if ack.last >= group.upto:
         return 0, Verdict.OUT_OF_RANGE
-    if batch.expires_at <= now or batch.state is State.EXPIRED:
+    if is_expired(batch, now):
         return 0, Verdict.EXPIRED
     return group.start, None
 

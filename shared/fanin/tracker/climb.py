@@ -33,11 +33,15 @@ def pause(attempt: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BitsSet:
-    """What a write to a leaf did: the bits that it changed, the page after it, the batch if it has ended."""
+    """What a write to a leaf did: the bits that it changed, the page after it, the batch if it has ended.
+
+    *healed*: those of the changed bits that had failed before.
+    """
 
     fresh: int
     page: Page
     ended: Batch | None
+    healed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,23 @@ class Climber:
 
     def succeed(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
         """Ack items of a leaf; those that had failed are healed."""
+        return self.settle(batch, number, mask, 0, caller)
+
+    def settle(
+        self, batch: Batch, number: int, good: int, bad: int, caller: str, seen: Page | None = None
+    ) -> BitsSet:
+        """Ack items of a leaf in one write, those of *bad* as failed; *good* ones that had failed are healed.
+
+        *bad* has none of *good*. *seen*: the page, where it has been read.
+        """
         key = PageKey(batch.key, 0, number)
-        fresh, page = self._write(batch, key, mask)
-        failed = mask & page.failed & ~fresh
-        if failed:
-            fresh |= sum(self._heal(batch, key, part) for part in _parts(failed))
-        return BitsSet(fresh, page, self.climb(batch, key, page, caller))
+        fresh, page = self._write(batch, key, good | bad, bad, seen)
+        failed = good & page.failed & ~fresh
+        healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
+        ended = self.climb(batch, key, page, caller)
+        if bad:
+            ended = ended or self.end_by_failures(batch, caller)
+        return BitsSet(fresh | healed, page, ended, healed)
 
     def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
         """Mark items of a leaf as failed, but none that was acked before."""
@@ -124,8 +139,7 @@ class Climber:
                 return mask
             left = self.store.pages([key]).get(key, Page()).unset(mask)
             if left == mask:
-                stored = self.store.get(batch.key)
-                if stored is None or not stored.is_alive:
+                if self._is_over(batch):
                     return 0
                 self.pause(attempt)
             mask = left
@@ -140,8 +154,7 @@ class Climber:
                 return mask
             left = mask & self.store.pages([key]).get(key, Page()).failed
             if left == mask:
-                stored = self.store.get(batch.key)
-                if stored is None or not stored.is_alive:
+                if self._is_over(batch):
                     return 0
                 self.pause(attempt)
             mask = left
@@ -149,30 +162,38 @@ class Climber:
                 return 0
         raise StoreUnavailable("a page is written to from too many sides at once; ask again")
 
-    def _write(self, batch: Batch, key: PageKey, mask: int) -> tuple[int, Page]:
-        """The bits of *mask* that were set by this call, and the page after it."""
-        seen: Page | None = None
+    def _is_over(self, batch: Batch) -> bool:
+        stored = self.store.get(batch.key)
+        return stored is None or not stored.is_alive
+
+    def _write(
+        self, batch: Batch, key: PageKey, mask: int, failed: int = 0, seen: Page | None = None
+    ) -> tuple[int, Page]:
+        """The bits of *mask* that were set by this call, those of *failed* as failed; the page after it."""
         for attempt in range(WRITE_ATTEMPTS):
-            written = self._send(batch, key, seen, mask)
+            left = mask if seen is None else seen.unset(mask)
+            if attempt and left == mask:
+                if failed & mask and self._is_over(batch):
+                    return 0, seen or Page()
+                self.pause(attempt - 1)
+            mask = left
+            if not mask:
+                return 0, seen or Page()
+            written = self._send(batch, key, seen, mask, failed & mask)
             if written.applied:
                 return mask, written.page
-            seen, left = written.page, written.page.unset(mask)
-            if not left:
-                return 0, seen
-            if left == mask:
-                self.pause(attempt)
-            mask = left
+            seen = written.page
         raise StoreUnavailable("a page is written to from too many sides at once; ask again")
 
-    def _send(self, batch: Batch, key: PageKey, seen: Page | None, mask: int) -> Written:
-        """One write: a guarded add, or for many digits a replacement of the page as it was seen."""
-        if sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
+    def _send(self, batch: Batch, key: PageKey, seen: Page | None, mask: int, failed: int) -> Written:
+        """One write: a guarded add; for many digits or failures, a replacement of the page as it was seen."""
+        if not failed and sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
             return self.store.add_bits(key, mask, batch.pages_expire_at)
         if seen is None:
             seen = self.store.pages([key]).get(key, Page())
         if seen.unset(mask) != mask:
             return Written(seen, applied=False)
-        return self.store.replace_bits(key, seen, mask, batch.pages_expire_at)
+        return self.store.replace_bits(key, seen, mask, batch.pages_expire_at, failed)
 
 
 def _ended(stored: Batch | None) -> Batch | None:

@@ -82,8 +82,14 @@ class DynamoStore:
     def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
         return self._write(key, requests.add_bits(self.tables.pages, key, mask, expires_at, failed))
 
-    def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
-        return self._write(key, requests.replace_bits(self.tables.pages, key, seen, mask, expires_at))
+    def replace_bits(
+        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
+    ) -> Written:
+        if not failed:
+            return self._write(key, requests.replace_bits(self.tables.pages, key, seen, mask, expires_at))
+        request = requests.replace_and_fail(self._both, key, seen, mask, expires_at, failed)
+        applied = self._written(self.client.transact_write_items, request)
+        return Written(self.pages([key]).get(key, Page()), applied)
 
     def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
         return self._written(

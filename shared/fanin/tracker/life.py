@@ -56,6 +56,11 @@ def next_look(batch: Batch, at: datetime) -> datetime:
     return earliest(at + wait, *ends)
 
 
+def ends_at(batch: Batch) -> datetime:
+    """When its time or its deadline ends a live batch; what is known of it is too old by then."""
+    return earliest(batch.expires_at, batch.deadline_at if batch.is_alive else None)
+
+
 def earliest(*times: datetime | None) -> datetime:
     """The first of those times that are set; at least one is."""
     return min(time for time in times if time is not None)

@@ -90,19 +90,20 @@ class MemoryStore:
             page = self._page(key)
             return self._put(key, page.with_bits(mask, failed)) if page.admits(mask) else _refused(page)
 
-    def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
+    def replace_bits(
+        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
+    ) -> Written:
         with self.lock:
             page = self._page(key)
-            if page.n != seen.n or page.compacted:
+            if page.n != seen.n or page.compacted or not self._count_failures(key.batch, failed):
                 return _refused(page)
-            return self._put(key, page.with_bits(mask))
+            return self._put(key, page.with_bits(mask, failed))
 
     def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
         with self.lock:
-            page, batch = self._page(key), self.batches.get(key.batch)
-            if batch is None or not batch.is_alive or not page.admits(mask):
+            page = self._page(key)
+            if not page.admits(mask) or not self._count_failures(key.batch, mask):
                 return False
-            self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
             return self._put(key, page.with_bits(mask, mask)).applied
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
@@ -178,6 +179,16 @@ class MemoryStore:
             if batch and admits(batch):
                 batch = self.batches[key] = change(batch)
             return batch
+
+    def _count_failures(self, key: BatchKey, failed: int) -> bool:
+        """Count the bits of *failed* in the live batch; False where it has ended, or there is none."""
+        if not failed:
+            return True
+        batch = self.batches.get(key)
+        if batch is None or not batch.is_alive:
+            return False
+        self.batches[key] = replace(batch, failed=batch.failed + failed.bit_count())
+        return True
 
     def _page(self, key: PageKey) -> Page:
         return self.stored_pages.get(key, Page())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fanin.tracker.acking import TOO_LATE, AckPlan, PagePlan
+from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, Words, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId
 from fanin.tracker.model import Ack, Batch, Completion, Mode, Outcome, PageKey, Sample, State, Verdict
@@ -35,6 +35,44 @@ class Recorder:
                 found[batch.batch_id, batch.completed_by] = Completion(batch, batch.completed_by)
         return list(found.values())
 
+    def record_words(self, batch: Batch, pages: Mapping[int, Words], caller: str) -> list[PageAcked]:
+        """Write folded acks of an exact batch, in the order of the pages; all of them are read at once."""
+        if is_expired(batch, self.climber.now()):
+            gone = {number: {Verdict.EXPIRED: words.mask.bit_count()} for number, words in pages.items()}
+            return [PageAcked(number, counts) for number, counts in sorted(gone.items())]
+        keys = {number: PageKey(batch.key, 0, number) for number in sorted(pages)}
+        stored = self.climber.store.pages(keys.values())
+        done = []
+        for number, key in keys.items():
+            acked, ended = self._record_words(batch, key, pages[number], stored.get(key, Page()), caller)
+            done.append(acked)
+            if ended is not None and batch.is_alive:
+                self.ended(ended)
+                batch = ended
+        return done
+
+    def _record_words(
+        self, batch: Batch, key: PageKey, words: Words, seen: Page, caller: str
+    ) -> tuple[PageAcked, Batch | None]:
+        """One page; and the batch, where it has ended."""
+        mask, number = words.mask, key.number
+        if not batch.is_alive or not words.asks_of(seen):
+            late = TOO_LATE.get(batch.state, Verdict.LATE)
+            return PageAcked(number, verdicts(mask, 0, _set(seen, mask), late)), None
+        done = self.climber.settle(batch, number, words.good, words.failed, caller, seen)
+        ended, late = self._found(batch, mask, done)
+        counts = verdicts(mask, done.fresh, _set(done.page, mask), late)
+        fresh = done.fresh & ~done.healed
+        failed = (fresh & words.failed).bit_count()
+        return PageAcked(number, counts, fresh.bit_count(), failed, done.healed.bit_count()), ended
+
+    def _found(self, batch: Batch, mask: int, done: BitsSet) -> tuple[Batch | None, Verdict]:
+        """The batch, where it has ended, and what that says of items that were not set."""
+        ended = done.ended
+        if done.page.unset(mask) and ended is None:
+            ended = self.climber.store.get(batch.key)
+        return ended if ended and not ended.is_alive else None, TOO_LATE.get(_state(ended), Verdict.LATE)
+
     def _record_page(self, request: AckPlan, page: PagePlan) -> Batch | None:
         """One page of the request; the batch, where it has ended."""
         if not page.batch.is_alive:
@@ -47,14 +85,10 @@ class Recorder:
     def _mark(self, request: AckPlan, page: PagePlan) -> Batch | None:
         write = self.climber.succeed if page.outcome is Outcome.SUCCESS else self.climber.fail
         done = write(page.batch, page.number, page.mask, page.speaker)
-        ended = done.ended
-        if done.page.unset(page.mask) and ended is None:
-            ended = self.climber.store.get(page.batch.key)
-        request.settle(
-            page, done.fresh, _set(done.page, page.mask), TOO_LATE.get(_state(ended), Verdict.LATE)
-        )
-        self._keep_reasons(page, done)
-        return ended if ended and not ended.is_alive else None
+        ended, late = self._found(page.batch, page.mask, done)
+        request.settle(page, done.fresh, _set(done.page, page.mask), late)
+        self._keep_reasons(page, done.fresh)
+        return ended
 
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
         failed = page.outcome is Outcome.FAILURE
@@ -75,10 +109,16 @@ class Recorder:
         stored = self.climber.store.pages([key]).get(key, Page())
         request.settle(page, 0, _set(stored, page.mask), verdict)
 
-    def _keep_reasons(self, page: PagePlan, done: BitsSet) -> None:
+    def keep_reasons(self, request: AckPlan) -> None:
+        """Keep what *request* says of items that are stored as failed; nothing is acked."""
+        for page in request.pages.values():
+            key = PageKey(page.batch.key, 0, page.number)
+            self._keep_reasons(page, self.climber.store.pages([key]).get(key, Page()).failed)
+
+    def _keep_reasons(self, page: PagePlan, failed: int) -> None:
         """Keep the reasons of a bounded number of failures, whichever come first."""
         for piece in page.pieces:
-            fresh = piece.mask & done.fresh
+            fresh = piece.mask & failed
             if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and fresh:
                 self._keep(page.batch, piece.ack, page.number * page.batch.shape.leaf + lowest(fresh))
 

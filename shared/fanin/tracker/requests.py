@@ -116,17 +116,33 @@ def fail_count(tables: tuple[str, str], key: PageKey, count: int, expires_at: da
     )
 
 
-def replace_bits(table: str, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Item:
-    """Many digits at once, over the page as it was seen: bits are only ever set, so ``n`` is its version."""
-    after = dict(digits(seen.bits | mask))
-    values = {f":w{digit}": number(after[digit]) for digit, _ in digits(mask)}
-    sets = ", ".join(f"d{digit} = :w{digit}" for digit, _ in digits(mask))
+def replace_bits(
+    table: str, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
+) -> Item:
+    """Many digits at once, over the page as it was seen: bits are only ever set, so ``n`` is its version.
+
+    Healing leaves ``n`` as it was, so the failed family is added to; its new bits are clear, as their twins
+    are. Digits share the names of their values: all of a page, in both families, stay within 4 KB.
+    """
+    after, marks = dict(digits(seen.bits | mask)), dict(digits(failed))
+    written = {digit: after[digit] for digit, _ in digits(mask)}
+    values = {f":v{value}": number(value) for value in {*written.values(), *marks.values()}}
     values |= {":count": number(mask.bit_count())}
+    sets = ",".join(f"d{digit}=:v{value}" for digit, value in written.items())
+    adds = ",".join(["n :count", *(f"x{digit} :v{value}" for digit, value in marks.items())])
     unchanged = "attribute_not_exists(n)"
     if seen.n:
         unchanged, values[":seen"] = "n = :seen", number(seen.n)
     guard = f"attribute_not_exists(compacted) AND {unchanged}"
-    return _page_update(table, key, f"SET #ttl = :ttl, {sets} ADD n :count", guard, values, expires_at)
+    return _page_update(table, key, f"SET #ttl = :ttl,{sets} ADD {adds}", guard, values, expires_at)
+
+
+def replace_and_fail(
+    tables: tuple[str, str], key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int
+) -> Item:
+    """One transaction: many digits at once, and the number of those that failed on the live batch."""
+    page = replace_bits(tables[1], key, seen, mask, expires_at, failed)
+    return _with_count(tables[0], key.batch, _in_transaction(page), failed.bit_count())
 
 
 def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datetime) -> Item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker import climb
-from fanin.tracker.acking import judge, plan
+from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
-from fanin.tracker.life import due, earliest, prolonged, turned
+from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
 from fanin.tracker.listing import Listing, ListWish, listing
 from fanin.tracker.model import (
     Ack,
@@ -27,7 +27,6 @@ from fanin.tracker.model import (
     Group,
     Mode,
     OpenBatch,
-    Outcome,
     Progress,
     Receipt,
     Sample,
@@ -189,6 +188,28 @@ class Tracker:
             self._tell_parent(batch)
         return report
 
+    def ack_pages(
+        self, tenant: str, batch_id: str, pages: Mapping[int, Words], caller: str
+    ) -> Sequence[PageAcked]:
+        """Mark folded acks of an exact batch: one read of all pages, one write for each that lacks any.
+
+        For whoever has checked the ids before folding them. Raises NotFound, Conflict where the batch counts
+        its acks, InvalidRequest for a bit that is no item's, StoreUnavailable as ``ack`` does.
+        """
+        batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
+        self._need_exact(batch, "which items are acked")
+        ended: dict[BatchKey, Batch] = {}
+        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}))
+        done = recorder.record_words(batch, pages, caller)
+        self._prolong(batch)
+        for batch in ended.values():
+            self._has_ended(batch)
+        return done
+
+    def keep_reasons(self, tenant: str, acks: Sequence[Ack]) -> None:
+        """Keep the reasons in *acks*, a bounded number, of items that are stored as failed; ack nothing."""
+        Recorder(self._climber(), self._has_ended).keep_reasons(self._plan(tenant, acks))
+
     def bind_key(self, tenant: str, route: str, key: str, payload: str) -> None:
         """Hold an idempotency *key* to the *payload* that it first came with on a route.
 
@@ -279,7 +300,7 @@ class Tracker:
         read_at, batch = self._known.get(key, (now, None))
         if batch is not None and not batch.is_alive and batch.expires_at > now:
             return batch
-        if batch is None or min(read_at + self.fresh_for, _ends_at(batch)) <= now:
+        if batch is None or min(read_at + self.fresh_for, ends_at(batch)) <= now:
             batch = self.store.get(key)
             if batch is not None:
                 batch = self._ended_if_due(batch)
@@ -297,6 +318,21 @@ class Tracker:
         """Whether a batch that has ended is treated as gone, though its row may still be there."""
         kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
         return not kept
+
+    def _holding(self, key: BatchKey, pages: Mapping[int, Words]) -> Batch:
+        """The batch that has all items of *pages*; read anew where it has grown since it was known."""
+        batch = self._known_batch(key)
+        if batch is not None and not covers(batch, pages):
+            batch = self.store.get(key)
+        if batch is None:
+            raise NotFound(f"there is no batch {key.batch_id}")
+        if not covers(batch, pages):
+            raise InvalidRequest(f"the pages hold items beyond the batch's {batch.total}", field="pages")
+        return batch
+
+    def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
+        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
+        return plan(acks, known, self.now())
 
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:
@@ -329,15 +365,14 @@ class Tracker:
         for _ in range(LEVELS_AT_ONCE):
             if batch.is_alive or batch.parent_item_id is None:
                 return
-            _, ended = self._record(batch.tenant, [_word_of(batch, batch.parent_item_id)])
+            _, ended = self._record(batch.tenant, [word_of(batch, batch.parent_item_id)])
             if not ended:
                 return
             (batch,) = ended
 
     def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
         """Carry the acks out; the batches that were found to have ended are for the caller to pass on."""
-        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
-        request = plan(acks, known, self.now())
+        request = self._plan(tenant, acks)
         ended: dict[BatchKey, Batch] = {}
         completions = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch})).record(
             request
@@ -352,19 +387,6 @@ class Tracker:
     def _need_exact(batch: Batch, what: str) -> None:
         if batch.mode is Mode.ESTIMATED:
             raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
-
-
-def _ends_at(batch: Batch) -> datetime:
-    """When its time or its deadline ends a live batch; what is known of it is too old by then."""
-    return earliest(batch.expires_at, batch.deadline_at if batch.is_alive else None)
-
-
-def _word_of(batch: Batch, item_id: str) -> Ack:
-    """What an ended batch says of the item that it stands for."""
-    good = batch.result == "succeeded"
-    outcome = Outcome.SUCCESS if good else Outcome.FAILURE
-    reason = None if good else f"batch {batch.batch_id} {batch.result}"
-    return Ack.of(item_id, f"batch:{batch.batch_id}", outcome, reason)
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

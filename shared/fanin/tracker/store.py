@@ -71,8 +71,13 @@ class TrackerStore(Protocol):
         *failed*: the part of it to mark as failed too; it is counted nowhere.
         """
 
-    def replace_bits(self, key: PageKey, seen: Page, mask: int, expires_at: datetime) -> Written:
-        """Set the bits of *mask* if the page still has the count of bits *seen*, else change nothing."""
+    def replace_bits(
+        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
+    ) -> Written:
+        """Set the bits of *mask* if the page still has the count of bits *seen*, else change nothing.
+
+        *failed*: the part of it to mark as failed too and to count in the live batch, all or nothing.
+        """
 
     def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
         """Set the bits of *mask* as failed and count them in the live batch, all or nothing."""

@@ -134,6 +134,56 @@ def test_a_failure_of_an_item_that_was_acked_changes_nothing(store, batch):
     assert store.get(KEY).failed == 0
 
 
+def test_a_bulk_write_sets_failures_with_their_count(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b01, LATER)
+    store.heal_bits(LEAF, 0b01)
+    written = store.replace_bits(LEAF, page(store), FULL & ~1, LATER, failed=0b10 | 1 << 1023)
+
+    assert written.applied
+    assert written.page == page(store) == Page(FULL, 1024, failed=0b10 | 1 << 1023)
+    assert store.get(KEY).failed == 2
+
+
+def test_a_bulk_write_may_fail_every_item_of_a_page(store, batch):
+    store.create(batch)
+
+    assert store.replace_bits(LEAF, Page(), FULL, LATER, failed=FULL).applied
+    assert page(store) == Page(FULL, 1024, failed=FULL)
+    assert store.get(KEY).failed == 1024
+
+
+def test_a_bulk_write_of_failures_leaves_a_healing_that_came_between(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b001, LATER)
+    seen = page(store)
+    store.heal_bits(LEAF, 0b001)
+
+    assert store.replace_bits(LEAF, seen, 0b110, LATER, failed=0b010).applied
+    assert page(store) == Page(0b111, 3, failed=0b010)
+    assert store.get(KEY).failed == 1
+
+
+def test_a_bulk_write_of_failures_over_a_page_that_has_moved_changes_nothing(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, 0b1, LATER)
+    written = store.replace_bits(LEAF, Page(), 0b110, LATER, failed=0b010)
+
+    assert not written.applied
+    assert written.page == page(store) == Page(1, 1)
+    assert store.get(KEY).failed == 0
+
+
+def test_a_bulk_write_of_failures_to_a_batch_that_has_ended_changes_nothing(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, 0b1, LATER)
+    store.turn(KEY, ENDINGS[0])
+    written = store.replace_bits(LEAF, page(store), 0b110, LATER, failed=0b010)
+
+    assert not written.applied
+    assert written.page == page(store) == Page(1, 1)
+
+
 def test_healing_takes_the_mark_and_the_count(store, batch):
     store.create(batch)
     store.fail_bits(LEAF, 0b111, LATER)

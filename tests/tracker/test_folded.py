@@ -1,0 +1,252 @@
+"""Folded acks: many pages at once, each written once, and nothing where nothing is new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanin.errors import Conflict, InvalidRequest, NotFound
+from fanin.tracker import Ack, ItemRange, Mode, Outcome, State, Tracker, Verdict, Words, requests
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import BatchKey, PageKey
+from fanin.tracker.page import Page, mask_of
+from tests.tracker.calls import START, opened
+
+ALL = 0b1111
+items = st.sets(st.integers(0, 29))
+
+
+class CountingStore(MemoryStore):
+    """Counts the requests that reach the store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Counter[str] = Counter()
+
+    def __getattribute__(self, name: str):
+        if name in {"pages", "add_bits", "replace_bits", "fail_bits", "heal_bits", "compact", "turn", "get"}:
+            super().__getattribute__("seen")[name] += 1
+        return super().__getattribute__(name)
+
+
+def folded(good, bad=(), width=4) -> dict[int, Words]:
+    pages: dict[int, list[int]] = {}
+    for outcome, places in enumerate((good, bad)):
+        for place in places:
+            pages.setdefault(place // width, [0, 0])[outcome] |= 1 << place % width
+    return {number: Words(*masks) for number, masks in pages.items()}
+
+
+def put(tracker, batch_id, good, bad=()) -> list[tuple]:
+    done = tracker.ack_pages("t", batch_id, folded(good, bad), "bulk")
+    return [(page.number, dict(page.counts), page.written, page.failed, page.healed) for page in done]
+
+
+@settings(deadline=None)
+@given(items, items, items, items)
+def test_folded_acks_leave_what_single_acks_leave(good, bad, earlier_good, earlier_bad):
+    def played(bulk: bool):
+        tracker = Tracker(MemoryStore(), page_bits=4, now=lambda: START, pause=lambda _: None)
+        batch_id, group = opened(tracker, 30)
+        for good_ones, bad_ones in ((earlier_good, earlier_bad - earlier_good), (good, bad)):
+            if bulk:
+                tracker.ack_pages("t", batch_id, folded(good_ones, bad_ones), "bulk")
+            else:
+                acks = [Ack(batch_id, group, i, i, "one") for i in good_ones]
+                acks += [Ack(batch_id, group, i, i, "one", Outcome.FAILURE) for i in bad_ones]
+                tracker.ack("t", acks)
+        tracker.close("t", batch_id, "me")
+        batch = tracker.get("t", batch_id)
+        stored = tracker.store.stored_pages.items()
+        leaves = {key.number: page for key, page in stored if key.level == 0}
+        above = {(key.level, key.number): replace(page, failed=0) for key, page in stored if key.level}
+        return batch.state, batch.failed, leaves, above
+
+    assert played(bulk=True) == played(bulk=False)
+
+
+def test_each_item_has_its_verdict(tracker):
+    batch_id, _ = opened(tracker, 8)
+    put(tracker, batch_id, [0], [1, 2])
+
+    accepted, duplicate = Verdict.ACCEPTED, Verdict.DUPLICATE
+    assert put(tracker, batch_id, [0, 1, 3, 4], [2, 5]) == [
+        (0, {accepted: 2, duplicate: 2}, 1, 0, 1),
+        (1, {accepted: 2}, 2, 1, 0),
+    ]
+    assert tracker.get("t", batch_id).failed == 2
+
+
+def test_success_beats_failure_whichever_comes_first(tracker):
+    batch_id, group = opened(tracker, 3)
+    put(tracker, batch_id, [0], [0, 1])
+    put(tracker, batch_id, [1], [0])
+
+    assert tracker.get("t", batch_id).failed == 0
+    assert tracker.failures(tracker.get("t", batch_id)).ranges == ()
+    assert tracker.outstanding(tracker.get("t", batch_id)).ranges == (ItemRange(group, 2, 2),)
+
+
+def test_the_last_folded_ack_completes_the_batch_in_its_callers_name(tracker):
+    batch_id, _ = opened(tracker, 9)
+    tracker.close("t", batch_id, "me")
+    put(tracker, batch_id, range(1, 9), [0])
+
+    batch = tracker.get("t", batch_id)
+    assert (batch.state, batch.result, batch.completed_by) == (
+        State.COMPLETE,
+        "completed_with_failures",
+        "bulk",
+    )
+
+
+def test_as_many_failures_as_a_batch_bears_end_it(tracker):
+    batch_id, _ = opened(tracker, 9, max_failures=2)
+    found = put(tracker, batch_id, [], [0, 1, 5])
+
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+    assert found == [(0, {Verdict.ACCEPTED: 2}, 2, 2, 0), (1, {Verdict.LATE: 1}, 0, 0, 0)]
+
+
+def test_a_page_is_written_once_and_all_are_read_at_once(clock):
+    tracker = Tracker(store := CountingStore(), now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 5000)
+    store.seen.clear()
+    tracker.ack_pages("t", batch_id, folded(range(0, 5000, 2), [], 1024), "bulk")
+
+    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "turn")} == {
+        "pages": 1,
+        "replace_bits": 5,
+        "add_bits": 0,
+        "turn": 0,
+    }
+
+
+def test_a_page_with_failures_is_written_once_too(clock):
+    tracker = Tracker(store := CountingStore(), now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 1024)
+    store.seen.clear()
+    tracker.ack_pages("t", batch_id, folded(range(500), range(500, 1000), 1024), "bulk")
+
+    assert (store.seen["replace_bits"], store.seen["fail_bits"], store.seen["add_bits"]) == (1, 0, 0)
+    assert tracker.get("t", batch_id).failed == 500
+
+
+def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):
+    tracker = Tracker(store := CountingStore(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 30)
+    put(tracker, batch_id, range(25), [25, 26])
+    store.seen.clear()
+
+    again = put(tracker, batch_id, range(25), [25, 26])
+
+    assert sum((Counter(counts) for _, counts, *_ in again), Counter()) == {Verdict.DUPLICATE: 27}
+    assert [page[2:] for page in again] == [(0, 0, 0)] * 7
+    assert store.seen == {"pages": 1}
+
+
+def test_a_full_page_that_a_crash_kept_from_climbing_climbs(tracker):
+    batch_id, _ = opened(tracker, 8)
+    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
+    tracker.store.add_bits(leaf, ALL, START + timedelta(days=9))
+    tracker.close("t", batch_id, "me")
+    put(tracker, batch_id, range(4, 8))
+    assert tracker.get("t", batch_id).state is State.CLOSED
+
+    put(tracker, batch_id, [0])
+
+    assert tracker.get("t", batch_id).state is State.COMPLETE
+
+
+def test_a_batch_that_grew_since_it_was_known_is_read_anew(clock):
+    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 3)
+    put(tracker, batch_id, [0])
+    tracker.add("t", batch_id, 5)
+
+    assert put(tracker, batch_id, [7]) == [(1, {Verdict.ACCEPTED: 1}, 1, 0, 0)]
+
+
+@pytest.mark.parametrize("place", [3, 4, 400])
+def test_a_bit_that_is_no_item_is_refused_before_anything_is_written(tracker, place):
+    batch_id, _ = opened(tracker, 3)
+
+    with pytest.raises(InvalidRequest, match="beyond the batch's 3"):
+        put(tracker, batch_id, [0, place])
+    assert tracker.store.stored_pages == {}
+
+
+def test_a_negative_page_is_refused(tracker):
+    batch_id, _ = opened(tracker, 3)
+
+    with pytest.raises(InvalidRequest):
+        tracker.ack_pages("t", batch_id, {-1: Words(1)}, "bulk")
+
+
+def test_an_estimated_batch_takes_no_folded_acks(tracker):
+    batch_id, _ = opened(tracker, 3, mode=Mode.ESTIMATED)
+
+    with pytest.raises(Conflict):
+        put(tracker, batch_id, [0])
+
+
+def test_a_batch_that_is_not_there_is_not_found(tracker):
+    with pytest.raises(NotFound):
+        put(tracker, "00000000-0000-4000-8000-000000000009", [0])
+
+
+def test_a_cancelled_batch_tells_what_was_acked_before_from_what_was_not(tracker):
+    batch_id, _ = opened(tracker, 8)
+    put(tracker, batch_id, [0])
+    tracker.cancel("t", batch_id)
+
+    assert put(tracker, batch_id, [0, 1]) == [(0, {Verdict.DUPLICATE: 1, Verdict.CANCELLED: 1}, 0, 0, 0)]
+
+
+def test_a_batch_whose_time_is_over_takes_nothing(clock):
+    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 8)
+    clock.at += timedelta(days=8)
+
+    assert put(tracker, batch_id, [0, 1, 7]) == [
+        (0, {Verdict.EXPIRED: 2}, 0, 0, 0),
+        (1, {Verdict.EXPIRED: 1}, 0, 0, 0),
+    ]
+
+
+def test_the_end_of_a_child_reaches_its_parent(tracker):
+    parent_id, parent_group = opened(tracker, 1)
+    tracker.close("t", parent_id, "me")
+    child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")
+    tracker.close("t", child_id, "me")
+    put(tracker, child_id, [0, 1])
+
+    assert tracker.get("t", parent_id).state is State.COMPLETE
+
+
+def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
+    batch_id, group = opened(tracker, 8)
+    put(tracker, batch_id, [0, 1], [2])
+    said = [Ack(batch_id, group, i, i, "bulk", Outcome.FAILURE, f"reason {i}") for i in (1, 2, 3, 9)]
+    tracker.keep_reasons("t", said)
+    tracker.keep_reasons("t", said)
+
+    kept = tracker.samples(tracker.get("t", batch_id))
+    assert [(sample.item_id, sample.reason) for sample in kept] == [(f"{batch_id}:{group}:2", "reason 2")]
+
+
+@pytest.mark.parametrize("seen", [Page(), Page(bits=1, n=1, failed=1)])
+def test_a_page_of_failures_is_written_by_an_expression_that_fits(seen):
+    mask = mask_of(1, 1023)
+    request = requests.replace_and_fail(
+        ("batches", "pages"), PageKey(BatchKey("t", "b"), 0, 0), seen, mask, START, mask
+    )
+    update = request["TransactItems"][0]["Update"]
+
+    assert len(update["UpdateExpression"]) <= 4096
+    assert len(update["ExpressionAttributeValues"]) <= 64 + 3
