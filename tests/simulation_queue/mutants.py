@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from fanin.queue.session import Session
 from tests.simulation_queue.simulation import simulate
 
 _end, _fate, _given_back, _end_claim = MemoryStore.end, life.fate, life.given_back, Claims.end
+_ring = Janitor.ring
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,7 @@ def _end_session_without_looking(self, queue, session, heartbeats):
 
 def _free_only_the_dead(self, busy):
     dead = {member.id for member in self.store.members(self.queue) if not member.live}
-    for entry in busy:
-        if entry.session in dead:
-            self.free(entry)
+    self.free_all([entry for entry in busy if entry.session in dead])
 
 
 def _free_nothing(self, busy):
@@ -219,6 +219,11 @@ def _revive_and_keep(self, dead, job, over):
     return self.stored.get(job.key)
 
 
+def _ring_once(self, rings, delay=0.0):
+    if not delay:
+        _ring(self, rings)
+
+
 _is_live = lambda stored, seen: stored is not None and stored.is_live
 _is_ready = lambda stored, seen: stored is not None and stored.state is JobState.READY
 _ENDS_IN_TWO = (MemoryStore, "end", _end_in_two_steps)
@@ -266,6 +271,10 @@ MUTANTS = (
     Mutant("a death is recorded with the end", ((MemoryStore, "end", _end_without_the_dead_record),)),
     Mutant("the dead record goes when the job comes back", ((MemoryStore, "revive", _revive_and_keep),)),
     Mutant("a take gives at most what was asked", ((Claims, "_claim_some", _claim_some_more),)),
+    Mutant(
+        "who frees a claim looks there himself", ((Janitor, "take_notice", lambda self, most: Counter()),)
+    ),
+    Mutant("a freed job is rung for twice", ((Janitor, "ring", _ring_once),)),
 )
 
 EQUIVALENT = (

@@ -166,12 +166,17 @@ class RemoteStore:
 
 @dataclass
 class Bell:
-    """The doorbell of all processes: a ring that is not followed comes again."""
+    """The doorbell of all processes: a ring that is not followed comes again.
+
+    *deaf*: frozen processes whose open poll was answered, so that they hear nothing more until they thaw.
+    """
 
     loop: Loop
     random: Random
     loss: float
     rings: dict[int, tuple[int, Ring]] = field(default_factory=dict)
+    listening: list[Process] = field(default_factory=list)
+    deaf: set[Process] = field(default_factory=set)
     numbers: Any = field(default_factory=count)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
@@ -184,11 +189,27 @@ class Bell:
                 self.rings[number] = (at, Ring(ring.part, ring.due, str(number)))
 
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
-        self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
+        process = self.loop.current.process
+        self.listening.append(process)
+        try:
+            self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
+        finally:
+            self.listening.remove(process)
+            self.deaf.discard(process)
+        return self._given_out(most)
+
+    def _given_out(self, most: int) -> list[Ring]:
         ripe = [number for number, (at, _) in self.rings.items() if at <= self.loop.now][:most]
         for number in ripe:
             self.rings[number] = (self.loop.now + VISIBILITY, self.rings[number][1])
         return [self.rings[number][1] for number in ripe]
+
+    def swallow(self) -> None:
+        """What rings may go to a frozen process, whose poll is still open."""
+        for process in self.listening:
+            if process.frozen_until > self.loop.now and process not in self.deaf and self._is_ringing():
+                self.deaf.add(process)
+                self._given_out(1)
 
     def heard(self, rings: Sequence[Ring]) -> None:
         for ring in rings:

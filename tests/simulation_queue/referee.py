@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +36,10 @@ class Life:
 
 @dataclass
 class Referee:
-    """*lives*: by job id. *ended_by*: the job that a claim ended. *last_live*: when a key last was alive."""
+    """*lives*: by job id. *ended_by*: the job that a claim ended.
+
+    *last_live*: when a key last came alive, changed, or went.
+    """
 
     store: MemoryStore
     lives: dict[str, Life] = field(default_factory=dict)
@@ -53,10 +57,8 @@ class Referee:
             return operation(*args)
         before, members = dict(self.store.stored), self._members()
         answer = operation(*args)
-        for key in before.keys() | self.store.stored.keys():
-            old, new = before.get(key), self.store.stored.get(key)
-            if old is not new:
-                self._judge(name, args, old, new)
+        for old, new in _changes(before, self.store.stored):
+            self._judge(name, args, old, new)
             if (old and old.is_live) or (new and new.is_live):
                 self.last_live[(new or old).name] = now
         self._judge_sessions(members)
@@ -164,3 +166,12 @@ class Referee:
                     "Q9",
                     lambda name=name: f"the dead session {name} beat",
                 )
+
+
+def _changes(before: dict[JobKey, Job], after: dict[JobKey, Job]) -> Iterable[tuple[Job | None, Job | None]]:
+    """Each job that is not what it was, before and after."""
+    if len(before) == len(after):  # the same keys in the same order
+        pairs: Iterable[tuple[Job | None, Job | None]] = zip(before.values(), after.values(), strict=True)
+    else:
+        pairs = ((before.get(key), after.get(key)) for key in before.keys() | after.keys())
+    return [(old, new) for old, new in pairs if old is not new]

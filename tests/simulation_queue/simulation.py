@@ -9,7 +9,10 @@ from random import Random
 
 from tests.simulation.violation import Violation
 from tests.simulation_queue.judging import require
+from tests.simulation_queue.takeover import Takeover
 from tests.simulation_queue.world import World
+
+TAKEOVER_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,9 @@ class Outcome:
 
 
 def simulate(seed: int, trace: Callable[[str], None] | None = None) -> Outcome:
-    """Run the scenario, the schedule and the faults of *seed*."""
-    world = World(Random(seed), trace)
+    """Run the scenario, the schedule and the faults of *seed*; every tenth is a takeover."""
+    scenario = Takeover if seed % TAKEOVER_EVERY == TAKEOVER_EVERY - 1 else World
+    world = scenario(Random(seed), trace)
     violation = _play_out(world)
     world.close()
     return Outcome(violation, world.network.requests, world.weather.faults, world.events)

@@ -59,20 +59,25 @@ class World:
 
     def run(self) -> None:
         """Go on until nothing is left to do, then ask whether all was done."""
+        self._begin()
+        while not self._is_over():
+            self.loop.step(self.network.late[0][0] if self.network.late else END)
+            self.network.land()
+            self.bell.swallow()
+            self.loop.bury()
+            if self.random.random() < 0.001:
+                self._sweep_at_once()
+            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
+            require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
+
+    def _begin(self) -> None:
+        """Let everybody in."""
         for _ in range(self.random.choice((1, 1, 2))):
             self._produce()
         for number in range(self.random.choice((1, 2, 3))):
             self._work(self._process(f"worker {number}"), after=0)
         if self.random.random() < 0.3:
             self._pass_by(self._process("function"))
-        while not self._is_over():
-            self.loop.step(self.network.late[0][0] if self.network.late else END)
-            self.network.land()
-            self.loop.bury()
-            if self.random.random() < 0.001:
-                self._sweep_at_once()
-            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
-            require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def close(self) -> None:
         """Unwind what still runs."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from fanin.errors import StoreUnavailable
 from fanin.queue.doorbell import Doorbell, Ring
@@ -16,11 +19,15 @@ from fanin.queue.session import Session
 from fanin.queue.store import QueueStore
 
 Tell = Callable[[Telling], None]
+SECOND_RING_SECONDS = 1.0
 
 
 @dataclass
 class Janitor:
-    """Looks after *parts* parts of one queue; *session* is the one in whose name it does so, if any."""
+    """Looks after *parts* parts of one queue; *session* is the one in whose name it does so, if any.
+
+    *freed*: by part, how many claims it freed of which its worker has taken no notice yet.
+    """
 
     store: QueueStore
     doorbell: Doorbell
@@ -33,12 +40,15 @@ class Janitor:
     watch: Watch = field(default_factory=Watch)
     members: Sequence[Member] = ()
     next_sweep: float = 0.0
+    freed: Counter[int] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tick(self) -> bool:
         """One round of a long-lived worker; whether its session is still alive."""
         with suppress(StoreUnavailable):
             self.look()
-            self.end_the_silent()
+            if self.end_the_silent():
+                self.look()  # the parts of those that are gone are shared anew
             if self.effects.monotonic() >= self.next_sweep:
                 self._sweep_mine()
         return self.session is not None and self.session.alive()
@@ -54,11 +64,13 @@ class Janitor:
             return range(self.parts)
         return owned(self.parts, owners(self.members), self.session.id)
 
-    def end_the_silent(self) -> None:
-        """End every session that has not moved for its expiry, and free its claims."""
+    def end_the_silent(self) -> bool:
+        """End every session that has not moved for its expiry, and free its claims; whether there was one."""
         at, now = self.effects.monotonic(), self.effects.now()
-        for member in self.watch.suspects(self.members, at, now):
+        silent = self.watch.suspects(self.members, at, now)
+        for member in silent:
             self._end(member)
+        return bool(silent)
 
     def end_the_overdue(self) -> None:
         """The same by the clock, for one who does not stay to watch."""
@@ -71,13 +83,14 @@ class Janitor:
         keys = [PartKey(self.queue, part) for part in parts]
         now = self.effects.now()
         # The claims are read before the sessions: a session is stored before it claims.
-        found = [entry for key in keys for entry in self.store.outstanding(key, now)]
+        outstanding = self.effects.each(lambda key: self.store.outstanding(key, now), keys)
+        found = [entry for entries in outstanding for entry in entries]
         busy = [entry for entry in found if entry.state is JobState.BUSY]
         self._free_the_abandoned(busy)
         for entry in found:
             if entry.state is JobState.DELAYED:
                 self.promote(entry)
-        waiting = [self._ring_for_old(key) for key in keys]
+        waiting = self.effects.each(self._ring_for_old, keys)
         return bool(found) or any(waiting)
 
     def promote_due(self, part: int) -> None:
@@ -88,16 +101,38 @@ class Janitor:
 
     def promote(self, entry: Entry) -> None:
         if self.store.promote(entry, self.effects.now()):
-            self.ring(entry.key.part.number)
+            self.ring([Ring(entry.key.part.number)])
+
+    def free_all(self, entries: Sequence[Entry]) -> None:
+        """Return jobs whose worker is gone to their places; no failures of theirs."""
+        rings = [Ring(entry.key.part.number) for entry in entries]
+        try:
+            self.effects.each(self.free, entries)
+        finally:
+            self.ring(rings)
+            # The first ring may go to a worker that froze while it listened; it listens no second time.
+            self.ring(rings, SECOND_RING_SECONDS)
 
     def free(self, entry: Entry) -> None:
-        """Return a job whose worker is gone to its place; no failure of the job."""
-        if self.store.give_back(entry, GivenBack(self.effects.now())):
-            self.ring(entry.key.part.number)
+        """Return one of them.
 
-    def ring(self, part: int) -> None:
+        Its part may fall to a worker that is silent, too, and is not missed yet. So whoever frees a claim
+        looks there himself at his next take, whosever the part is.
+        """
+        if self.store.give_back(entry, GivenBack(self.effects.now())):
+            with self.lock:
+                self.freed[entry.key.part.number] += 1
+
+    def take_notice(self, most: int) -> Counter[int]:
+        """Up to *most* of the claims that were freed here, by part; each is told once."""
+        with self.lock:
+            told = Counter(islice(self.freed.elements(), most))
+            self.freed -= told
+        return told
+
+    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         with suppress(StoreUnavailable):
-            self.doorbell.ring([Ring(part)])
+            self.doorbell.ring(rings, delay)
 
     def tell_the_outside(self) -> None:
         """Tell what was not told when its job ended, because somebody died between the two."""
@@ -110,10 +145,14 @@ class Janitor:
     def _end(self, member: Member) -> None:
         """Mark it first, so that it cannot come back; then free, then forget: any step may be the last."""
         if self.store.end_session(self.queue, member.id, member.heartbeats):
-            for part in range(self.parts):
-                for entry in self.store.claims_of(PartKey(self.queue, part), member.id):
-                    self.free(entry)
+            self.free_all(self._claims_of(member))
             self.store.forget(self.queue, member.id)
+
+    def _claims_of(self, member: Member) -> list[Entry]:
+        """What a session holds, asked of several parts at once: those who wait for it wait for all parts."""
+        keys = [PartKey(self.queue, part) for part in range(self.parts)]
+        found = self.effects.each(lambda key: self.store.claims_of(key, member.id), keys)
+        return [entry for entries in found for entry in entries]
 
     def _sweep_mine(self) -> None:
         session = self.session
@@ -127,9 +166,8 @@ class Janitor:
         if not busy:
             return
         live = {member.id for member in self.store.members(self.queue) if member.live}
-        for entry in busy:
-            if entry.session not in live or self._is_mine_unknown(entry):
-                self.free(entry)
+        gone = [entry for entry in busy if entry.session not in live or self._is_mine_unknown(entry)]
+        self.free_all(gone)
 
     def _is_mine_unknown(self, entry: Entry) -> bool:
         """A claim of this session that it does not hold: the request had no answer, and arrived."""
@@ -141,5 +179,5 @@ class Janitor:
         head = self.store.ready(key, 1)
         old = 2 * self.options.sweep * SECOND_US
         if head and self.effects.now() - head[0].ready_us > old:
-            self.ring(key.number)
+            self.ring([Ring(key.number)])
         return bool(head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import life
+from fanin.queue.doorbell import Ring
 from fanin.queue.keys import PartKey
 from fanin.queue.model import Dead, Depth, Job, JobState
 from fanin.queue.worker import Place
@@ -46,7 +47,7 @@ def revive(place: Place, dead: Dead) -> bool:
         job = life.revived(dead, place.effects.now(), over)
         stored = _revive(place, dead, job, over)
         if stored is not None and stored.generation >= job.generation:
-            place.janitor().ring(job.key.part.number)
+            place.janitor().ring([Ring(job.key.part.number)])
             return stored.id == dead.job.id
         place.effects.pause(attempt)
     raise StoreUnavailable("a key is added from too many sides at once; ask again")

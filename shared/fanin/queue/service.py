@@ -203,7 +203,7 @@ class Queue:
         for part in {ring.part for ring in rings if ring.due}:
             worker.janitor.promote_due(part)
         rung = list(dict.fromkeys(ring.part for ring in rings))
-        jobs = worker.claims.take(rung or (worker.janitor.own_parts() if parts is None else parts), most)
+        jobs = worker.take(rung or (worker.janitor.own_parts() if parts is None else parts), most)
         try:
             self._heard(rings)
         except BaseException:

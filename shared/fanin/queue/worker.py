@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.janitor import Janitor, Tell
 from fanin.queue.keys import QueueKey
-from fanin.queue.model import Options
+from fanin.queue.model import Job, Options
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore
 
@@ -55,6 +55,17 @@ class Worker:
     claims: Claims
     janitor: Janitor
     stop: Callable[[], None]
+
+    def take(self, parts: Iterable[int], most: int) -> list[Job]:
+        """Claim up to *most* jobs: first as many as were freed here, each in its part, then in *parts*."""
+        jobs: list[Job] = []
+        try:
+            for part, freed in self.janitor.take_notice(most).items():
+                jobs += self.claims.take([part], freed)
+            return jobs + (self.claims.take(parts, most - len(jobs)) if len(jobs) < most else [])
+        except BaseException:
+            self.claims.give_back_all(jobs)
+            raise
 
     def leave(self) -> None:
         """Stop the duties, return what is still claimed without counting, and end the session at once."""
