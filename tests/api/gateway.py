@@ -31,6 +31,18 @@ class Answer:
         return json.loads(self.text)
 
 
+def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
+    """What the handler of the route answers to *event*; the gateway's own word where there is no route."""
+    for handler in HANDLERS:
+        verb, _, template = handler.route.partition(" ")
+        match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
+        if verb == method and match:
+            function = import_module(f"functions.{handler.name}")
+            answer: dict[str, Any] = function.handler(event | {"pathParameters": match.groupdict()}, None)
+            return answer
+    return {"statusCode": 404, "headers": {}, "body": '{"message":"Not Found"}'}
+
+
 @dataclass
 class Gateway:
     """Calls the handler of a route; *authorizer* is what IAM or JWT would say of the caller."""
@@ -48,14 +60,8 @@ class Gateway:
     ) -> Answer:
         """*body*: bytes travel in base64, text as it is, anything else as JSON."""
         event = self.event(method, path, headers, query) | _body(body)
-        for handler in HANDLERS:
-            verb, _, template = handler.route.partition(" ")
-            match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
-            if verb == method and match:
-                event["pathParameters"] = match.groupdict()
-                answer = import_module(f"functions.{handler.name}").handler(event, None)
-                return Answer(answer["statusCode"], answer["headers"], answer["body"])
-        return Answer(404, {}, '{"message":"Not Found"}')
+        answer = answered(method, path, event)
+        return Answer(answer["statusCode"], answer["headers"], answer["body"])
 
     def event(
         self, method: str, path: str, headers: dict[str, str] | None, query: dict[str, Any] | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import threading
 from collections import deque
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -22,37 +20,10 @@ from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import (
-    ack_items,
-    add_items,
-    cancel_batch,
-    close_batch,
-    get_batch,
-    get_failures,
-    get_outstanding,
-    get_task,
-    list_batches,
-    notify_batch,
-    open_batch,
-    register_task,
-    wiring,
-)
+from functions import wiring
+from tests.api.gateway import answered
 
 TENANT = "t"
-ROUTES: list[tuple[str, ModuleType]] = [
-    (r"POST /v1/batches", open_batch),
-    (r"GET /v1/batches/(?P<batchId>[^/]+)", get_batch),
-    (r"POST /v1/batches/(?P<batchId>[^/]+)/items", add_items),
-    (r"POST /v1/batches/(?P<batchId>[^/]+)/close", close_batch),
-    (r"POST /v1/acks", ack_items),
-    (r"GET /v1/batches", list_batches),
-    (r"POST /v1/batches/(?P<batchId>[^/]+)/cancel", cancel_batch),
-    (r"POST /v1/batches/(?P<batchId>[^/]+)/notify", notify_batch),
-    (r"GET /v1/batches/(?P<batchId>[^/]+)/outstanding", get_outstanding),
-    (r"GET /v1/batches/(?P<batchId>[^/]+)/failures", get_failures),
-    (r"POST /v1/tasks", register_task),
-    (r"GET /v1/tasks/(?P<taskId>[^/]+)", get_task),
-]
 
 
 @dataclass(frozen=True)
@@ -117,15 +88,11 @@ class Service:
 
 
 def _carried_out(request: Seen, request_id: str) -> Reply:
-    for form, module in ROUTES:
-        match = re.fullmatch(form, f"{request.method} {request.path.partition('?')[0]}")
-        if match:
-            answer = module.handler(_event(request, match.groupdict(), request_id), None)
-            return Reply(answer["statusCode"], answer["body"].encode(), _single(answer))
-    return Reply(404, b'{"message":"Not Found"}')
+    answer = answered(request.method, request.path.partition("?")[0], _event(request, request_id))
+    return Reply(answer["statusCode"], answer["body"].encode(), _single(answer))
 
 
-def _event(request: Seen, parameters: dict[str, str], request_id: str) -> dict[str, Any]:
+def _event(request: Seen, request_id: str) -> dict[str, Any]:
     """The request as API Gateway tells it to a function, in payload 2.0."""
     path, _, query = request.path.partition("?")
     return {
@@ -134,7 +101,6 @@ def _event(request: Seen, parameters: dict[str, str], request_id: str) -> dict[s
         "rawQueryString": query,
         "queryStringParameters": dict(parse_qsl(query)) or None,
         "headers": request.headers,
-        "pathParameters": parameters,
         "body": request.body.decode(),
         "isBase64Encoded": False,
         "requestContext": {
