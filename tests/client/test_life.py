@@ -8,7 +8,7 @@ import pytest
 
 from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Verdict
 from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
-from fanin.tracker import TOTAL_MAX, Ack, ItemId
+from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
 from tests.client.conftest import lost_after, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
@@ -199,6 +199,16 @@ def test_batches_are_found_by_user_key_and_state(fanin):
     assert len(list(fanin.batches())) == 61
     with pytest.raises(InvalidRequest):
         fanin.batches(state="EXPIRED")
+
+
+def test_a_batch_in_a_rare_state_is_found_behind_empty_pages(fanin, monkeypatch):
+    monkeypatch.setattr(memory, "ROWS_A_LISTING", 1)
+    first = fanin.open().id
+    fanin.cancel(first)
+    for _ in range(40):
+        fanin.open()
+
+    assert [one.batch_id for one in fanin.batches(state=State.CANCELLED)] == [first]
 
 
 def received(event, times):

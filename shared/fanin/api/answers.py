@@ -13,7 +13,6 @@ from fanin.api import cursors
 from fanin.api.events import event_id
 from fanin.api.instants import iso
 from fanin.api.requests import AckBody
-from fanin.tracker.listing import Listing
 from fanin.tracker.model import (
     AckReport,
     Added,
@@ -28,6 +27,7 @@ from fanin.tracker.model import (
     State,
     Verdict,
 )
+from fanin.tracker.store import Listing
 
 
 def _absent(value: object) -> bool:

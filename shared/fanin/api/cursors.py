@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.listing import Place
+from fanin.tracker.model import Place
 
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6

@@ -2,7 +2,7 @@
 
 from fanin.tracker.acking import PageAcked, Words
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
-from fanin.tracker.listing import Listing, ListWish
+from fanin.tracker.listing import ListWish
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -25,7 +25,7 @@ from fanin.tracker.model import (
     Verdict,
 )
 from fanin.tracker.service import Tracker
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep
 
 __all__ = [

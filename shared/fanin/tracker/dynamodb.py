@@ -14,7 +14,7 @@ from fanin.tracker import items, lookups, requests
 from fanin.tracker.climb import pause
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
-from fanin.tracker.store import Written
+from fanin.tracker.store import READS_A_LISTING, Listing, Written
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -145,9 +145,19 @@ class DynamoStore:
         rows = self._query(lookups.due(self.tables.batches, shard, at), limit)
         return [items.key_of(row["pk"]["S"]) for row in rows]
 
-    def listing(self, query: Query) -> Sequence[Batch]:
-        rows = self._query(lookups.listing(self.tables.batches, query), query.limit)
-        return [items.batch_of(row) for row in rows]
+    def listing(self, query: Query) -> Listing:
+        request = lookups.listing(self.tables.batches, query)
+        found: list[Batch] = []
+        for _ in range(READS_A_LISTING):
+            answer = send(self.client.query, request)
+            found += [items.batch_of(row) for row in answer["Items"]]
+            last = answer.get("LastEvaluatedKey")
+            if len(found) >= query.limit or not last:
+                break
+            request |= {"ExclusiveStartKey": last}
+        if len(found) > query.limit:
+            return Listing(tuple(found[: query.limit]), found[query.limit - 1].place)
+        return Listing(tuple(found), items.place_of(last["createdKey"]["S"]) if last else None)
 
     @property
     def _both(self) -> tuple[str, str]:
@@ -170,8 +180,8 @@ class DynamoStore:
         raise StoreUnavailable("the store is busy; ask again")
 
     def _query(self, request: items.Item, limit: int | None = None) -> Iterator[items.Item]:
-        """The rows that a query finds, page by page; at most *limit*, and where all count no more is read."""
-        if limit is not None and "FilterExpression" not in request:
+        """The rows that a query finds, page by page; at most *limit*, and no more is read."""
+        if limit is not None:
             request = {**request, "Limit": limit}
         while True:
             answer = send(self.client.query, request)

@@ -12,6 +12,7 @@ from fanin.tracker.model import (
     Group,
     Mode,
     PageKey,
+    Place,
     Receipt,
     Retention,
     Sample,
@@ -102,6 +103,12 @@ def user_list(tenant: str, user_key: str) -> str:
 def created_key(at: datetime, batch_id: str) -> str:
     """Sorts batches by the time they were opened, and by id where that is the same."""
     return f"{milliseconds(at):013d}#{batch_id}"
+
+
+def place_of(key: str) -> Place:
+    """The inverse of :func:`created_key`."""
+    at, batch_id = key.split("#")
+    return EPOCH + int(at) * MILLISECOND, batch_id
 
 
 def due_shard(key: BatchKey) -> str:

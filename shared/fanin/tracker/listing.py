@@ -6,20 +6,10 @@ import heapq
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 
-from fanin.tracker.model import SHARDS, Batch, Query, State
-from fanin.tracker.store import TrackerStore
-
-Place = tuple[datetime, str]
-"""Where a list goes on: after the batch that was opened then, under that id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A page of a list; *resume* is None at its end. A page may be short, or empty, and not be the last."""
-
-    batches: tuple[Batch, ...]
-    resume: Place | None
+from fanin.tracker.model import SHARDS, Place, Query, State
+from fanin.tracker.store import Listing, TrackerStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +23,18 @@ class ListWish:
 
 
 def listing(store: TrackerStore, tenant: str, wish: ListWish, now: datetime) -> Listing:
-    """One page of the tenant's list; what has expired is left out."""
+    """One page of the tenant's list; what has expired is left out.
+
+    It goes as far back as every shard was read: beyond that a shard may hold what is newer.
+    """
     shards = range(SHARDS) if wish.user_key is None else range(1)
     queries = [Query(tenant, wish.user_key, shard, wish.state, wish.limit, wish.after) for shard in shards]
-    newest_first = heapq.merge(*(store.listing(query) for query in queries), key=_place, reverse=True)
-    found = list(islice(newest_first, wish.limit))
-    resume = _place(found[-1]) if len(found) == wish.limit else None
-    seen = (batch for batch in found if batch.state is not State.EXPIRED and batch.expires_at > now)
+    parts = [store.listing(query) for query in queries]
+    read_to = max((part.resume for part in parts if part.resume is not None), default=None)
+    newest_first = heapq.merge(*(part.batches for part in parts), key=attrgetter("place"), reverse=True)
+    known = (batch for batch in newest_first if read_to is None or batch.place >= read_to)
+    found = list(islice(known, wish.limit + 1))
+    resume = found[wish.limit - 1].place if len(found) > wish.limit else read_to
+    page = found[: wish.limit]
+    seen = (batch for batch in page if batch.state is not State.EXPIRED and batch.expires_at > now)
     return Listing(tuple(seen), resume)
-
-
-def _place(batch: Batch) -> Place:
-    return batch.created_at, batch.batch_id

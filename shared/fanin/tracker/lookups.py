@@ -6,6 +6,7 @@ from datetime import datetime
 
 from fanin.tracker.items import Item, created_key, milliseconds, number, text, user_list
 from fanin.tracker.model import BatchKey, Query
+from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
 DUE_INDEX = "due"
@@ -39,7 +40,7 @@ def due(table: str, shard: int, at: datetime) -> Item:
 
 
 def listing(table: str, query: Query) -> Item:
-    """The rows of one list, newest first, after the place to go on from."""
+    """The rows of one list, newest first, after the place to go on from; a state is looked for in many."""
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
         index, name, value = USER_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
@@ -49,6 +50,7 @@ def listing(table: str, query: Query) -> Item:
         "KeyConditionExpression": f"{name} = :list",
         "ExpressionAttributeValues": {":list": text(value)},
         "ScanIndexForward": False,
+        "Limit": query.limit if query.state is None else ROWS_A_READ,
     }
     if query.before is not None:
         request["KeyConditionExpression"] += " AND createdKey < :before"

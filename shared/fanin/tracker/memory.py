@@ -9,7 +9,7 @@ from datetime import datetime
 
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, Turn, shard_of
 from fanin.tracker.page import Page
-from fanin.tracker.store import Written
+from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 
 
 @dataclass
@@ -164,12 +164,15 @@ class MemoryStore:
             ]
             return [key for *_, key in sorted(found)[:limit]]
 
-    def listing(self, query: Query) -> Sequence[Batch]:
+    def listing(self, query: Query) -> Listing:
         with self.lock:
-            found = [batch for batch in self.batches.values() if query.covers(batch)]
-            return sorted(found, key=lambda batch: (batch.created_at, batch.batch_id), reverse=True)[
-                : query.limit
-            ]
+            whole = replace(query, state=None)
+            rows = [batch for batch in self.batches.values() if whole.covers(batch)]
+        rows.sort(key=lambda batch: batch.place, reverse=True)
+        looked = rows[:ROWS_A_LISTING]
+        found = [batch for batch in looked if query.covers(batch)][: query.limit]
+        last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
+        return Listing(tuple(found), last.place if last and last is not rows[-1] else None)
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]

@@ -36,6 +36,8 @@ class State(StrEnum):
 
 
 ALIVE = (State.OPEN, State.CLOSED)
+Place = tuple[datetime, str]
+"""A place in a list: of the batch that was opened then, under that id."""
 
 
 class Mode(StrEnum):
@@ -150,6 +152,11 @@ class Batch:
     @property
     def key(self) -> BatchKey:
         return BatchKey(self.tenant, self.batch_id)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in a list."""
+        return self.created_at, self.batch_id
 
     @property
     def result(self) -> str | None:
@@ -375,7 +382,7 @@ class Query:
     shard: int
     state: State | None
     limit: int
-    before: tuple[datetime, str] | None = None
+    before: Place | None = None
 
     def covers(self, batch: Batch) -> bool:
         """Whether *batch* belongs on this list, after the place to go on from."""
@@ -384,7 +391,7 @@ class Query:
             mine = mine and shard_of(batch.batch_id) == self.shard
         else:
             mine = mine and batch.user_key == self.user_key
-        return mine and (self.before is None or (batch.created_at, batch.batch_id) < self.before)
+        return mine and (self.before is None or batch.place < self.before)
 
 
 def shard_of(batch_id: str) -> int:

@@ -16,7 +16,7 @@ from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan,
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
 from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
-from fanin.tracker.listing import Listing, ListWish, listing
+from fanin.tracker.listing import ListWish, listing
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -35,7 +35,7 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
 from fanin.tracker.walking import slice_of
 

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Place, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
+
+ROWS_A_READ = 500
+READS_A_LISTING = 4
+ROWS_A_LISTING = ROWS_A_READ * READS_A_LISTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,17 @@ class Written:
 
     page: Page
     applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of a list of batches, newest first; *resume* is the place to go on after, None at its end.
+
+    A part may be short, or empty, and not be the last.
+    """
+
+    batches: tuple[Batch, ...]
+    resume: Place | None
 
 
 class TrackerStore(Protocol):
@@ -112,5 +127,8 @@ class TrackerStore(Protocol):
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         """Batches of a shard to look at by now, the longest due first."""
 
-    def listing(self, query: Query) -> Sequence[Batch]:
-        """Batches of one list, newest first; at most ``query.limit``, all older than ``query.before``."""
+    def listing(self, query: Query) -> Listing:
+        """Batches of one list, newest first; at most ``query.limit``, all older than ``query.before``.
+
+        It looks at ``ROWS_A_LISTING`` batches at most, however few of them are in the state asked for.
+        """

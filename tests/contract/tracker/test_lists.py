@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import Group, State
+from fanin.tracker import Group, Listing, State, dynamodb, lookups, memory
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
@@ -82,7 +82,7 @@ def listed(store, **query):
         "state": None,
         "limit": 10,
     }
-    return [found.batch_id[-5:] for found in store.listing(Query(**defaults | query))]
+    return [found.batch_id[-5:] for found in store.listing(Query(**defaults | query)).batches]
 
 
 def test_lists_are_newest_first_filtered_and_go_on(store, batch):
@@ -97,6 +97,41 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
     assert listed(store, state=State.CLOSED) == []
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
+
+
+@pytest.mark.parametrize("state", [None, State.OPEN, State.CLOSED])
+def test_a_list_that_stops_says_where_to_go_on(store, batch, state):
+    """Nothing is left out, nothing comes twice, and the end is said."""
+    for number in range(9):
+        at = NOW + timedelta(seconds=number // 2)
+        of = State.CLOSED if number % 4 == 0 else State.OPEN
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
+    whole = Query(KEY.tenant, None, shard_of(KEY.batch_id), state, limit=100)
+    parts = [store.listing(replace(whole, limit=2))]
+    while parts[-1].resume is not None:
+        parts.append(store.listing(replace(whole, limit=2, before=parts[-1].resume)))
+
+    assert all(len(part.batches) <= 2 for part in parts)
+    assert [one for part in parts for one in part.batches] == list(store.listing(whole).batches)
+    assert store.listing(whole).resume is None
+    assert len(store.listing(whole).batches) == {None: 9, State.OPEN: 6, State.CLOSED: 3}[state]
+
+
+def test_a_state_that_is_rare_is_looked_for_in_so_many_rows_a_call(store, batch, monkeypatch):
+    monkeypatch.setattr(lookups, "ROWS_A_READ", 2)
+    monkeypatch.setattr(dynamodb, "READS_A_LISTING", 2)
+    monkeypatch.setattr(memory, "ROWS_A_LISTING", 4)
+    for number in range(10):
+        at, of = NOW + timedelta(seconds=number), State.OPEN if number else State.CLOSED
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
+    query = Query(KEY.tenant, None, shard_of(KEY.batch_id), State.CLOSED, limit=10)
+    first = store.listing(query)
+    second = store.listing(replace(query, before=first.resume))
+    third = store.listing(replace(query, before=second.resume))
+
+    assert first == Listing((), (NOW + timedelta(seconds=6), f"{batch.batch_id[:-5]}60001"))
+    assert second == Listing((), (NOW + timedelta(seconds=2), f"{batch.batch_id[:-5]}20001"))
+    assert ([one.created_at for one in third.batches], third.resume) == ([NOW], None)
 
 
 def test_a_key_stays_with_the_payload_that_it_first_came_with(store):
