@@ -11,8 +11,10 @@ from fanin.tracker import (
     Mode,
     Progress,
     State,
+    Tracker,
     requests,
 )
+from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from tests.tracker.calls import ack, fail, opened, verdicts
 
@@ -46,6 +48,43 @@ def test_failures_of_an_estimated_batch_are_counted(tracker):
 
     assert tracker.get("t", batch_id).result == "completed_with_failures"
     assert verdicts(ack(tracker, batch_id, group, 3)) == ["late"]
+
+
+ENDS = {
+    "cancelled": lambda tracker, batch_id: tracker.cancel("t", batch_id),
+    "expired": lambda tracker, batch_id: tracker.store.batches.pop(BatchKey("t", batch_id)),
+    "late": lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
+}
+
+
+@pytest.fixture
+def two(clock):
+    """Two processes on one store: one that acks, and may take an ended batch for live, and another."""
+    store = MemoryStore()
+    return [Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2)]
+
+
+@pytest.mark.parametrize("verdict", ENDS)
+def test_what_a_full_leaf_counts_no_more_is_told_as_its_estimated_batch_ended(two, verdict):
+    here, there = two
+    batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED)
+    for first, last in ((0, 2**19 - 1), (2**19, 2**20 - 1)):
+        here.ack("t", [Ack(batch_id, group, first, last, "me")])
+    assert verdicts(ack(here, batch_id, group, 0)) == ["duplicate"]
+    ENDS[verdict](there, batch_id)
+
+    assert verdicts(ack(here, batch_id, group, 0)) == [verdict]
+    assert verdicts(fail(here, batch_id, group, 1)) == [verdict]
+
+
+def test_a_failure_that_an_estimated_batch_counts_no_more_is_told_as_it_ended(two):
+    here, there = two
+    batch_id, group = opened(here, 3, mode=Mode.ESTIMATED)
+    ack(here, batch_id, group, 0)
+    there.cancel("t", batch_id)
+
+    assert verdicts(fail(here, batch_id, group, 1)) == ["cancelled"]
+    assert here.get("t", batch_id).failed == 0
 
 
 def test_an_estimated_batch_does_not_know_what_is_missing(tracker):

@@ -60,18 +60,20 @@ class Recorder:
             late = TOO_LATE.get(batch.state, Verdict.LATE)
             return PageAcked(number, verdicts(mask, 0, _set(seen, mask), late)), None
         done = self.climber.settle(batch, number, words.good, words.failed, caller, seen)
-        ended, late = self._found(batch, mask, done)
+        ended, late = self._found(batch, done, not done.page.unset(mask))
         counts = verdicts(mask, done.fresh, _set(done.page, mask), late)
         fresh = done.fresh & ~done.healed
         failed = (fresh & words.failed).bit_count()
         return PageAcked(number, counts, fresh.bit_count(), failed, done.healed.bit_count()), ended
 
-    def _found(self, batch: Batch, mask: int, done: BitsSet) -> tuple[Batch | None, Verdict]:
-        """The batch, where it has ended, and what that says of items that were not set."""
+    def _found(
+        self, batch: Batch, done: BitsSet, all_taken: bool, usual: Verdict = Verdict.LATE
+    ) -> tuple[Batch | None, Verdict]:
+        """The batch, where it has ended, and what that says of items that were not taken."""
         ended = done.ended
-        if done.page.unset(mask) and ended is None:
+        if not all_taken and ended is None:
             ended = self.climber.store.get(batch.key)
-        return ended if ended and not ended.is_alive else None, TOO_LATE.get(_state(ended), Verdict.LATE)
+        return ended if ended and not ended.is_alive else None, TOO_LATE.get(_state(ended), usual)
 
     def _record_page(self, request: AckPlan, page: PagePlan) -> Batch | None:
         """One page of the request; the batch, where it has ended."""
@@ -85,7 +87,7 @@ class Recorder:
     def _mark(self, request: AckPlan, page: PagePlan) -> Batch | None:
         write = self.climber.succeed if page.outcome is Outcome.SUCCESS else self.climber.fail
         done = write(page.batch, page.number, page.mask, page.speaker)
-        ended, late = self._found(page.batch, page.mask, done)
+        ended, late = self._found(page.batch, done, not done.page.unset(page.mask))
         request.settle(page, done.fresh, _set(done.page, page.mask), late)
         self._keep_reasons(page, done.fresh)
         return ended
@@ -93,10 +95,10 @@ class Recorder:
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
         failed = page.outcome is Outcome.FAILURE
         done = self.climber.count(page.batch, page.number, page.size, page.speaker, failed)
-        verdict = Verdict.ACCEPTED if done.fresh else Verdict.DUPLICATE
+        ended, refused = self._found(page.batch, done, bool(done.fresh), Verdict.DUPLICATE)
         for piece in page.pieces:
-            request.note(piece, verdict, piece.size)
-        return done.ended
+            request.note(piece, Verdict.ACCEPTED if done.fresh else refused, piece.size)
+        return ended
 
     def _too_late(self, request: AckPlan, page: PagePlan) -> None:
         """Nothing is written to a batch that has ended; what was acked before is told from what was not."""
