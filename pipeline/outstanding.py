@@ -23,13 +23,19 @@ WORDS_A_PAGE = bits.WORD_BYTES // 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A group in its batch: its first item is the item *start* of the *total* items of the batch."""
+    """A group in its batch of *total* items: it has *upto* of them, from the item *start* on."""
 
     batch_id: str
     group_id: str
     start: int
+    upto: int
     total: int
     page_bits: int
+
+    @property
+    def leaves(self) -> range:
+        """The leaf pages that its items lie in."""
+        return range(self.start // self.page_bits, (self.start + self.upto - 1) // self.page_bits + 1)
 
 
 def wanted(leaves: DataFrame, pages: DataFrame, part: Part, failed: bool) -> DataFrame:

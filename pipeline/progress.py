@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from pyspark import SparkContext
+
+WATCH_SECONDS = 5.0
 
 Report = Callable[[str, dict[str, Any]], None]
 """Told what happened: the event's name and its facts."""
@@ -27,3 +32,17 @@ def every(seconds: float, act: Callable[[], None]) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+@contextmanager
+def watching(context: SparkContext, report: Report) -> Iterator[None]:
+    """Report ``working`` every few seconds beside the body: the tasks that are done, of those under way."""
+    tracker, started = context.statusTracker(), time.monotonic()
+
+    def tell() -> None:
+        stages = [info for at in tracker.getActiveStageIds() if (info := tracker.getStageInfo(at))]
+        done, tasks = sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)
+        report("working", {"done": done, "tasks": tasks, "seconds": round(time.monotonic() - started, 1)})
+
+    with every(WATCH_SECONDS, tell):
+        yield

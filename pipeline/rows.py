@@ -101,10 +101,13 @@ def _check_numbers(item: Item) -> None:
     for name, value in item.items():
         if name in ("n", "size"):
             _whole(name, value["N"])
-        elif _DIGIT_NAME.fullmatch(name) and (
-            int(name[1:]) >= _DIGITS or _whole(name, value["N"]) > DIGIT_MAX
-        ):
+        elif _DIGIT_NAME.fullmatch(name) and not _is_digit(int(name[1:]), _whole(name, value["N"])):
             raise MalformedRow(f"digit {name} is {value['N']}; there are {_DIGITS} of 0 to {DIGIT_MAX}")
+
+
+def _is_digit(place: int, value: int) -> bool:
+    """Whether a page has such a digit; the last one has fewer bits than the others."""
+    return place < _DIGITS and value <= DIGIT_MAX and value < 1 << PAGE_BITS_MAX - place * DIGIT_BITS
 
 
 def _whole(name: str, value: str) -> int:

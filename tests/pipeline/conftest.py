@@ -16,10 +16,14 @@ from pyspark.sql import SparkSession
 
 from fanin import Fanin
 from fanin.client.direct import DirectTransport
+from fanin.local import emulator
+from fanin.local.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.session import spark_session
 from pipeline.sinks import Queue
+from pipeline.tables import Tables
+from tests.contract.tables import TABLES, create_tables
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "3",
@@ -41,6 +45,27 @@ def spark() -> Iterator[SparkSession]:
 def api() -> Fanin:
     """The client, over the production tracker in memory."""
     return Fanin(DirectTransport(Tracker(MemoryStore()), "tenant"))
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[Connection]:
+    """The emulator of the local run: executors are processes of their own, and reach it on loopback."""
+    started = emulator.start(0)
+    emulator.wait_until_ready(started)
+    yield Connection(started.endpoint)
+    started.stop()
+
+
+@pytest.fixture
+def tables(aws: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
+    """The tracker's tables, empty, as the driver and its executors name them."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    client = aws.client("dynamodb")
+    create_tables(client)
+    yield Tables(*TABLES, REGION, aws.endpoint)
+    for table in TABLES:
+        client.delete_table(TableName=table)
 
 
 def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
