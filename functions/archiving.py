@@ -18,4 +18,5 @@ def archive() -> Archive:
         told = ArchiveSettings.from_env()
     except InvalidRequest as error:
         raise RuntimeError(str(error)) from error
-    return Archive(Bucket(clients.s3(), told.bucket), told.tables)
+    kinds = {table: kind for kind, table in told.tables.items()}
+    return Archive(Bucket(clients.s3(), told.bucket), kinds)

@@ -42,6 +42,7 @@ class Config:
     all others share one. A list, or the names with commas between them.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets, as JSON text (``fanin.grouper.parsing`` has the names).
+    ``archive``: keeps every change of the tables as files in a bucket, each for ``archive_days``.
     """
 
     stage: str = "dev"
@@ -64,6 +65,8 @@ class Config:
     grouper: bool = True
     grouper_policies: str = "[]"
     grouper_downstream: str = "[]"
+    archive: bool = False
+    archive_days: int = 90
 
     def __post_init__(self) -> None:
         for name, (holds, takes) in _RULES.items():
@@ -187,5 +190,6 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
+    "archive_days": _between(1, 3650),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }

@@ -67,4 +67,6 @@ DESCRIBE_EVENT = Handler(name="describe_event", batches=DESCRIBE, pages=READ_PAG
 CONFIRM_EVENT = Handler(name="confirm_event", batches=CONFIRM)
 # It may have many pages to repair. The next sweep does not wait for it: sweeps may overlap.
 SWEEP = Handler(name="sweep", batches=CHANGE, pages=CHANGE_PAGES, indexes=("due",), timeout_seconds=300)
+# A full delivery is a thousand records, 6 MB of JSON: read, packed and put.
+ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
 DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

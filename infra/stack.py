@@ -7,6 +7,7 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.api import Api
+from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
 from infra.constructs.demo import Demo
 from infra.constructs.events import EndingEvents
@@ -49,6 +50,7 @@ class FaninStack(Stack):
             "Events": self.events.dead_letters,
             "Confirmation": self.confirmation.dead_letters,
         }
+        self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
         self._output_names()
         self._add_parts()
         Monitoring(self, "Monitoring", config, self._watched())
@@ -60,6 +62,8 @@ class FaninStack(Stack):
             self._add_grouper()
         if self.config.demo:
             self._add_demo()
+        if self.config.archive:
+            self._add_archive()
 
     def _acks(self) -> SourceQueue:
         # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
@@ -82,6 +86,7 @@ class FaninStack(Stack):
             self.api.add(route, function)
         self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
         self.dead_letters |= {name: doorbell.dead_letters for name, doorbell in jobs.doorbells.items()}
+        self.changing |= {"jobs": jobs.table}
         self._output(
             QueueTable=jobs.table.table_name,
             DoorbellQueueUrl=jobs.shared.queue.queue_url,
@@ -95,6 +100,7 @@ class FaninStack(Stack):
             self.api.add(route, function)
         self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}
         self.dead_letters |= {name: queue.dead_letters for name, queue in grouper.queues.items()}
+        self.changing |= {"tasks": grouper.tables.tasks, "bundles": grouper.tables.bundles}
         self._output(
             GroupTasksTable=grouper.tables.tasks.table_name,
             GroupBundlesTable=grouper.tables.bundles.table_name,
@@ -111,6 +117,11 @@ class FaninStack(Stack):
             DemoIndexTable=demo.index.table_name,
             DemoEventsQueueUrl=demo.events.queue.queue_url,
         )
+
+    def _add_archive(self) -> None:
+        archive = Archive(self, "Archive", self.config, self.functions, self.changing)
+        self.dead_letters |= {"Archive": archive.dead_letters}
+        self._output(ArchiveBucket=archive.bucket.bucket_name)
 
     def _output_names(self) -> None:
         self._output(

@@ -49,6 +49,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.constructs.functions import log_group
 from infra.constructs.queues import dead_letter_queue
+from infra.constructs.tables import READ_STREAM, stream_arn
 from infra.nag import accept
 
 EVENT_SOURCE = "fanin"
@@ -92,7 +93,7 @@ class EndingEvents(Construct):
             self,
             "Pipe",
             role_arn=role.role_arn,
-            source=_stream_arn(self.batches),
+            source=stream_arn(self.batches),
             source_parameters=self._source(),
             enrichment=self.describe.function_arn,
             target=self.bus.event_bus_arn,
@@ -122,7 +123,7 @@ class EndingEvents(Construct):
         pipes_service = iam.ServicePrincipal("pipes.amazonaws.com", conditions=ours)
         role = iam.Role(self, "PipeRole", assumed_by=pipes_service)
         grants = (
-            (_READ_STREAM, _stream_arn(self.batches)),
+            (READ_STREAM, stream_arn(self.batches)),
             (("lambda:InvokeFunction",), self.describe.function_arn),
             (("events:PutEvents",), self.bus.event_bus_arn),
             (("sqs:SendMessage",), self.dead_letters.queue_arn),
@@ -133,24 +134,11 @@ class EndingEvents(Construct):
         return role
 
 
-_READ_STREAM = (
-    "dynamodb:DescribeStream",
-    "dynamodb:GetRecords",
-    "dynamodb:GetShardIterator",
-    "dynamodb:ListStreams",
-)
 _TARGET = pipes.CfnPipe.PipeTargetParametersProperty(
     event_bridge_event_bus_parameters=pipes.CfnPipe.PipeTargetEventBridgeEventBusParametersProperty(
         source=EVENT_SOURCE, detail_type=DETAIL_TYPE
     )
 )
-
-
-def _stream_arn(table: dynamodb.Table) -> str:
-    arn = table.table_stream_arn
-    if arn is None:
-        raise ValueError(f"{table.node.path} has no stream to read endings from")
-    return arn
 
 
 def _logged_to(group: logs.LogGroup) -> pipes.CfnPipe.PipeLogConfigurationProperty:

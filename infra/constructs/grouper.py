@@ -15,7 +15,7 @@ from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import index, number, table, text
+from infra.constructs.tables import archived, index, number, table, text
 from infra.group_handlers import (
     BUNDLES,
     GROUP_ROUTES,
@@ -40,10 +40,10 @@ class GroupTables(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.tasks = table(self, "Tasks", config)
+        self.tasks = table(self, "Tasks", config, stream=archived(config))
         index(self.tasks, config, "open", text("lane"), text("order"), INCLUDE, TASK_FACTS)
         self.leases = table(self, "Leases", config, key="lane")
-        self.bundles = table(self, "Bundles", config)
+        self.bundles = table(self, "Bundles", config, stream=archived(config))
         index(self.bundles, config, "live", text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
         index(self.bundles, config, "lane", text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
 

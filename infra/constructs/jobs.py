@@ -12,7 +12,7 @@ from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import index, table, text
+from infra.constructs.tables import archived, index, table, text
 from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
 
 JOBS_INDEX, QUEUES_INDEX = "by_ix", "queues"
@@ -64,7 +64,7 @@ class Jobs(Construct):
 
 def _table(scope: Construct, config: Config) -> dynamodb.Table:
     """Jobs, sessions and all else of a queue, with the order of a part, and the list of queues."""
-    made = table(scope, "Table", config, sort_key="sk")
+    made = table(scope, "Table", config, sort_key="sk", stream=archived(config))
     made.add_local_secondary_index(
         index_name=JOBS_INDEX,
         sort_key=text("ix"),

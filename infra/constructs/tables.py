@@ -12,6 +12,14 @@ from infra.config import Config
 
 # DynamoDB deletes an item some time after this moment (epoch seconds); nothing but storage depends on it.
 TTL_ATTRIBUTE = "ttl"
+IMAGES = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
+# What a reader of a stream is granted on it.
+READ_STREAM = (
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+)
 KEYS_ONLY, ALL = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.ProjectionType.ALL
 
 
@@ -30,15 +38,13 @@ class Tables(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.batches = table(
-            self, "Batches", config, sort_key="sk", stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
-        )
+        self.batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
         # Batches to look at, by time; the table is asked what each is.
         index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those under one of the tenant's user keys.
         index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
         index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
-        self.pages = table(self, "Pages", config)
+        self.pages = table(self, "Pages", config, stream=archived(config))
 
 
 def table(
@@ -67,6 +73,18 @@ def table(
         deletion_protection=config.protect_data,
         removal_policy=RemovalPolicy.RETAIN if config.protect_data else RemovalPolicy.DESTROY,
     )
+
+
+def archived(config: Config) -> dynamodb.StreamViewType | None:
+    """The stream of a table that nothing reads but the archive: none where there is none."""
+    return IMAGES if config.archive else None
+
+
+def stream_arn(table: dynamodb.Table) -> str:
+    """The ARN of the stream of *table*; ValueError where it has none."""
+    if table.table_stream_arn is None:
+        raise ValueError(f"{table.node.path} has no stream")
+    return table.table_stream_arn
 
 
 def index(

@@ -30,7 +30,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         monkeypatch.setenv(name, "none")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("FANIN_ARCHIVE_BUCKET", BUCKET)
-    monkeypatch.setenv("FANIN_ARCHIVE_TABLES", '{"Pages": "pages", "Batches": "batches"}')
+    monkeypatch.setenv("FANIN_ARCHIVE_TABLES", '{"pages": "Pages", "batches": "Batches"}')
     for cached in (archiving.archive, clients.s3):
         cached.cache_clear()
     with mock_aws():

@@ -16,6 +16,7 @@ from tests.infra.synthesis import UNBUNDLED, scratch_folder, synthesised
 VARIANTS: dict[str, dict[str, Any]] = {
     "dev": {},
     "demo": {"demo": True},
+    "archive": {"archive": True},
     "prod": {
         "stage": "prod",
         "jwt_issuer": "https://issuer.example.com/",
@@ -54,7 +55,7 @@ def findings(settings, *, spoil=nothing):
     ]
 
 
-@pytest.mark.parametrize("variant", ["demo", "prod"])
+@pytest.mark.parametrize("variant", ["archive", "demo", "prod"])
 def test_cdk_nag_finds_nothing(variant):
     assert findings(VARIANTS[variant]) == []
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from fanin.aws.settings import needed, texts_by_name
 
-TABLES = "a JSON object of tables' names and kinds"
+TABLES = "a JSON object of kinds of rows and tables' names"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
     """What the archive's function is told.
 
-    ``FANIN_ARCHIVE_BUCKET``: the bucket. ``FANIN_ARCHIVE_TABLES``: JSON, what a table holds (``pages``,
-    ``batches``, ...) by the table's name.
+    ``FANIN_ARCHIVE_BUCKET``: the bucket. ``FANIN_ARCHIVE_TABLES``: JSON, the name of the table that holds
+    each kind of row (``pages``, ``batches``, ...).
     """
 
     bucket: str

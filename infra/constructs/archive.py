@@ -1,0 +1,118 @@
+"""The archive: every change of the tables, in files; deployed only with the context ``archive=true``.
+
+    streams of Batches, Pages, Jobs, Tasks, Bundles -> archive_changes -> bucket
+    deliveries that failed for too long -> dead-letter queue
+
+A delivery is what a minute brings, or a thousand records. One that fails is tried again, in halves, for half
+of the 24 hours that a stream keeps its records; then its place in the stream (not the records) goes to the
+dead-letter queue, and the other half of the day is left to read them again. A stream admits two readers, and
+that of Batches now has both: the Pipe and the archive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.functions import Functions
+from infra.constructs.queues import dead_letter_queue
+from infra.constructs.tables import READ_STREAM, stream_arn
+from infra.handlers import ARCHIVE_CHANGES
+from infra.nag import accept
+
+FOLDER = "changes"
+RECORDS_AT_ONCE = 1000
+WINDOW = Duration.minutes(1)
+TRIED_FOR = Duration.hours(12)
+# Of two tables only some rows are news: no idempotency keys, and no heartbeats of workers.
+ROWS: dict[str, dict[str, Any]] = {
+    "batches": {"sk": {"S": [{"anything-but": ["key"]}]}},
+    "jobs": {"pk": {"S": [{"prefix": "J#"}, {"prefix": "D#"}]}},
+}
+
+
+class Archive(Construct):
+    """Keeps the changes of *tables*, which are by what they hold, in a bucket that outlives the stack."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        functions: Functions,
+        tables: Mapping[str, dynamodb.Table],
+    ) -> None:
+        super().__init__(scope, id_)
+        self.bucket = _bucket(self, config)
+        self.dead_letters = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letters, "This is the streams' dead-letter queue", "AwsSolutions-SQS3")
+        names = {kind: table.table_name for kind, table in tables.items()}
+        told = {
+            "FANIN_ARCHIVE_BUCKET": self.bucket.bucket_name,
+            "FANIN_ARCHIVE_TABLES": Stack.of(self).to_json_string(names),
+        }
+        self.function = functions.add(ARCHIVE_CHANGES, told)
+        self._let_write()
+        for kind, table in tables.items():
+            self._follow(kind, stream_arn(table))
+
+    def _let_write(self) -> None:
+        objects = self.bucket.arn_for_objects(f"{FOLDER}/*")
+        put = iam.PolicyStatement(actions=["s3:PutObject"], resources=[objects])
+        self.function.add_to_role_policy(put)
+        bucket = Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
+        finding = f"AwsSolutions-IAM5[Resource::<{bucket}.Arn>/{FOLDER}/*]"
+        owner = cast(Construct, self.function.node.scope)
+        accept(owner, "Of an object's name only the folder is known before", finding)
+
+    def _follow(self, kind: str, stream: str) -> None:
+        """Let the function read the stream of the table of *kind*, from its beginning."""
+        read = iam.PolicyStatement(actions=list(READ_STREAM), resources=[stream])
+        self.function.add_to_role_policy(read)
+        self.function.add_event_source_mapping(
+            kind.capitalize(),
+            event_source_arn=stream,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=RECORDS_AT_ONCE,
+            max_batching_window=WINDOW,
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            max_record_age=TRIED_FOR,
+            on_failure=sources.SqsDlq(self.dead_letters),
+            filters=_filters(kind),
+        )
+
+
+def _filters(kind: str) -> list[dict[str, Any]] | None:
+    if kind not in ROWS:
+        return None
+    return [dict(lambda_.FilterCriteria.filter({"dynamodb": {"Keys": ROWS[kind]}}))]
+
+
+def _bucket(scope: Construct, config: Config) -> s3.Bucket:
+    """A private bucket whose files go after their time; it is left where it is when the stack goes."""
+    bucket = s3.Bucket(
+        scope,
+        "Bucket",
+        encryption=s3.BucketEncryption.S3_MANAGED,
+        enforce_ssl=True,
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        removal_policy=RemovalPolicy.RETAIN,
+        lifecycle_rules=[
+            s3.LifecycleRule(
+                expiration=Duration.days(config.archive_days),
+                abort_incomplete_multipart_upload_after=Duration.days(1),
+            )
+        ],
+    )
+    accept(bucket, "One function writes, and readers are the account's own", "AwsSolutions-S1")
+    return bucket

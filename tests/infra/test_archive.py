@@ -1,0 +1,212 @@
+"""The archive's part of the stack: streams, their reader, and the bucket."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from moto.events.models import EventPattern
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from fanin.archive import KINDS
+from fanin.archive.changes import ROOT
+from fanin.grouper.items import task_key
+from fanin.grouper.model import TaskKey
+from fanin.queue import items as job_items
+from fanin.queue.keys import PartKey, QueueKey
+from fanin.tracker import items
+from infra.config import Config, ConfigError
+from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, listed, role_of, target_of
+
+TABLES = {
+    "batches": "TablesBatches",
+    "pages": "TablesPages",
+    "jobs": "JobsTable",
+    "tasks": "GrouperTablesTasks",
+    "bundles": "GrouperTablesBundles",
+}
+READ = {
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+}
+
+
+@pytest.fixture(scope="module")
+def archive():
+    return synthesised(archive=True)
+
+
+@pytest.fixture(scope="module")
+def function(archive):
+    (found,) = (
+        each["Properties"]
+        for each in archive.of_type("AWS::Lambda::Function").values()
+        if handler_of(each) == "archive_changes"
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def mappings(archive):
+    """The event source mapping of each stream, by what the table holds."""
+    found = {}
+    for each in archive.of_type("AWS::Lambda::EventSourceMapping").values():
+        table, attribute = each["Properties"]["EventSourceArn"]["Fn::GetAtt"]
+        if attribute == "StreamArn":
+            (kind,) = (kind for kind, name in TABLES.items() if table.startswith(name))
+            found[kind] = each["Properties"]
+    return found
+
+
+def streamed(assembly):
+    """The tables that have a stream."""
+    tables = assembly.of_type("AWS::DynamoDB::Table").items()
+    return {name for name, table in tables if "StreamSpecification" in table["Properties"]}
+
+
+def test_without_being_asked_for_there_is_no_archive(demo):
+    assert not demo.of_type("AWS::S3::Bucket")
+    assert [name[:13] for name in streamed(demo)] == ["TablesBatches"]
+    assert not [name for name in demo.template["Resources"] if "Archive" in name]
+
+
+def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive, mappings):
+    tables = archive.of_type("AWS::DynamoDB::Table")
+    specified = [tables[name]["Properties"]["StreamSpecification"] for name in streamed(archive)]
+
+    assert mappings.keys() == TABLES.keys() == set(KINDS)
+    assert len(streamed(archive)) == len(TABLES)
+    assert specified == [{"StreamViewType": "NEW_AND_OLD_IMAGES"}] * len(TABLES)
+
+
+def test_a_stream_is_read_from_its_start_a_minute_at_a_time_and_what_is_lost_is_told(archive, mappings):
+    for mapping in mappings.values():
+        aside = mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
+
+        assert (mapping["StartingPosition"], mapping["BatchSize"]) == ("TRIM_HORIZON", 1000)
+        assert mapping["MaximumBatchingWindowInSeconds"] == 60
+        assert mapping["BisectBatchOnFunctionError"] is True
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert 3600 <= mapping["MaximumRecordAgeInSeconds"] <= 43200
+        assert aside.startswith("ArchiveDeadLetters")
+
+
+def test_the_function_knows_its_bucket_and_what_each_table_holds(archive, function):
+    told = function["Environment"]["Variables"]
+    parts = told["FANIN_ARCHIVE_TABLES"]["Fn::Join"][1]
+    text = "".join(part if isinstance(part, str) else part["Ref"] for part in parts)
+
+    assert {kind: name[: len(TABLES[kind])] for kind, name in json.loads(text).items()} == TABLES
+    assert told["FANIN_ARCHIVE_BUCKET"] == {"Ref": next(iter(archive.of_type("AWS::S3::Bucket")))}
+
+
+def test_the_function_may_read_streams_put_changes_and_no_more(archive, function):
+    granted = {}
+    for actions, resource in grants_of(archive, role_of(function)):
+        granted.setdefault(target_of(resource), set()).update(actions)
+    streams = {name: actions for name, actions in granted.items() if actions == READ}
+    (bucket,) = archive.of_type("AWS::S3::Bucket")
+    (letters,) = (name for name in archive.of_type("AWS::SQS::Queue") if name.startswith("Archive"))
+    own_log = function["LoggingConfig"]["LogGroup"]["Ref"]
+
+    assert streams.keys() == streamed(archive)
+    assert granted[f"{bucket}/{ROOT}/*"] == {"s3:PutObject"}
+    assert granted[letters] == {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}
+    assert granted["*"] == X_RAY
+    assert granted[own_log] == WRITE_LOG
+    assert len(granted) == len(streams) + 4
+
+
+def test_the_grant_on_streams_is_for_streams_and_not_for_tables(archive, function):
+    (statement,) = (
+        each
+        for policy in archive.of_type("AWS::IAM::Policy").values()
+        if {"Ref": role_of(function)} in policy["Properties"]["Roles"]
+        for each in policy["Properties"]["PolicyDocument"]["Statement"]
+        if set(listed(each["Action"])) == READ
+    )
+
+    assert {each["Fn::GetAtt"][1] for each in statement["Resource"]} == {"StreamArn"}
+
+
+def test_the_bucket_is_private_encrypted_and_refuses_plain_http(archive):
+    bucket = archive.only("AWS::S3::Bucket")["Properties"]
+    (statement,) = archive.only("AWS::S3::BucketPolicy")["Properties"]["PolicyDocument"]["Statement"]
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert (statement["Effect"], statement["Condition"]) == (
+        "Deny",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
+
+
+@pytest.mark.parametrize(("settings", "days"), [({}, 90), ({"archive_days": 7}, 7)])
+def test_files_go_after_their_time(settings, days):
+    bucket = synthesised(archive=True, **settings).only("AWS::S3::Bucket")
+    (rule,) = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
+
+    assert (rule["ExpirationInDays"], rule["Status"]) == (days, "Enabled")
+
+
+@pytest.mark.parametrize("days", [0, 3651, "many"])
+def test_a_time_to_keep_files_is_a_number_of_days(days):
+    with pytest.raises(ConfigError, match="archive_days"):
+        Config.from_context({"archive_days": days})
+
+
+def test_files_outlive_the_stack(archive):
+    bucket = archive.only("AWS::S3::Bucket")
+
+    assert (bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+def test_without_the_grouper_the_other_tables_are_archived():
+    alone = synthesised(archive=True, grouper=False)
+
+    assert len(streamed(alone)) == 3
+
+
+def passes(mapping, keys):
+    """Whether the change of an item with these *keys* reaches the function."""
+    filters = mapping.get("FilterCriteria", {}).get("Filters", [])
+    patterns = [EventPattern.load(each["Pattern"]) for each in filters]
+    return not patterns or any(each.matches_event({"dynamodb": {"Keys": keys}}) for each in patterns)
+
+
+QUEUE = QueueKey("t", "q")
+
+
+@pytest.mark.parametrize("sk", ["batch", "event", "notice#1", "group#1", "sample#001", "add#key"])
+def test_all_rows_of_a_batch_are_archived(mappings, sk):
+    assert passes(mappings["batches"], {"pk": items.text("t#b"), "sk": items.text(sk)})
+
+
+def test_idempotency_keys_are_not(mappings):
+    assert not passes(mappings["batches"], {"pk": items.text("t#key#x"), "sk": items.text(items.KEY_ROW)})
+
+
+def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(mappings):
+    part = PartKey(QUEUE, 0)
+    rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(QUEUE)}
+    others = (job_items.session_pk(QUEUE), job_items.telling_pk(QUEUE), job_items.config_row(QUEUE)["pk"])
+
+    assert all(passes(mappings["jobs"], {"pk": pk, "sk": items.text("x")}) for pk in rows.values())
+    assert not any(passes(mappings["jobs"], {"pk": pk, "sk": items.text("x")}) for pk in others)
+
+
+def test_every_task_is_archived(mappings):
+    assert passes(mappings["tasks"], task_key(TaskKey("t", "a")))
+
+
+def test_the_archive_is_the_one_last_looked_at(archive, snapshot: SnapshotAssertion):
+    parts = {name: each for name, each in archive.template["Resources"].items() if "Archive" in name}
+    masked = json.loads(re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(parts)))
+
+    assert masked == snapshot.use_extension(JSONSnapshotExtension)
