@@ -238,13 +238,14 @@ MUTANTS = (
         "all of them (the naive port)", (_ENDS_IN_TWO, _GIVES_BACK_ANY, _NUMBERS, _BEATS_ON, _FREES_NOTHING)
     ),
     Mutant("the outcome and the end are one transaction", (_ENDS_IN_TWO,)),
-    Mutant("an end compares the claim", ((MemoryStore, "end", _end_whoever_asks),), since=290),
+    Mutant("an end compares the claim", ((MemoryStore, "end", _end_whoever_asks),), since=860),
     Mutant("a return compares the claim", (_GIVES_BACK_ANY,)),
     Mutant(
         "a return compares the claim, not the session", ((MemoryStore, "give_back", _give_back_by_session),)
     ),
     Mutant("a returned job keeps its place", ((life, "given_back", _given_back_at_the_end),)),
     Mutant("the parts are swept", (_FREES_NOTHING, (Janitor, "_end", _end_without_freeing))),
+    Mutant("who ends a session frees its claims", ((Janitor, "_end", _end_without_freeing),)),
     Mutant("a missing session is a dead one", ((Janitor, "_free_the_abandoned", _free_only_the_dead),)),
     Mutant("a claim is unique for ever", (_NUMBERS,)),
     Mutant("only a ready job is claimed", ((life, "may_be_claimed", _is_live),)),
@@ -283,10 +284,6 @@ EQUIVALENT = (
             "a session that beat is not ended", ((MemoryStore, "end_session", _end_session_without_looking),)
         ),
         "ending a living session costs second executions, never a second ack",
-    ),
-    (
-        Mutant("who ends a session frees its claims", ((Janitor, "_end", _end_without_freeing),)),
-        "the sweep of the parts frees them, some seconds later",
     ),
     (
         Mutant("a session gives itself up", ((Session, "alive", lambda self: not self.lost),)),

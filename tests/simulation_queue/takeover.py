@@ -103,9 +103,9 @@ class Takeover(World):
         return [job for job in self._jobs(JobState.BUSY) if job.session == session]
 
     def _judge(self, orphan: Job) -> None:
-        job = self.memory.stored[orphan.key]
+        job = self.memory.stored.get(orphan.key)
         require(
-            not job.is_live or job.deliveries > orphan.deliveries,
+            job is None or not job.is_live or job.deliveries > orphan.deliveries,
             "takeover",
             lambda: f"{orphan} was not taken over in time",
         )
