@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 from typing import Any
 from uuid import uuid4
@@ -138,3 +140,14 @@ def test_an_emulator_that_dies_is_noticed_and_quoted():
     started.stop()
 
     assert not started.home.path.exists()
+
+
+def test_an_emulator_that_hears_nothing_is_ended_all_the_same():
+    started = emulator.start(0)
+    os.kill(started.process.pid, signal.SIGSTOP)
+
+    started.stop()
+
+    assert started.process.returncode == -signal.SIGKILL
+    assert not started.home.path.exists()
+    started.stop()

@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -70,10 +71,14 @@ def _ask_to_end() -> None:
 def _end(home: Path, *_: int | FrameType | None) -> None:
     """Take the workers and the files along; nothing of a local run is worth a farewell."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # Under another name, where the threads that still invoke find no folder to unpack a worker into.
+    gone = home.with_name(f"{home.name}-gone-{os.getpid()}")
+    with suppress(FileNotFoundError):
+        home.rename(gone)
     os.killpg(0, signal.SIGTERM)
     for _attempt in range(20):
-        shutil.rmtree(home, ignore_errors=True)
-        if not home.exists():
+        shutil.rmtree(gone, ignore_errors=True)
+        if not gone.exists():
             break
         time.sleep(0.05)
     os.killpg(0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Three places where the emulator is slow and no setting reaches; what it answers stays the same."""
+"""Four places where the emulator is slow and no setting reaches; what it answers stays the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+from ministack.core import lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import sqs
+
+from fanin.local import unpacking
 
 Queue = dict[str, Any]
 Collect = Callable[[Queue, int, float], list[Any]]
@@ -21,6 +24,8 @@ LOG_WAIT_SECONDS = 0.002
 
 def apply() -> None:
     """Change the emulator of this process."""
+    # Each worker would unpack the 35 MB of its function and layer for itself, and compile them.
+    lambda_runtime.zipfile = unpacking.sharing()
     Worker._drain_stderr_bounded = functools.partialmethod(
         Worker._drain_stderr_bounded, first_line_wait=LOG_WAIT_SECONDS
     )
