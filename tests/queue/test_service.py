@@ -20,7 +20,7 @@ from fanin.queue import (
     Telling,
 )
 from fanin.queue.background import Duty, in_threads
-from fanin.queue.effects import Effects, each_in_threads
+from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
 from fanin.queue.turnstile import Turnstile
 from tests.queue.conftest import KEY, expects, names
@@ -364,10 +364,6 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
     with pytest.raises(StoreUnavailable):
         effects.insist(silent)
     assert len(asked) == 4
-
-
-def test_several_at_once_are_answered_in_order():
-    assert each_in_threads(lambda i: i * i, list(range(40))) == [i * i for i in range(40)]
 
 
 def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_told():

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
+from fanin.aws.pacing import pause
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.queue import items, life, order, requests
-from fanin.queue.effects import pause
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 from fanin.queue.store import Write

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
+from fanin.aws.pacing import Each, each_in_threads, pause
 from fanin.errors import StoreUnavailable
 
 ATTEMPTS = 4
-FIRST_PAUSE_SECONDS = 0.01
-THREADS = 16
-A = TypeVar("A")
 T = TypeVar("T")
-
-
-class Each(Protocol):
-    """Calls something for each of several values; the answers in the order of the values."""
-
-    def __call__(self, call: Callable[[A], T], values: Sequence[A]) -> list[T]: ...
-
-
-def each_in_threads(call: Callable[[A], T], values: Sequence[A]) -> list[T]:
-    """Several at once, for requests that do not depend on each other."""
-    if len(values) < 2:
-        return [call(value) for value in values]
-    with ThreadPoolExecutor(min(THREADS, len(values))) as pool:
-        return list(pool.map(call, values))
 
 
 def _now() -> int:
@@ -39,11 +21,6 @@ def _now() -> int:
 
 def _new_id() -> str:
     return str(uuid4())
-
-
-def pause(attempt: int) -> None:
-    """Wait a jittered moment before attempt ``attempt + 1``; two seconds at most."""
-    time.sleep(random.uniform(0, min(2.0, FIRST_PAUSE_SECONDS * 2**attempt)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ them sees it full.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from fanin.aws.pacing import pause
 from fanin.errors import StoreUnavailable
 from fanin.tracker.life import turned
 from fanin.tracker.model import Batch, PageKey, State
@@ -23,12 +22,6 @@ from fanin.tracker.tree import tails
 # An expression of DynamoDB holds 4 KB: the guards of about 20 digits. Above that a page is read first.
 GUARDED_DIGITS = 20
 WRITE_ATTEMPTS = 16
-FIRST_PAUSE_SECONDS = 0.01
-
-
-def pause(attempt: int) -> None:
-    """Wait a jittered moment before attempt ``attempt + 1``; two seconds at most."""
-    time.sleep(random.uniform(0, min(2.0, FIRST_PAUSE_SECONDS * 2**attempt)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
+from fanin.aws.pacing import pause
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.tracker import items, lookups, requests
-from fanin.tracker.climb import pause
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 from fanin.tracker.store import READS_A_LISTING, Listing, Written

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID, uuid4
 
+from fanin.aws.pacing import pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.tracker import climb
 from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
@@ -68,7 +68,7 @@ class Tracker:
     now: Callable[[], datetime] = _now
     new_id: Callable[[], UUID] = uuid4
     entropy: Callable[[int], bytes] = os.urandom
-    pause: Callable[[int], None] = climb.pause
+    pause: Callable[[int], None] = pause
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def open(self, tenant: str, wish: OpenBatch, key: str | None = None) -> Batch:
