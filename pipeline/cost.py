@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
+from typing import Any
 
 from pipeline.transforms import PAGE_ITEMS
 
@@ -15,6 +16,11 @@ ENVELOPE_BYTES = 140
 SQS_REQUEST = 0.40 / 1e6
 WRITE_UNIT = 0.625 / 1e6
 """US dollars, list prices of us-east-1, standard queue and on-demand table, free tier not counted."""
+
+SENTENCE = (
+    "{messages:,} messages: {requests:,} SQS requests, {least_writes:,} to {most_writes:,} write units,"
+    " ${leastDollars:.2f} to ${mostDollars:.2f} at list price"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,11 @@ class Estimate:
         """The least and the most it costs; functions and the API's calls are not in it."""
         queue = self.requests * SQS_REQUEST
         return queue + self.least_writes * WRITE_UNIT, queue + self.most_writes * WRITE_UNIT
+
+    def facts(self) -> dict[str, Any]:
+        """What `SENTENCE` says."""
+        least, most = self.dollars
+        return {**asdict(self), "leastDollars": round(least, 4), "mostDollars": round(most, 4)}
 
 
 def estimate(items: int, size: int) -> Estimate:

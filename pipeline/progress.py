@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +15,16 @@ WATCH_SECONDS = 5.0
 
 Report = Callable[[str, dict[str, Any]], None]
 """Told what happened: the event's name and its facts."""
+
+
+def teller(sentences: Mapping[str, str], as_json: bool) -> Report:
+    """Prints each event as its sentence, or as a JSON object a line for a program to read."""
+
+    def tell(event: str, facts: dict[str, Any]) -> None:
+        told = json.dumps({"event": event, **facts}) if as_json else sentences[event].format(**facts)
+        print(told, flush=True)
+
+    return tell
 
 
 @contextmanager

@@ -8,15 +8,12 @@ Started again with the same manifest, it resumes: the same batch, the same items
 from __future__ import annotations
 
 import argparse
-import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from fanin import Fanin, FaninError
 from pipeline import cost, sinks, sources
-from pipeline.progress import Report
+from pipeline.progress import Report, teller
 from pipeline.publishing import Order, fan_out, preview
 from pipeline.session import spark_session
 
@@ -27,10 +24,7 @@ SENTENCES = {
     "opened": "batch {batchId}: {items:,} items, closed",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {copies:,} of them twice, {retried:,} retried",
-    "estimate": (
-        "{messages:,} messages: {requests:,} SQS requests, {least_writes:,} to {most_writes:,} write units,"
-        " ${leastDollars:.2f} to ${mostDollars:.2f} at list price"
-    ),
+    "estimate": cost.SENTENCE,
 }
 
 
@@ -75,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if missing and not options.dry_run:
         parser.error(f"needed: {', '.join(missing)}")
     try:
-        _run(options, _tell_json if options.json else _tell)
+        _run(options, teller(SENTENCES, options.json))
     except (FaninError, ValueError) as error:
         raise SystemExit(f"fan_out: {error}") from error
 
@@ -84,7 +78,7 @@ def _run(options: argparse.Namespace, tell: Report) -> None:
     order = _order(options)
     with spark_session("fan_out", cores=options.cores) as spark:
         if options.dry_run:
-            tell("estimate", _facts(preview(spark, order)))
+            tell("estimate", preview(spark, order).facts())
         else:
             api = Fanin(options.api_url, region=options.region)
             fan_out(spark, api, order, tell, run=str(uuid.uuid4()))
@@ -101,19 +95,6 @@ def _order(options: argparse.Namespace) -> Order:
         chaos_duplicates=options.chaos_duplicates,
         seed=options.seed,
     )
-
-
-def _facts(estimate: cost.Estimate) -> dict[str, Any]:
-    least, most = estimate.dollars
-    return {**asdict(estimate), "leastDollars": round(least, 4), "mostDollars": round(most, 4)}
-
-
-def _tell_json(event: str, facts: dict[str, Any]) -> None:
-    print(json.dumps({"event": event, **facts}), flush=True)
-
-
-def _tell(event: str, facts: dict[str, Any]) -> None:
-    print(SENTENCES[event].format(**facts), flush=True)
 
 
 if __name__ == "__main__":
