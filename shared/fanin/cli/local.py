@@ -24,6 +24,7 @@ app = typer.Typer(help="Run the deployment on this machine, on an emulator of AW
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0 is any free one.")]
 Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
+Archive = Annotated[bool, typer.Option("--archive", help="Keep every change of the tables in files, in S3.")]
 PageBits = Annotated[int | None, typer.Option(min=2, max=1024, help="Items on a page of a new batch.")]
 Template = Annotated[
     Path | None, typer.Option(exists=True, file_okay=False, help="Deploy this `cdk synth` output instead.")
@@ -35,6 +36,7 @@ Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answ
 def up(
     port: Port = PORT,
     demo: Demo = False,
+    archive: Archive = False,
     page_bits: PageBits = None,
     template_dir: Template = None,
     detach: Detach = False,
@@ -44,7 +46,9 @@ def up(
         raise typer.Exit(_behind())
     with _plain_errors(), _ended_by_signals():
         homes.sweep()
-        with LocalRun.start(port, demo, page_bits, template_dir, _progress, command=True) as run:
+        with LocalRun.start(
+            port, demo, page_bits, template_dir, _progress, command=True, archive=archive
+        ) as run:
             typer.echo(run.url)
             _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends it all")
             while True:

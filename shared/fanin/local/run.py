@@ -53,19 +53,21 @@ class LocalRun:
         template_dir: Path | None = None,
         progress: Progress = _silent,
         command: bool = False,
+        archive: bool = False,
     ) -> LocalRun:
         """Start on *port* (0: a free one) and return when the API answers. Raises LocalRunError.
 
         *demo* deploys the demo's parts too; *page_bits* sets the items on a page of a new batch;
         *template_dir* is an assembly to deploy in place of a synthesised one; *progress* hears each long
-        step; *command* marks a run that ``fanin local down`` may end.
+        step; *command* marks a run that ``fanin local down`` may end; *archive* deploys the archive of the
+        tables' changes, too.
         """
         require()
         progress("starting the emulator")
         started = emulator.start(port)
         try:
             _publish(started, {}, command)
-            source = template_dir or _synthesised(demo, page_bits, progress)
+            source = template_dir or _synthesised(demo, archive, page_bits, progress)
             run = cls._deployed(started, Assembly.read(source), progress)
             _publish(started, run.outputs, command)
         except BaseException:
@@ -140,8 +142,10 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
     started.home.write(state)
 
 
-def _synthesised(demo: bool, page_bits: int | None, progress: Progress) -> Path:
+def _synthesised(demo: bool, archive: bool, page_bits: int | None, progress: Progress) -> Path:
     context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
+    if archive:
+        context["archive"] = True
     if page_bits is not None:
         context["page_bits"] = page_bits
     kept = assembly.kept_assembly(ROOT, context)
