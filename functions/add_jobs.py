@@ -26,7 +26,8 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     who = caller(app)
     bind(wiring.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.said()}")
     wishes = body.wishes(idempotency_key)
-    answer = AddedJobs.of(wishes, queueing.made(who.tenant, queue).add_all(wishes))
+    rejected = queueing.made(who.tenant, queue).add_all(wishes, on_busy=body.on_busy)
+    answer = AddedJobs.of(wishes, rejected)
     count(JobsAdded=len(answer.added), JobsRejected=len(answer.rejected))
     return answer
 

@@ -55,3 +55,17 @@ SWEEP_JOBS = JobHandler(
     lists_queues=True,
     rings=True,
 )
+DEMO_JOBS = JobHandler(
+    # It acks the items of its jobs.
+    lambda_=Handler(name="demo_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=30),
+    table=(
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+    ),
+    lists_jobs=True,
+    rings=True,
+)
+# What a consumer is granted beside that for its own writes: here a row put in the ack's transaction.
+WRITE_OUTCOME = ("dynamodb:PutItem",)

@@ -10,6 +10,7 @@ from infra.constructs.api import Api
 from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
 from infra.constructs.demo import Demo
+from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
 from infra.constructs.grouper import Grouper
@@ -80,7 +81,7 @@ class FaninStack(Stack):
         )
 
     def _add_jobs(self) -> None:
-        jobs = Jobs(self, "Jobs", self.config, self.functions)
+        self.jobs = jobs = Jobs(self, "Jobs", self.config, self.functions)
         self.sweepers.append(jobs.sweep)
         for route, function in jobs.routes.items():
             self.api.add(route, function)
@@ -110,11 +111,13 @@ class FaninStack(Stack):
 
     def _add_demo(self) -> None:
         demo = Demo(self, "Demo", self.config, self.functions, self.events.bus)
+        jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
         self.queues |= {"DemoWork": demo.work.queue}
         self.dead_letters |= demo.dead_letters
         self._output(
             DemoQueueUrl=demo.work.queue.queue_url,
             DemoIndexTable=demo.index.table_name,
+            DemoOutcomesTable=jobs.outcomes.table_name,
             DemoEventsQueueUrl=demo.events.queue.queue_url,
         )
 

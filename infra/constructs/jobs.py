@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
@@ -22,12 +24,16 @@ SHARED = "Doorbell"
 SHARED_VISIBILITY = Duration.seconds(2)
 # As often as SQS counts: a ring that nobody wants is no trouble, it goes with its retention.
 SHARED_RECEIVES = 1000
+DEMO_QUEUE = "demo"
 # What a Lambda consumer of up to 30 s asks of its source: six time-outs.
 OWN_VISIBILITY = Duration.seconds(180)
 
 
 class Jobs(Construct):
-    """All of the work queues; *routes* are their part of the API, *doorbells* what alarms watch."""
+    """All of the work queues; *routes* are their part of the API, *doorbells* what alarms watch.
+
+    *own*: by name, the doorbells of the queues that have one of their own, which a Lambda may eat from.
+    """
 
     def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
         super().__init__(scope, id_)
@@ -35,31 +41,41 @@ class Jobs(Construct):
         self.table = _table(self, config)
         self.shared = SourceQueue(self, SHARED, visibility=SHARED_VISIBILITY, max_receives=SHARED_RECEIVES)
         self.own = {
-            name: SourceQueue(self, f"{SHARED}-{name}", visibility=OWN_VISIBILITY)
-            for name in config.job_queues
+            name: SourceQueue(self, f"{SHARED}-{name}", visibility=OWN_VISIBILITY) for name in _own(config)
         }
         self.doorbells = {SHARED: self.shared} | {f"{SHARED}-{name}": own for name, own in self.own.items()}
         urls = {name: own.queue.queue_url for name, own in self.own.items()}
         self.urls = Stack.of(self).to_json_string(urls)
-        self.routes = {each.lambda_.route: self._add(each) for each in JOB_ROUTES}
-        self.sweep = self._add(SWEEP_JOBS)
+        self.routes = {each.lambda_.route: self.add(each) for each in JOB_ROUTES}
+        self.sweep = self.add(SWEEP_JOBS)
         Sweeper(self, "Sweeper", self.sweep)
 
-    def _add(self, handler: JobHandler) -> lambda_.Function:
-        """Deploy *handler* with the work queues' environment, and exactly the grants that it names."""
+    def add(
+        self, handler: JobHandler, environment: Mapping[str, str] | None = None, queue: str | None = None
+    ) -> lambda_.Function:
+        """Deploy *handler* with the work queues' environment, and exactly the grants that it names.
+
+        *environment*: what it is told beside. *queue*: the one with a doorbell of its own that it works for.
+        """
         told = {
             "FANIN_QUEUE_TABLE": self.table.table_name,
             "FANIN_DOORBELL_URL": self.shared.queue.queue_url,
             "FANIN_DOORBELLS": self.urls,
         }
-        function = self.functions.add(handler.lambda_, told)
+        function = self.functions.add(handler.lambda_, {**told, **(environment or {})})
         allow(function, self.table, handler.table)
         listed = {JOBS_INDEX: handler.lists_jobs, QUEUES_INDEX: handler.lists_queues}
         indexes = [f"{self.table.table_arn}/index/{name}" for name, is_read in listed.items() if is_read]
         _allow(function, "dynamodb:Query", indexes)
-        rung = [doorbell.queue.queue_arn for doorbell in self.doorbells.values()]
-        _allow(function, "sqs:SendMessage", rung if handler.rings else [])
+        rung = self.doorbells.values() if queue is None else [self.own[queue]]
+        arns = [doorbell.queue.queue_arn for doorbell in rung]
+        _allow(function, "sqs:SendMessage", arns if handler.rings else [])
         return function
+
+
+def _own(config: Config) -> list[str]:
+    """The queues with a doorbell of their own; the demo has a Lambda that eats from its queue's."""
+    return list(dict.fromkeys((*config.job_queues, *([DEMO_QUEUE] if config.demo else []))))
 
 
 def _table(scope: Construct, config: Config) -> dynamodb.Table:

@@ -29,8 +29,9 @@ def queues(gateway, environment):
     return made
 
 
-def post(gateway: Gateway, *jobs, key: str | None = None):
-    return gateway.send("POST", PATH, {"jobs": list(jobs)}, {**JSON, "Idempotency-Key": key} if key else None)
+def post(gateway: Gateway, *jobs, key: str | None = None, **more):
+    headers = {**JSON, "Idempotency-Key": key} if key else None
+    return gateway.send("POST", PATH, {"jobs": list(jobs), **more}, headers)
 
 
 def listed(gateway: Gateway, state: str | None = None, path: str = PATH):
@@ -62,6 +63,32 @@ def test_each_listing_has_its_jobs_with_their_metrics(gateway, queues):
     assert busy["inProgressSeconds"] >= 0 <= busy["queuedSeconds"]
     assert (late["key"], late["state"], "dueAt" in late) == ("sleeps", "delayed", True)
     assert (dead["key"], dead["failures"], dead["error"], "diedAt" in dead) == ("dies", 1, "boom", True)
+
+
+def test_a_job_waits_for_as_long_as_it_was_asked_to(gateway, queues):
+    answer = post(gateway, {"key": "later", "delaySeconds": 2.5}, {"key": "now", "delaySeconds": 0})
+    (later,) = listed(gateway, "delayed")
+
+    assert answer.body["added"] == ["later", "now"]
+    assert (later["key"], later["dueAt"] > later["addedAt"]) == ("later", True)
+    assert [job["key"] for job in listed(gateway)] == ["now"]
+
+
+@pytest.mark.parametrize(("on_busy", "added"), [("rerun", ["a"]), ("reject", [])])
+def test_a_job_in_progress_runs_once_more_where_that_was_asked_for(gateway, queues, on_busy, added):
+    post(gateway, {"key": "a", "payload": "first"})
+    (queue,) = queues.values()
+    with queue.take(1, wait=0):
+        answer = post(gateway, {"key": "a", "payload": "second"}, onBusy=on_busy)
+
+    assert answer.body["added"] == added
+    assert [job["payload"] for job in listed(gateway)] == ["second"] * len(added)
+
+
+@pytest.mark.parametrize("on_busy", ["", "REJECT", "wait", None, 1], ids=str)
+def test_a_strange_wish_for_busy_keys_is_refused(gateway, queues, on_busy):
+    assert post(gateway, {"key": "a"}, onBusy=on_busy).status == 400
+    assert queues == {}
 
 
 @pytest.mark.parametrize(
@@ -108,6 +135,11 @@ BAD_JOBS = [
     {"key": "a", "priority": 1000},
     {"key": "a", "priority": 1.0},
     {"key": "a", "priority": True},
+    {"key": "a", "delaySeconds": -1},
+    {"key": "a", "delaySeconds": 366 * 86_400 + 1},
+    {"key": "a", "delaySeconds": "1"},
+    {"key": "a", "delaySeconds": None},
+    {"key": "a", "delaySeconds": True},
     {"key": "a", "payload": "x" * (128 * 1024 + 1)},
     {"key": "a", "payload": ["x" * (128 * 1024)]},
     {"key": "a", "itemId": "x"},

@@ -72,6 +72,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "JobsTable": CHANGE,
         "JobsDoorbellQueue": SEND,
+        "JobsDoorbelldemoQueue": SEND,
     },
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
@@ -83,11 +84,19 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         "JobsDoorbellQueue": SEND,
+        "JobsDoorbelldemoQueue": SEND,
     },
     "demo_worker": ACK
     | {
         "DemoWorkQueue": QUEUE_EATER,
         "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
+    },
+    "demo_jobs": ACK
+    | {
+        "JobsTable": CHANGE | {"dynamodb:DeleteItem"},
+        "JobsTable/index/by_ix": QUERY,
+        "JobsDoorbelldemoQueue": QUEUE_EATER | SEND,
+        "DemoJobsOutcomes": {"dynamodb:PutItem"},
     },
 }
 
@@ -145,7 +154,7 @@ def test_the_handlers_are_these(functions):
 def test_without_the_demo_there_is_no_worker_index_or_work_queue(plain):
     handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
-    assert GRANTED.keys() - handlers == {"demo_worker"}
+    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs"}
     assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
 
 

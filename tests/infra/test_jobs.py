@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from types import SimpleNamespace
+
 import boto3
 import pytest
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey, Ring
 from fanin.queue import requests as asked
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.messages import body
 from fanin.queue.registry import Registry
 from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
 from infra.constructs import jobs
-from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS
+from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised
 from tests.infra.test_grants_suffice import Sent
 
-HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS)}
+HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
 KEY = QueueKey("t", "q")
 # Sent where a refused write does not bring along what stands in its way.
 FALLBACK = {
     "add_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
     "sweep_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
+    "demo_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
 }
 
 
@@ -88,6 +93,15 @@ def fresh(client):
     return Queue(store, MemoryDoorbell(), KEY, Options(parts=2), background=lambda _: lambda: None)
 
 
+def create_outcomes_table(client):
+    client.create_table(
+        TableName="Outcomes",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
 def nothing(_client):
     """No past."""
 
@@ -129,10 +143,25 @@ def sweep_late(client):
         queue.depth()
 
 
+def answer_the_doorbell(client):
+    """What befalls a function's jobs: an ack, a return, a death, and a delay that is over."""
+    queue = fresh(client)
+    queue.options = Options(parts=2, max_failures=2)
+    queue.tell = lambda _: None
+    queue.effects = Effects(now=lambda: Effects().now() + 120_000_000)
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
+    rings = [{"body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)]
+    for _ in range(2):
+        with suppress(ZeroDivisionError), queue.answer({"Records": rings * 2}, context) as jobs:
+            jobs.ack(jobs[0], [{"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": jobs[0].name}}}}])
+            raise ZeroDivisionError
+
+
 DEEDS = {
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
     "sweep_jobs": (worked_at, sweep_late),
+    "demo_jobs": (worked_at, answer_the_doorbell),
 }
 
 
@@ -143,11 +172,13 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
     with mock_aws():
         client = boto3.client("dynamodb", region_name="us-east-1")
         create_queue_table(client)
+        create_outcomes_table(client)
         before(client)
         sent = Sent(client)
         deed(client)
     reads = {asked.INDEX: handler.lists_jobs, asked.QUEUES_INDEX: handler.lists_queues}
     grants = {(action, QUEUE_TABLE) for action in handler.table}
+    grants |= {(action, "Outcomes") for action in WRITE_OUTCOME if name == "demo_jobs"}
     grants |= {
         ("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index, is_read in reads.items() if is_read
     }

@@ -11,7 +11,7 @@ import pytest
 
 from fanin.queue import Effects, LostClaim, MemoryDoorbell, Options, Queue, QueueKey, Ring
 from fanin.queue.memory import MemoryStore
-from fanin.queue.sqs import body
+from fanin.queue.messages import body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
 EXAMPLES = dict(re.findall(r"<!-- ([\w ]+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))

@@ -9,7 +9,8 @@ from moto import mock_aws
 
 from fanin.errors import InvalidRequest
 from fanin.queue import QueueKey, Ring
-from fanin.queue.sqs import SqsDoorbell, body, ring_of
+from fanin.queue.messages import body, ring_of
+from fanin.queue.sqs import SqsDoorbell
 from tests.queue.conftest import KEY
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from fanin.api.requests import Body, ItemIdText
 from fanin.queue import NewJob
 from fanin.queue.keys import NAME_BYTES_MAX
-from fanin.queue.model import PAYLOAD_BYTES_MAX
+from fanin.queue.model import DELAY_MAX_SECONDS, PAYLOAD_BYTES_MAX
 from fanin.queue.order import PRIORITY_MAX
 
 JOBS_MAX = 100
@@ -46,6 +46,15 @@ Payload = Annotated[
     Field(description="Text of up to 128 KiB; any other JSON value arrives as its JSON text."),
 ]
 Priority = Annotated[int, Field(ge=0, le=PRIORITY_MAX, description="The larger goes first; 0 is usual.")]
+Delay = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=DELAY_MAX_SECONDS,
+        allow_inf_nan=False,
+        description="Seconds before it may be taken, 366 days at most.",
+    ),
+]
 
 
 class JobBody(Body):
@@ -54,19 +63,24 @@ class JobBody(Body):
     key: JobKeyText
     payload: Payload = None
     priority: Priority = 0
+    delay_seconds: Delay = 0
     item_id: ItemIdText | None = None
 
     def wish(self, key: str | None) -> NewJob:
         """As the queue takes it; an idempotency *key* gives the job its id, so that an add is repeatable."""
         job_id = None if key is None else str(uuid5(OF_KEYS, f"{key}\n{self.key}"))
         text = _text(self.payload)
-        return NewJob(self.key, text, self.priority, item_id=self.item_id, id=job_id)
+        return NewJob(self.key, text, self.priority, self.delay_seconds, self.item_id, job_id)
 
 
 class AddJobsBody(Body):
     """Jobs to add: each that is refused is told apart from the others."""
 
     jobs: Annotated[list[JobBody], Field(min_length=1, max_length=JOBS_MAX)]
+    on_busy: Annotated[
+        Literal["reject", "rerun"],
+        Field(description="`rerun`: a job whose key is in progress is added, to follow the one under way."),
+    ] = "reject"
 
     def wishes(self, key: str | None) -> list[NewJob]:
         """As the queue takes them."""

@@ -12,6 +12,7 @@ from fanin.queue.keys import PARTS_MAX, JobKey
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
 """A job may hold two payloads, its own and that of the run asked for; an item of DynamoDB holds 400 KB."""
+DELAY_MAX_SECONDS = 366 * 86_400
 
 
 class JobState(StrEnum):
@@ -75,7 +76,7 @@ class NewJob:
 
     def __post_init__(self) -> None:
         order.checked_priority(self.priority)
-        if not 0 <= self.delay <= 366 * 86_400:
+        if not 0 <= self.delay <= DELAY_MAX_SECONDS:
             raise InvalidRequest("a delay goes from 0 seconds to 366 days", field="delay")
         if self.payload is not None and len(self.payload.encode(errors="replace")) > PAYLOAD_BYTES_MAX:
             raise InvalidRequest(f"a payload has at most {PAYLOAD_BYTES_MAX} bytes", field="payload")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
-from fanin.queue import listing, worker
+from fanin.queue import listing, messages, worker
 from fanin.queue.background import Background, in_threads
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.effects import Effects
@@ -116,6 +116,21 @@ class Queue:
         finally:
             bounded.leave()
 
+    @contextmanager
+    def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
+        """A scope in a Lambda function that this queue's own doorbell feeds: a job for each ring at most.
+
+        *event*, *context*: the invocation's; its session ends with its time. Leaving the block is as with
+        ``take``; an exception goes on, and has the rings delivered again. Raises InvalidRequest where a
+        message is no ring of this queue.
+        """
+        rings = messages.rings_of(self.key, event)
+        parts = sorted({ring.part for ring in rings})
+        with self.bounded(context.get_remaining_time_in_millis() / 1000) as bounded:
+            _promote(bounded._present(), rings)
+            with bounded.take(len(rings), wait=0, parts=parts) as jobs:
+                yield jobs
+
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting, and leave at once."""
         with self._lock:
@@ -200,8 +215,7 @@ class Queue:
         self, worker: Worker, most: int, parts: Sequence[int] | None, rings: Sequence[Ring]
     ) -> list[Job]:
         """Claim where somebody rang, whoever owns that part; in one's own parts where nobody did."""
-        for part in {ring.part for ring in rings if ring.due}:
-            worker.janitor.promote_due(part)
+        _promote(worker, rings)
         rung = list(dict.fromkeys(ring.part for ring in rings))
         jobs = worker.take(rung or (worker.janitor.own_parts() if parts is None else parts), most)
         try:
@@ -245,3 +259,9 @@ class Queue:
             with suppress(StoreUnavailable):
                 self.tell(told)
                 self.store.told(self.key, told)
+
+
+def _promote(worker: Worker, rings: Iterable[Ring]) -> None:
+    """Make ready what is due where a ring says so."""
+    for part in {ring.part for ring in rings if ring.due}:
+        worker.janitor.promote_due(part)

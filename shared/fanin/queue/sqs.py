@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from fanin.aws.calls import send
 from fanin.errors import InvalidRequest
 from fanin.queue.doorbell import Ring
 from fanin.queue.keys import QueueKey
+from fanin.queue.messages import body, ring_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -83,23 +83,6 @@ class SqsDoorbell:
     def _longest_poll(self) -> int:
         """A poll that lasts longer than the client's patience would be taken for a silence."""
         return min(POLL_MAX_SECONDS, max(1, int(getattr(self.client.meta.config, "read_timeout", 60)) - 1))
-
-
-def body(queue: QueueKey, ring: Ring) -> str:
-    """The message of a ring."""
-    return json.dumps({"tenant": queue.tenant, "queue": queue.name, "part": ring.part, "due": ring.due})
-
-
-def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
-    """The ring that a message stands for; InvalidRequest for what no doorbell of this queue sent."""
-    try:
-        told = json.loads(text)
-        key, ring = (told["tenant"], told["queue"]), Ring(int(told["part"]), bool(told["due"]), receipt)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidRequest("this message is no ring of a doorbell") from error
-    if key != (queue.tenant, queue.name):
-        raise InvalidRequest("a ring for another queue came through this doorbell")
-    return ring
 
 
 def _tens(rings: Sequence[Ring]) -> Iterator[Sequence[Ring]]:

@@ -1,0 +1,37 @@
+"""The demo's consumer of the work queue ``demo``: a job's outcome is a row, written when it is acked."""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+from fanin import Fanin, Job, Options, Queue
+from functions import wiring
+
+MOST_FAILURES = 2
+BAD = "bad"
+
+
+@lru_cache(maxsize=1)
+def queue() -> Queue:
+    return Fanin(wiring.transport()).queue("demo", options=Options(max_failures=MOST_FAILURES))
+
+
+def outcome(job: Job) -> dict[str, Any]:
+    """A row of this key, where there is none; a payload of ``bad`` has no outcome."""
+    if job.payload == BAD:
+        raise ValueError("a bad payload")
+    item = {"pk": {"S": job.name}, "job": {"S": job.id}, "claim": {"S": job.claim or ""}}
+    absent = "attribute_not_exists(pk)"
+    return {
+        "Put": {
+            "TableName": os.environ["FANIN_OUTCOMES_TABLE"],
+            "Item": item,
+            "ConditionExpression": absent,
+        }
+    }
+
+
+def handler(event: dict[str, Any], context: Any) -> None:
+    with queue().answer(event, context) as jobs:
+        for job in jobs:
+            jobs.ack(job, writes=[outcome(job)])

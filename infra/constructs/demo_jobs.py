@@ -1,0 +1,25 @@
+"""A Lambda that a work queue's doorbell feeds, as a user adds one; only with the context ``demo=true``."""
+
+from __future__ import annotations
+
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.functions import allow
+from infra.constructs.jobs import DEMO_QUEUE, Jobs
+from infra.constructs.tables import table
+from infra.job_handlers import DEMO_JOBS, WRITE_OUTCOME
+
+# Jobs of one invocation share their fate, unless they are acked or released one by one.
+JOBS_AT_ONCE = 10
+
+
+class DemoJobs(Construct):
+    """The consumer of the work queue ``demo``, and the table of its outcomes."""
+
+    def __init__(self, scope: Construct, id_: str, config: Config, jobs: Jobs) -> None:
+        super().__init__(scope, id_)
+        self.outcomes = table(self, "Outcomes", config)
+        consumer = jobs.add(DEMO_JOBS, {"FANIN_OUTCOMES_TABLE": self.outcomes.table_name}, DEMO_QUEUE)
+        allow(consumer, self.outcomes, WRITE_OUTCOME)
+        jobs.own[DEMO_QUEUE].feed(consumer, config, JOBS_AT_ONCE)

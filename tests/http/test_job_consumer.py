@@ -1,0 +1,102 @@
+"""A Lambda that a work queue's own doorbell feeds, as the template deploys it: the demo's consumer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from benchmarks.races import Api
+from fanin.local import LocalRun
+from tests.http.test_jobs import listed, path
+from tests.http.test_tracking import get
+
+QUEUE = "demo"
+PATIENCE_SECONDS = 120.0
+
+
+@pytest.fixture
+def outcomes(run: LocalRun) -> Callable[[], dict[str, str]]:
+    """What the consumer wrote: the job by its key."""
+    dynamodb, table = run.client("dynamodb"), run.outputs["DemoOutcomesTable"]
+
+    def scan() -> dict[str, str]:
+        rows = dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]
+        return {row["pk"]["S"]: row["job"]["S"] for row in rows}
+
+    return scan
+
+
+def unused(prefix: str) -> str:
+    return f"{prefix}-{uuid4().hex[:8]}"
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "nothing came of it"
+        time.sleep(0.2)
+
+
+def left(api: Api, key: str) -> list[str]:
+    """The listings that have a job of this key."""
+    states = ("queued", "inProgress", "delayed", "dead")
+    return [state for state in states if key in [job["key"] for job in listed(api, QUEUE, state, limit=100)]]
+
+
+def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
+    lambda_ = run.client("lambda")
+    names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
+    (consumer,) = [name for name in names if "DemoJobs" in name]
+    (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
+    doorbell = json.loads(run.outputs["Doorbells"])[QUEUE]
+
+    assert mapping["EventSourceArn"].rpartition(":")[2] == doorbell.rpartition("/")[2]
+    assert mapping["State"] == "Enabled"
+
+
+def test_each_job_that_was_added_is_acked_once_with_its_outcome(api: Api, outcomes) -> None:
+    keys = [unused("job") for _ in range(25)]
+    answer = api.post(path(QUEUE), {"jobs": [{"key": key} for key in (*keys, keys[0])]})
+    wait_for(lambda: set(keys) <= outcomes().keys())
+
+    assert answer["added"] == keys
+    assert [each["key"] for each in answer["rejected"]] == keys[:1]
+    wait_for(lambda: not any(left(api, key) for key in keys))
+
+
+def test_a_delayed_job_is_worked_on_when_its_ring_comes(api: Api, outcomes) -> None:
+    key = unused("delayed")
+    api.post(path(QUEUE), {"jobs": [{"key": key, "delaySeconds": 3}]})
+    early = left(api, key), key in outcomes()
+    wait_for(lambda: key in outcomes())
+
+    assert early == (["delayed"], False)
+
+
+def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes) -> None:
+    key, table = unused("taken"), run.outputs["DemoOutcomesTable"]
+    row = {"pk": {"S": key}, "job": {"S": "another"}}
+    run.client("dynamodb").put_item(TableName=table, Item=row)
+    api.post(path(QUEUE), {"jobs": [{"key": key}]})
+    wait_for(lambda: left(api, key) == ["dead"])
+
+    assert outcomes()[key] == "another"
+
+
+def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes) -> None:
+    batch, (good, bad) = api.opened(2)
+    api.close(batch)
+    names = unused("good"), unused("bad")
+    api.post(path(QUEUE), {"jobs": [{"key": names[1], "payload": "bad", "itemId": bad}]})
+    wait_for(lambda: left(api, names[1]) == ["dead"])
+    api.post(path(QUEUE), {"jobs": [{"key": names[0], "itemId": good}]})
+    wait_for(lambda: names[0] in outcomes())
+    (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
+
+    assert (dead["failures"], dead["error"]) == (2, "ValueError('a bad payload')")
+    assert names[1] not in outcomes()
+    wait_for(lambda: get(api, batch)["progress"]["acked"] == 1)
