@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
 Target = Literal["aws", "local"]
+Engine = Literal["off", "glue", "emr"]
 
 
 class ConfigError(ValueError):
@@ -25,7 +26,7 @@ class Config:
 
     ``stage``: which deployment this is; 1 to 20 of a-z, 0-9 and ``-``, a letter first. Names the stack.
     ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and nobody signs requests.
-    ``demo``: adds the demo's queue, worker, index table and event queue.
+    ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper``.
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
     ``protect_data``: deletion protection on the tables, and they outlive the stack.
@@ -43,6 +44,12 @@ class Config:
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets, as JSON text (``fanin.grouper.parsing`` has the names).
     ``archive``: keeps every change of the tables as files in a bucket, each for ``archive_days``.
+    ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
+    ``analytics_workers``: the most workers of 4 cores and 16 GB that a run on Glue, and all runs on EMR
+    together, may use; 2 to 299, one of them the driver.
+    ``analytics_queue_arns``, ``analytics_bucket_arns``: the SQS queues that jobs may send to, and the S3
+    buckets that they may read (datasets, ack logs); lists, or the ARNs with commas between them.
+    ``analytics_schedule``: when the audit and the history run, ``cron(...)`` in UTC; empty, when asked to.
     """
 
     stage: str = "dev"
@@ -67,6 +74,11 @@ class Config:
     grouper_downstream: str = "[]"
     archive: bool = False
     archive_days: int = 90
+    analytics: Engine = "off"
+    analytics_workers: int = 10
+    analytics_queue_arns: tuple[str, ...] = ()
+    analytics_bucket_arns: tuple[str, ...] = ()
+    analytics_schedule: str = ""
 
     def __post_init__(self) -> None:
         for name, (holds, takes) in _RULES.items():
@@ -75,6 +87,12 @@ class Config:
                 raise _refused(name, value, takes)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+        if self.demo and not self.grouper:
+            raise ConfigError("the demo bundles some of its items: demo needs grouper")
+        if self.analytics != "off" and self.target == "local":
+            raise ConfigError(
+                "analytics runs on AWS alone: here, run the jobs by python -m pipeline.jobs.NAME"
+            )
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
@@ -172,6 +190,9 @@ LOG_RETENTION_DAYS = (
 # fmt: on
 
 QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
+BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+# Minute, hour, day of the month, month, day of the week, year.
+CRON = r"cron\(\S+( \S+){5}\)"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -191,5 +212,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "archive_days": _between(1, 3650),
+    "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
+    "analytics_workers": _between(2, 299),
+    "analytics_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
+    "analytics_bucket_arns": (_distinct(BUCKET_ARN), "ARNs of different S3 buckets"),
+    "analytics_schedule": (_matches(rf"|{CRON}"), "cron(...) of six fields with one space between them"),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from aws_cdk import CfnOutput, Duration, Stack, Tags
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.config import Config
+from infra.constructs.analytics import Analytics
+from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
@@ -53,8 +56,11 @@ class FaninStack(Stack):
         }
         self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
         self._output_names()
+        self.archive: Archive | None = None
         self._add_parts()
-        Monitoring(self, "Monitoring", config, self._watched())
+        monitoring = Monitoring(self, "Monitoring", config, self._watched())
+        if config.analytics != "off":
+            self._add_analytics(monitoring.topic)
 
     def _add_parts(self) -> None:
         """What stands beside the tracker, and not on every stage."""
@@ -122,9 +128,16 @@ class FaninStack(Stack):
         )
 
     def _add_archive(self) -> None:
-        archive = Archive(self, "Archive", self.config, self.functions, self.changing)
-        self.dead_letters |= {"Archive": archive.dead_letters}
-        self._output(ArchiveBucket=archive.bucket.bucket_name)
+        self.archive = Archive(self, "Archive", self.config, self.functions, self.changing)
+        self.dead_letters |= {"Archive": self.archive.dead_letters}
+        self._output(ArchiveBucket=self.archive.bucket.bucket_name)
+
+    def _add_analytics(self, alarms: sns.Topic) -> None:
+        kept = self.archive.bucket if self.archive else None
+        reach = Reach(tables=self.tables, api=self.api, archive=kept)
+        analytics = Analytics(self, "Analytics", self.config, reach)
+        analytics.report_failures(alarms)
+        self._output(**analytics.outputs)
 
     def _output_names(self) -> None:
         self._output(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -23,6 +23,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.config import Config
+from infra.constructs.buckets import ABANDONED, private_bucket
 from infra.constructs.functions import Functions
 from infra.constructs.queues import dead_letter_queue
 from infra.constructs.tables import READ_STREAM, stream_arn
@@ -99,20 +100,10 @@ def _filters(kind: str) -> list[dict[str, Any]] | None:
 
 
 def _bucket(scope: Construct, config: Config) -> s3.Bucket:
-    """A private bucket whose files go after their time; it is left where it is when the stack goes."""
-    bucket = s3.Bucket(
-        scope,
-        "Bucket",
-        encryption=s3.BucketEncryption.S3_MANAGED,
-        enforce_ssl=True,
-        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-        removal_policy=RemovalPolicy.RETAIN,
-        lifecycle_rules=[
-            s3.LifecycleRule(
-                expiration=Duration.days(config.archive_days),
-                abort_incomplete_multipart_upload_after=Duration.days(1),
-            )
-        ],
+    """A private bucket whose files go after their time."""
+    rule = s3.LifecycleRule(
+        expiration=Duration.days(config.archive_days), abort_incomplete_multipart_upload_after=ABANDONED
     )
+    bucket = private_bucket(scope, "Bucket", [rule])
     accept(bucket, "One function writes, and readers are the account's own", "AwsSolutions-S1")
     return bucket

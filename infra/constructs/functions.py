@@ -10,6 +10,7 @@ from typing import cast
 from aws_cdk import Aws, Duration, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -114,9 +115,16 @@ def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Seq
         function.add_to_role_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=arns))
 
 
-def log_group(scope: Construct, id_: str, config: Config) -> logs.LogGroup:
-    """A log group that goes with the stack; what must be kept longer is in the tables."""
-    group = logs.LogGroup(scope, id_, removal_policy=RemovalPolicy.DESTROY)
+def log_group(
+    scope: Construct, id_: str, config: Config, name: str | None = None, key: kms.IKey | None = None
+) -> logs.LogGroup:
+    """A log group that goes with the stack; what must be kept longer is in the tables.
+
+    *name*: where a service insists on one. *key*: encrypts it, instead of CloudWatch's own.
+    """
+    group = logs.LogGroup(
+        scope, id_, log_group_name=name, encryption_key=key, removal_policy=RemovalPolicy.DESTROY
+    )
     resource = cast(logs.CfnLogGroup, group.node.default_child)
     resource.retention_in_days = config.log_retention_days
     return group

@@ -13,10 +13,18 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from tests.infra.synthesis import UNBUNDLED, scratch_folder, synthesised
 
+ANALYTICS = {
+    "archive": True,
+    "analytics_queue_arns": "arn:aws:sqs:eu-west-1:123456789012:work",
+    "analytics_bucket_arns": "arn:aws:s3:::datasets",
+    "analytics_schedule": "cron(15 2 * * ? *)",
+    "analytics_workers": 7,
+}
 VARIANTS: dict[str, dict[str, Any]] = {
     "dev": {},
     "demo": {"demo": True},
-    "archive": {"archive": True},
+    "glue": {"analytics": "glue", **ANALYTICS},
+    "emr": {"analytics": "emr", **ANALYTICS},
     "prod": {
         "stage": "prod",
         "jwt_issuer": "https://issuer.example.com/",
@@ -55,7 +63,7 @@ def findings(settings, *, spoil=nothing):
     ]
 
 
-@pytest.mark.parametrize("variant", ["archive", "demo", "prod"])
+@pytest.mark.parametrize("variant", ["glue", "emr", "demo", "prod"])
 def test_cdk_nag_finds_nothing(variant):
     assert findings(VARIANTS[variant]) == []
 

@@ -63,6 +63,13 @@ def test_a_stage_that_nobody_described_is_fine():
         ("jwt_audience", 7),
         ("alarm_email", "nobody"),
         ("oldest_batch_alarm_hours", 0),
+        ("analytics", "spark"),
+        ("analytics", True),
+        ("analytics_workers", 1),
+        ("analytics_workers", 300),
+        ("analytics_schedule", "15 2 * * *"),
+        ("analytics_schedule", "cron(15 2 * * *)"),
+        ("analytics_schedule", "rate(1 day)"),
         ("dead_letter_queue_arns", 7),
         ("dead_letter_queue_arns", [7]),
     ],
@@ -93,6 +100,21 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
 def test_what_names_no_queue_or_one_twice_is_refused(given):
     with pytest.raises(ConfigError, match=r"^dead_letter_queue_arns is .*; it takes ARNs of different SQS"):
         Config.from_context({"dead_letter_queue_arns": given})
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("analytics_queue_arns", "work"),
+        ("analytics_bucket_arns", "datasets"),
+        ("analytics_bucket_arns", "arn:aws:s3:::*"),
+        ("analytics_bucket_arns", "arn:aws:s3:::datasets/2026"),
+        ("analytics_bucket_arns", "arn:aws:s3:::datasets,arn:aws:s3:::datasets"),
+    ],
+)
+def test_what_the_jobs_reach_is_named_by_arns_without_patterns(name, given):
+    with pytest.raises(ConfigError, match=rf"^{name} is .*; it takes ARNs of different"):
+        Config.from_context({name: given})
 
 
 @pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])

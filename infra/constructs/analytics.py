@@ -1,0 +1,39 @@
+"""The Spark jobs in an account; deployed only with the context ``analytics=glue`` or ``analytics=emr``."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs import emr_application, glue_jobs
+from infra.constructs.analytics_ground import Ground
+from infra.constructs.analytics_roles import Reach, Roles
+from infra.constructs.emr_application import EmrApplication
+from infra.constructs.glue_jobs import GlueJobs
+
+
+class Analytics(Construct):
+    """The jobs' code, bucket and roles, and the engine that the configuration names.
+
+    ``outputs``: what whoever starts a run needs to know, by name.
+    """
+
+    def __init__(self, scope: Construct, id_: str, config: Config, reach: Reach) -> None:
+        super().__init__(scope, id_)
+        self.ground = Ground(self, "Ground", config)
+        self.outputs = {"PipelineBucket": self.ground.bucket.bucket_name}
+        self.engine: GlueJobs | EmrApplication
+        if config.analytics == "glue":
+            roles = Roles(config, self.ground, reach, glue_jobs.SERVICE)
+            self.engine = GlueJobs(self, "Glue", config, self.ground, roles)
+        else:
+            roles = Roles(config, self.ground, reach, emr_application.SERVICE)
+            self.engine = EmrApplication(self, "Emr", config, self.ground, roles)
+            self.outputs |= self.engine.outputs
+
+    def report_failures(self, topic: sns.Topic) -> None:
+        """Let every run that fails, scheduled or not, be told on *topic*."""
+        events.Rule(self, "Failed", event_pattern=self.engine.failures, targets=[targets.SnsTopic(topic)])

@@ -1,0 +1,95 @@
+"""A role for each job of the pipeline: what the job is said to do, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.analytics_ground import Ground
+from infra.constructs.api import Api
+from infra.constructs.tables import Tables
+from infra.nag import accept_wildcards
+from infra.pipeline_jobs import PipelineJob
+
+READ_OBJECTS = ("s3:GetObject",)
+# Spark writes beside its target, moves, and removes what a dead attempt left.
+CHANGE_OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+LOOK_INTO_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation")
+OPENING = ("POST /v1/batches", "POST /v1/batches/*/items", "POST /v1/batches/*/close")
+KEYS = "The keys of a bucket's objects, and the ids of batches, are not known before"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """What the jobs work on: the tracker's *tables*, its *api*, and the *archive*, if there is one."""
+
+    tables: Tables
+    api: Api
+    archive: s3.IBucket | None = None
+
+    def told(self, job: PipelineJob) -> dict[str, str]:
+        """The options of *job* that name a place of the deployment, with that place."""
+        places = {
+            "--api-url": self.api.stage.url,
+            "--batches-table": self.tables.batches.table_name,
+            "--pages-table": self.tables.pages.table_name,
+        }
+        return {option: place for option, place in places.items() if option in job.told}
+
+
+class Roles:
+    """Makes the jobs' roles, all for the same *service*."""
+
+    def __init__(self, config: Config, ground: Ground, reach: Reach, service: iam.ServicePrincipal) -> None:
+        self.config = config
+        self.ground = ground
+        self.reach = reach
+        self.service = service
+
+    def add(self, scope: Construct, job: PipelineJob) -> iam.Role:
+        """The role of *job*."""
+        role = iam.Role(scope, "Role", assumed_by=self.service)
+        self._let_read_code(role)
+        _allow_bucket(role, self.ground.bucket, CHANGE_OBJECTS)
+        for bucket in self._sources(role, job):
+            _allow_bucket(role, bucket, READ_OBJECTS)
+        _allow(role, job.batches, [self.reach.tables.batches.table_arn])
+        _allow(role, job.pages, [self.reach.tables.pages.table_arn])
+        _allow(role, ("sqs:SendMessage",), self.config.analytics_queue_arns if job.sends else ())
+        if job.opens:
+            self._let_open_batches(role)
+        return role
+
+    def _let_read_code(self, role: iam.Role) -> None:
+        for asset in (self.ground.script, self.ground.code):
+            _allow(role, READ_OBJECTS, [asset.bucket.arn_for_objects(asset.s3_object_key)])
+
+    def _sources(self, role: iam.Role, job: PipelineJob) -> Iterable[s3.IBucket]:
+        for arn in self.config.analytics_bucket_arns:
+            yield s3.Bucket.from_bucket_arn(role, arn.rpartition(":")[2], arn)
+        if job.reads_archive and self.reach.archive:
+            yield self.reach.archive
+
+    def _let_open_batches(self, role: iam.Role) -> None:
+        calls = [route.split(" ") for route in OPENING]
+        arns = [self.reach.api.http.arn_for_execute_api(method, path, "$default") for method, path in calls]
+        _allow(role, ("execute-api:Invoke",), arns)
+        accept_wildcards(role, KEYS, *arns)
+
+
+def _allow(role: iam.Role, actions: Sequence[str], resources: Sequence[str]) -> None:
+    """Grant exactly *actions* on *resources*; of none, nothing."""
+    if actions and resources:
+        role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+
+
+def _allow_bucket(role: iam.Role, bucket: s3.IBucket, actions: Sequence[str]) -> None:
+    objects = bucket.arn_for_objects("*")
+    _allow(role, LOOK_INTO_BUCKET, [bucket.bucket_arn])
+    _allow(role, actions, [objects])
+    accept_wildcards(role, KEYS, objects)

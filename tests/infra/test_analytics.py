@@ -1,0 +1,225 @@
+"""The Spark jobs' part of the stack: what both engines have in common, and AWS Glue."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import chain
+
+import pytest
+
+from infra import pipeline_code
+from infra.config import Config, ConfigError
+from infra.paths import PIPELINE, ROOT
+from infra.pipeline_jobs import JOBS
+from pipeline import entry
+from tests.infra.synthesis import synthesised
+from tests.infra.test_checks import ANALYTICS, VARIANTS
+from tests.infra.test_functions import grants_of, role_of
+
+QUEUE, DATASETS, CRON = (ANALYTICS[f"analytics_{name}"] for name in ("queue_arns", "bucket_arns", "schedule"))
+CHANGE_OBJECTS = {"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
+LOOK_INTO_BUCKET = {"s3:GetBucketLocation", "s3:ListBucket"}
+
+
+def engine(name):
+    """The stack with all settings of the analytics, on that engine."""
+    return synthesised(**VARIANTS[name])
+
+
+@pytest.fixture(scope="module")
+def glue():
+    return engine("glue")
+
+
+@pytest.fixture(scope="module")
+def jobs(glue):
+    """The Glue jobs by the name of the job in the pipeline."""
+    found = (each["Properties"] for each in glue.of_type("AWS::Glue::Job").values())
+    return {each["NonOverridableArguments"]["--fanin-job"]: each for each in found}
+
+
+def flat(value):
+    """A value of a template as one text: what it refers to in angle brackets."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return separator.join(flat(part) for part in parts)
+        case {"Fn::Sub": text}:
+            return re.sub(r"\$\{(.*?)\}", r"<\1>", text)
+        case {"Fn::GetAtt": [name, attribute]}:
+            return f"<{name}.{attribute}>"
+        case {"Ref": name}:
+            return f"<{name}>"
+    return value
+
+
+def granted(assembly, role):
+    """The pairs of an action and a resource that *role* may."""
+    return {(action, flat(resource)) for actions, resource in grants_of(assembly, role) for action in actions}
+
+
+def asset_of(assembly, url):
+    return (assembly.folder / f"asset.{flat(url).rpartition('/')[2]}").read_bytes()
+
+
+def test_without_being_asked_for_there_is_none_of_it(demo):
+    kinds = {each["Type"] for each in demo.template["Resources"].values()}
+
+    assert not [kind for kind in kinds if kind.startswith(("AWS::Glue", "AWS::EMR", "AWS::KMS", "AWS::S3"))]
+    assert not [name for name in demo.template["Resources"] if "Analytics" in name]
+
+
+def test_every_job_of_the_pipeline_is_deployed(jobs):
+    assert [job.name for job in JOBS] == list(jobs)
+    assert set(jobs) == set(entry.known())
+
+
+def test_a_run_has_a_bound_in_size_time_number_and_repetitions(jobs):
+    for name, each in jobs.items():
+        bounds = (each["WorkerType"], each["NumberOfWorkers"], each["Timeout"], each["ExecutionProperty"])
+
+        assert bounds == ("G.1X", 7, 480, {"MaxConcurrentRuns": 1}), name
+        assert each["MaxRetries"] == (1 if name in {"fan_out", "bulk_ack", "redrive"} else 0)
+        assert each["DefaultArguments"]["--job-bookmark-option"] == "job-bookmark-disable"
+        assert each["DefaultArguments"]["--enable-auto-scaling"] == "true"
+
+
+def test_glue_runs_the_spark_that_the_tests_run(jobs):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert {each["GlueVersion"] for each in jobs.values()} == {"6.0"}
+    # The release notes of Glue: version 6.0 is Spark 4.1.1.
+    assert "pyspark==4.1.1" in project["optional-dependencies"]["spark"]
+
+
+def test_glue_is_given_the_script_and_the_zip(glue, jobs, tmp_path):
+    pipeline_code.pack(tmp_path / "fresh.zip")
+    for each in jobs.values():
+        assert asset_of(glue, each["Command"]["ScriptLocation"]) == (PIPELINE / "entry.py").read_bytes()
+        assert asset_of(glue, each["DefaultArguments"]["--extra-py-files"]) == (
+            (tmp_path / "fresh.zip").read_bytes()
+        )
+
+
+@pytest.mark.parametrize("name", entry.known())
+def test_a_job_takes_the_options_that_it_is_given(jobs, name, capsys):
+    arguments = {**jobs[name]["DefaultArguments"], **jobs[name]["NonOverridableArguments"]}
+    read, rest = entry.read(chain.from_iterable((key, flat(value)) for key, value in arguments.items()))
+    with pytest.raises(SystemExit):
+        entry.job(name).main(["--help"])
+    known = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
+
+    assert read == name
+    assert {text for text in rest if text.startswith("--")} <= known
+
+
+def test_the_logs_are_encrypted_and_go_after_their_time(glue, jobs):
+    security = glue.only("AWS::Glue::SecurityConfiguration")["Properties"]
+    key = {"Fn::GetAtt": [next(iter(glue.of_type("AWS::KMS::Key"))), "Arn"]}
+    groups = {
+        flat(each["Properties"]["LogGroupName"]): each["Properties"]
+        for each in glue.of_type("AWS::Logs::LogGroup").values()
+        if "LogGroupName" in each["Properties"]
+    }
+
+    assert security["EncryptionConfiguration"]["CloudWatchEncryption"] == {
+        "CloudWatchEncryptionMode": "SSE-KMS",
+        "KmsKeyArn": key,
+    }
+    for each in jobs.values():
+        role = role_of(each)
+        assert each["SecurityConfiguration"] == {
+            "Ref": next(iter(glue.of_type("AWS::Glue::SecurityConfiguration")))
+        }
+        for stream in ("error", "output"):
+            # As Glue names them: prefix, security configuration, role, stream.
+            prefix = each["DefaultArguments"]["--custom-logGroup-prefix"]
+            group = groups.pop(f"{prefix}/{security['Name']}-role/<{role}>/{stream}")
+            assert (group["KmsKeyId"], group["RetentionInDays"]) == (key, 14)
+    assert not groups
+
+
+def expected(glue, name):
+    """The grants of a job that its row names, by what it works on."""
+    tables = {"batches": "TablesBatches", "pages": "TablesPages"}
+    (job,) = (job for job in JOBS if job.name == name)
+    own = bucket_of(glue, "AnalyticsGround")
+    found = {(action, own) for action in LOOK_INTO_BUCKET} | {
+        (action, f"{own}/*") for action in CHANGE_OBJECTS
+    }
+    sources = [DATASETS, *([bucket_of(glue, "Archive")] if job.reads_archive else [])]
+    for source in sources:
+        found |= {(action, source) for action in LOOK_INTO_BUCKET} | {("s3:GetObject", f"{source}/*")}
+    for attribute, beginning in tables.items():
+        (table,) = (each for each in glue.of_type("AWS::DynamoDB::Table") if each.startswith(beginning))
+        found |= {(action, f"<{table}.Arn>") for action in getattr(job, attribute)}
+    return found | ({("sqs:SendMessage", QUEUE)} if job.sends else set())
+
+
+def bucket_of(assembly, beginning):
+    (found,) = (name for name in assembly.of_type("AWS::S3::Bucket") if name.startswith(beginning))
+    return f"<{found}.Arn>"
+
+
+@pytest.mark.parametrize("name", [job.name for job in JOBS])
+def test_a_job_may_do_what_is_said_of_it_and_no_more(glue, jobs, name):
+    found = granted(glue, role_of(jobs[name]))
+    logs = {each for each in found if each[0].startswith(("logs:", "kms:"))}
+    code = {each for each in found if "cdk-hnb659fds-assets" in each[1]}
+    calls = {each for each in found if each[0] == "execute-api:Invoke"}
+
+    assert found - logs - code - calls == expected(glue, name)
+    assert {action for action, _ in code} == {"s3:GetObject"}
+    assert not [resource for _, resource in logs | code if "*" in resource]
+    assert sorted(resource.partition("$default/")[2] for _, resource in calls) == (
+        ["POST/v1/batches", "POST/v1/batches/*/close", "POST/v1/batches/*/items"] if name == "fan_out" else []
+    )
+
+
+def test_without_a_queue_to_send_to_no_job_sends():
+    bare = synthesised(analytics="glue")
+
+    assert not [
+        action
+        for role in bare.of_type("AWS::IAM::Role")
+        if role.startswith("Analytics")
+        for action, _ in granted(bare, role)
+        if action.startswith("sqs:")
+    ]
+    assert not bare.of_type("AWS::Glue::Trigger")
+
+
+def test_each_role_is_for_one_job_and_only_glue_may_take_it(glue, jobs):
+    roles = [role_of(each) for each in jobs.values()]
+    trusts = [
+        glue.template["Resources"][role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        for role in roles
+    ]
+
+    assert len(set(roles)) == len(jobs)
+    assert {flat(trust["Principal"]["Service"]) for (trust,) in trusts} == {"glue.amazonaws.com"}
+
+
+def test_what_a_run_leaves_is_private_and_outlives_the_stack(glue):
+    bucket = glue.named("AWS::S3::Bucket", "AnalyticsGround")
+
+    assert bucket["DeletionPolicy"] == "Retain"
+    assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
+
+
+def test_a_run_that_fails_rings(glue, jobs):
+    (rule,) = (
+        each["Properties"]
+        for name, each in glue.of_type("AWS::Events::Rule").items()
+        if name.startswith("AnalyticsFailed")
+    )
+    (target,) = rule["Targets"]
+
+    assert rule["EventPattern"]["detail"]["jobName"] == [each["Name"] for each in jobs.values()]
+    assert rule["EventPattern"]["detail"]["state"] == ["FAILED", "TIMEOUT"]
+    assert target["Arn"] == {"Ref": next(iter(glue.of_type("AWS::SNS::Topic")))}
+
+
+def test_the_local_run_has_no_engine_for_it():
+    with pytest.raises(ConfigError, match="analytics runs on AWS alone"):
+        Config(analytics="glue", target="local")

@@ -1,0 +1,140 @@
+"""The Spark jobs on EMR Serverless: an application, a role a job, and the runs on a schedule."""
+
+from __future__ import annotations
+
+import json
+
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+
+from infra.pipeline_jobs import JOBS
+from pipeline import entry
+from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted
+
+SCHEDULED = [job.name for job in JOBS if job.scheduled]
+
+
+@pytest.fixture(scope="module")
+def emr():
+    return engine("emr")
+
+
+@pytest.fixture(scope="module")
+def application(emr):
+    return emr.only("AWS::EMRServerless::Application")["Properties"]
+
+
+@pytest.fixture(scope="module")
+def runs(emr):
+    """What the schedules send to StartJobRun, by job, with names in angle brackets for what they refer to."""
+    found = {}
+    for each in emr.of_type("AWS::Scheduler::Schedule").values():
+        target = each["Properties"]["Target"]
+        assert target["Arn"] == "arn:aws:scheduler:::aws-sdk:emrserverless:startJobRun"
+        run = json.loads(flat(target["Input"]))
+        found[run["JobDriver"]["SparkSubmit"]["EntryPointArguments"][1]] = run
+    return found
+
+
+def role_of_job(emr, name):
+    (job,) = (job for job in JOBS if job.name == name)
+    (found,) = (
+        role for role in emr.of_type("AWS::IAM::Role") if role.startswith(f"AnalyticsEmr{job.title}Role")
+    )
+    return found
+
+
+def properties(defaults):
+    (spark,) = defaults
+    assert spark["Classification"] == "spark-defaults"
+    return spark["Properties"]
+
+
+def test_it_runs_spark_4_0_2_within_a_cap_and_stops_when_idle(application):
+    assert (application["ReleaseLabel"], application["Type"]) == ("emr-spark-8.0.0", "SPARK")
+    assert application["MaximumCapacity"] == {"Cpu": "28 vCPU", "Memory": "112 GB", "Disk": "140 GB"}
+    assert application["AutoStopConfiguration"] == {"Enabled": True, "IdleTimeoutMinutes": 5}
+    assert "InitialCapacity" not in application
+
+
+def test_every_run_has_the_zip_and_workers_of_one_size(emr, application, tmp_path):
+    defaults = properties(application["RuntimeConfiguration"])
+
+    assert asset_of(emr, defaults["spark.submit.pyFiles"])[:2] == b"PK"
+    assert {defaults[f"spark.{who}.cores"] for who in ("driver", "executor")} == {"4"}
+    # One of the seven workers is the driver.
+    assert defaults["spark.dynamicAllocation.maxExecutors"] == "6"
+
+
+def test_the_log_is_encrypted(emr, application):
+    log = application["MonitoringConfiguration"]["CloudWatchLoggingConfiguration"]
+    (group,) = (
+        each["Properties"]
+        for name, each in emr.of_type("AWS::Logs::LogGroup").items()
+        if log["LogGroupName"] == {"Ref": name}
+    )
+
+    assert log["Enabled"] is True
+    assert group["KmsKeyId"] == log["EncryptionKeyArn"]
+
+
+@pytest.mark.parametrize("name", [job.name for job in JOBS])
+def test_a_job_may_do_the_same_as_on_glue(emr, name):
+    found = granted(emr, role_of_job(emr, name))
+    beside = {each for each in found if each[0].startswith(("logs:", "execute-api:"))}
+    code = {each for each in found if "cdk-hnb659fds-assets" in each[1]}
+
+    assert found - beside - code == expected(emr, name)
+    assert {action for action, resource in beside if "log-group:*" in resource} == {"logs:DescribeLogGroups"}
+
+
+def test_only_emr_of_this_account_may_take_the_roles(emr):
+    for job in JOBS:
+        role = emr.template["Resources"][role_of_job(emr, job.name)]["Properties"]
+        (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
+
+        assert flat(trust["Principal"]["Service"]) == "emr-serverless.amazonaws.com"
+        assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
+
+def test_the_audit_and_the_history_run_when_the_configuration_says(emr, runs):
+    schedules = [each["Properties"] for each in emr.of_type("AWS::Scheduler::Schedule").values()]
+
+    assert list(runs) == SCHEDULED
+    assert {each["ScheduleExpression"] for each in schedules} <= {CRON}
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_a_scheduled_run_is_one_that_emr_takes(emr, runs, name):
+    operation = (
+        botocore.session.get_session().get_service_model("emr-serverless").operation_model("StartJobRun")
+    )
+    run = {**runs[name], "ApplicationId": "00abc", "ExecutionRoleArn": "arn:aws:iam::123456789012:role/x"}
+    submit = run["JobDriver"]["SparkSubmit"]
+    # The scheduler's universal target writes the names of parameters with a capital.
+    small = {key[0].lower() + key[1:]: value for key, value in run.items()}
+    small["jobDriver"] = {"sparkSubmit": {key[0].lower() + key[1:]: value for key, value in submit.items()}}
+
+    validate_parameters({**small, "clientToken": "t"}, operation.input_shape)
+    assert run["ClientToken"] == "<aws.scheduler.execution-id>"
+    assert runs[name]["ExecutionRoleArn"] == f"<{role_of_job(emr, name)}.Arn>"
+    assert entry.read(submit["EntryPointArguments"])[0] == name
+
+
+def test_the_scheduler_starts_runs_of_this_application_as_these_jobs_alone(emr):
+    (starter,) = (role for role in emr.of_type("AWS::IAM::Role") if role.startswith("AnalyticsEmrStarter"))
+    (application,) = emr.of_type("AWS::EMRServerless::Application")
+
+    assert granted(emr, starter) == {
+        ("emr-serverless:StartJobRun", f"<{application}.Arn>"),
+        *(("iam:PassRole", f"<{role_of_job(emr, name)}.Arn>") for name in SCHEDULED),
+    }
+
+
+def test_what_a_person_needs_to_start_a_run_is_said(emr):
+    outputs = emr.template["Outputs"]
+    roles = json.loads(flat(outputs["PipelineRoles"]["Value"]))
+
+    assert {"PipelineApplicationId", "PipelineScript", "PipelineBucket"} <= outputs.keys()
+    assert roles == {job.label: f"<{role_of_job(emr, job.name)}.Arn>" for job in JOBS}
