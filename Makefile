@@ -25,9 +25,8 @@ $(SPARKS_VENV)/.installed: $(INSTALLED)
 	@echo "installing Spark $(SPARK) into $(SPARKS_VENV)"
 	@test -x $(SPARKS_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(SPARKS_VENV)
 	@sed "s/^pyspark==[^ ]*/pyspark==$(SPARK)/" requirements-dev.txt > $(SPARKS_VENV)/versions.txt
-	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-verify-hashes \
-	  --override $(SPARKS_VENV)/versions.txt --editable ".[spark]" \
-	  pytest pytest-timeout hypothesis "moto[dynamodb,sqs]"
+	@$(BIN)/uv pip sync --quiet --python $(SPARKS_VENV)/bin/python --no-verify-hashes $(SPARKS_VENV)/versions.txt
+	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-deps --editable .
 	@touch $@
 
 setup: $(INSTALLED)

@@ -8,7 +8,7 @@ from infra.handlers import READ_PAGES
 
 GET = ("dynamodb:GetItem",)
 SCAN = ("dynamodb:Scan",)
-TABLES = ("--batches-table", "--pages-table")
+TABLES = ("--region", "--batches-table", "--pages-table")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +45,7 @@ class PipelineJob:
 
 
 JOBS = (
-    PipelineJob(name="fan_out", sends=True, opens=True, told=("--api-url",), retries=1),
+    PipelineJob(name="fan_out", sends=True, opens=True, told=("--region", "--api-url"), retries=1),
     PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, told=TABLES),
     PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, told=TABLES, retries=1),
     # What looks wrong in a Scan is looked at once more, row by row.
