@@ -76,7 +76,7 @@ def _reconcile(spark: SparkSession, told: Told, wish: Wish, report: Report) -> d
     source = _source(spark, wish.source)
     parts = manifest.count(source.rows)
     rows = sum(each.rows for each in parts)
-    part = _part(batch, rows, wish.group_id)
+    part = part_of(batch, rows, wish.group_id)
     label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, wish.source)
     with watching(spark.sparkContext, report):
         words = _words(spark, told.pages, part, wish.failed)
@@ -142,13 +142,13 @@ def _source(spark: SparkSession, path: str) -> manifest.Manifest:
         raise CannotReconcile(f"{path} holds no manifest of fan_out") from error
 
 
-def _part(batch: Facts, rows: int, group_id: str | None) -> Part:
+def part_of(batch: Facts, rows: int, group_id: str | None) -> Part:
     """The group whose items the *rows* of the manifest are."""
     batch_id, total = batch["batch_id"], batch["total"]
     counts = f"the manifest has {rows} rows, the batch {total} items"
     if group_id is None and (rows != total or not rows):
         raise CannotReconcile(f"{counts}: name with --group which of them the rows are")
-    named = group_id or str(GroupId.make(batch["salt"], batch_id, 0, total))
+    named = group_id if group_id is not None else str(GroupId.make(batch["salt"], batch_id, 0, total))
     group = _group(named)
     if group is None or not group.is_of(batch["salt"], batch_id):
         raise CannotReconcile(f"{named} is no group of batch {batch_id}")

@@ -135,3 +135,11 @@ WANTED = StructType(
     ]
 )
 """Leaves with items outstanding or failed, in 16 words: bit *i* is bit ``i % 64`` of word ``i // 64``."""
+
+VERDICTS = StructType(
+    [
+        *(field for field in FINDINGS if field.name not in ("detail", "sure")),
+        StructField("there", BooleanType()),
+    ]
+)
+"""A second look at a finding: whether it is *there* in the live tables, none where that could not be told."""
