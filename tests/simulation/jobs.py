@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import BatchKey, Completion, OpenBatch, Verdict
+from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, Verdict, Words
 from tests.simulation import answers, looking
 from tests.simulation.faults import Crash
 from tests.simulation.junk import Junk
@@ -245,3 +246,41 @@ class Delivery(Job):
         gone = batch.expires_at <= self.world.at
         unstable = callers & told and not found and not gone
         require(not unstable, "I3", f"{callers & told} was told, and the next time it was not")
+
+
+@dataclass(slots=True)
+class Folding(Delivery):
+    """A handful of messages of exact batches, folded to words of pages before they are acked."""
+
+    def work(self) -> None:
+        for key in self.batches:
+            pages, before = self._folded(key), answers.Moment.of(self.world, [key])
+            failures = self.world.referee.failures[key]
+            done = self.world.trackers[self.process].ack_pages(TENANT, key.batch_id, pages, self.name)
+            counts = sum((Counter(page.counts) for page in done), Counter())
+            self.world.ledger_of[key].accepted += counts[Verdict.ACCEPTED]
+            items = sum(words.mask.bit_count() for words in pages.values())
+            require(counts.total() == items, "I6", f"{items} items of {key} were answered {counts}")
+            batch = self.world.memory.batches[key]
+            if batch.is_alive and counts.total() == counts[Verdict.ACCEPTED] + counts[Verdict.DUPLICATE]:
+                self._check_failures(batch, before, failures, sum(page.failed for page in done))
+
+    def _check_failures(self, batch: Batch, before: answers.Moment, known: int, fresh: int) -> None:
+        """What succeeded is no failure; and whoever adds one too many to those that were *known* ends it."""
+        key, referee = batch.key, self.world.referee
+        good = self.asked.masks.get((key, Outcome.SUCCESS), 0)
+        still = good & referee.failed[key]
+        require(not still, "failures", f"{good:b} of {key} succeeded, and {still:b} of it is still failed")
+        unhealed = fresh and before.healed[key] == referee.healed[key] and batch.max_failures is not None
+        enough = unhealed and known + fresh >= (batch.max_failures or 0)
+        require(not enough, "max failures", f"{fresh} more of {key} failed after {known}, and it goes on")
+
+    def _folded(self, key: BatchKey) -> dict[int, Words]:
+        width = self.world.memory.batches[key].page_bits
+        good, bad = (self.asked.masks.get((key, outcome), 0) for outcome in Outcome)
+        last = (good | bad).bit_length() // width
+        cut = [
+            (n, Words(*(mask >> n * width & (1 << width) - 1 for mask in (good, bad))))
+            for n in range(last + 1)
+        ]
+        return {number: words for number, words in cut if words.mask}

@@ -12,7 +12,10 @@ from tests.simulation.violation import require
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An ack that waits to be delivered: a range of a group that begins at *start* of the batch."""
+    """An ack that waits to be delivered: a range of a group that begins at *start* of the batch.
+
+    One that is *folded* first is acked in the name of whoever folds, and its caller is told nothing.
+    """
 
     batch: BatchKey
     group_id: str
@@ -21,6 +24,7 @@ class Message:
     last: int
     caller: str
     outcome: Outcome = Outcome.SUCCESS
+    folded: bool = False
 
     @property
     def ack(self) -> Ack:

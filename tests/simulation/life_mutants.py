@@ -218,9 +218,9 @@ def _known_for_ever(self, key):
     return batch
 
 
-def _samples_of_the_first(self, page, done):
+def _samples_of_the_first(self, page, fresh):
     for piece in page.pieces:
-        if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and piece.mask & done.fresh:
+        if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and piece.mask & fresh:
             group = service.GroupId.decode(piece.ack.group_id)
             self._keep(page.batch, piece.ack, group.start + piece.ack.first)
 

@@ -51,6 +51,7 @@ def draw(random: Random) -> Scenario:
         readers=random.choice((0, 0, 1, 3)),
         deaf=random.choice((0.0, 0.5, 1.0)),
         reopened=random.choice((0, 0, 1, 4)),
+        folded=random.choice((0.0, 0.0, 0.5)),
     )
 
 
@@ -105,8 +106,9 @@ def draw_race(random: Random) -> Scenario:
         longest=random.choice((1, 3)),
         plain=False,
         fresh_for=timedelta(seconds=random.choice((0, 5))),
+        folded=random.choice((0.0, 0.0, 0.5)),
     )
-    return random.choice((_of_words, _at_edges, _with_orphans))(random, base)
+    return random.choice((_of_words, _of_folds, _at_edges, _with_orphans))(random, base)
 
 
 def _small(random: Random, total: int) -> BatchScript:
@@ -128,6 +130,11 @@ def _of_words(random: Random, base: Scenario) -> Scenario:
     batch = BatchScript(name, (AddScript(f"{name}-add", random.randint(4, 7)),), (f"{name}-closer",), "key")
     base = replace(base, page_bits=(7, 7), batches=(batch,), room=8, longest=4)
     return replace(base, failing=1.0, both=1.0, overlap=1.0, copies=(1, 1, 2), readers=1)
+
+
+def _of_folds(random: Random, base: Scenario) -> Scenario:
+    """Every ack is folded with others first, so that nobody but who folds ends the batch."""
+    return replace(base, folded=1.0, failing=random.choice((0.2, 1.0)), fold=4, copies=(1, 1, 2))
 
 
 def _at_edges(random: Random, base: Scenario) -> Scenario:

@@ -23,6 +23,7 @@ from fanin.tracker.model import PageKey, Receipt
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 from fanin.tracker.tree import tails
+from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.mutant import Mutant
 from tests.simulation.simulation import simulate
@@ -213,6 +214,7 @@ MUTANTS = (
     Mutant("an add is guarded", Page, "admits", lambda self, mask: True),
     Mutant("an add is refused by a compacted page", Page, "admits", lambda self, mask: not self.bits & mask),
     Mutant("only a full page is compacted", Climber, "climb", _compact_each),
+    Mutant("climb, then compact", Climber, "climb", _compact_first),
     Mutant("a page is full at its size", Page, "is_full", lambda self, capacity: self.n >= capacity),
     Mutant("only a closed batch completes, once", MemoryStore, "turn", _complete_always),
     Mutant(
@@ -239,6 +241,7 @@ MUTANTS = (
     Mutant("close climbs from each level", Climber, "seal", _seal_climbs_from_root),
     Mutant("close fences before it looks at the total", Tracker, "close", _seal_then_close),
     *LIFE_MUTANTS,
+    *FOLDING_MUTANTS,
 )
 
 EQUIVALENT = (
@@ -258,10 +261,6 @@ EQUIVALENT = (
     (
         Mutant("an open batch does not complete", MemoryStore, "turn", _complete_open_too),
         "only who saw a page marked as root asks for it, or a total of 0 after the fence: both follow CLOSED",
-    ),
-    (
-        Mutant("climb, then compact", Climber, "climb", _compact_first),
-        "a compacted page keeps its count and climbs all the same when its ack comes again",
     ),
     (
         Mutant("close goes from the leaves to the root", Climber, "seal", _seal_from_root),

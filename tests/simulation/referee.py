@@ -84,12 +84,12 @@ class Referee:
             self._hears_count(asked, name, *args)
         if kind is not BITS or args[0].level:
             return
-        key: PageKey = args[0]
-        outcome = Outcome.FAILURE if name == "fail_bits" else Outcome.SUCCESS
-        placed = self._placed(key, _mask(name, args))
-        allowed = asked.masks.get((key.batch, outcome), 0)
-        if placed & ~allowed and placed & ~(allowed | self._ended_children(key.batch, outcome)):
-            raise Violation("I6", f"{name} of {key} sets bits that no valid id names: {placed:b}")
+        key, failed = args[0], _failed(name, args)
+        for outcome, mask in ((Outcome.SUCCESS, _mask(name, args) & ~failed), (Outcome.FAILURE, failed)):
+            placed = self._placed(key, mask)
+            allowed = asked.masks.get((key.batch, outcome), 0)
+            if placed & ~allowed and placed & ~(allowed | self._ended_children(key.batch, outcome)):
+                raise Violation("I6", f"{name} of {key} sets bits that no valid id names: {placed:b}")
 
     def may_repeat(self, name: str, args: tuple[Any, ...]) -> None:
         """The network may carry a request out once more."""
@@ -147,11 +147,12 @@ class Referee:
         if key.level:
             self._check_children(key, mask)
         else:
-            self._note_bits(name, key, self._placed(key, mask))
+            failed = self._placed(key, _failed(name, (key, *args)))
+            self._note_bits(name, key, self._placed(key, mask), failed)
             self._check_failures(key, batch)
         return answer
 
-    def _note_bits(self, name: str, key: PageKey, placed: int) -> None:
+    def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
         batch = key.batch
         if name == "heal_bits":
             require(not placed & ~self.failed[batch], "failures", f"{key} is healed where nothing failed")
@@ -160,9 +161,8 @@ class Referee:
         else:
             require(not placed & self.landed[batch], "I4", f"an ack landed twice on {key}")
             self.landed[batch] |= placed
-            if name == "fail_bits":
-                self.failed[batch] |= placed
-                self.has_failed[batch] |= placed
+            self.failed[batch] |= failed
+            self.has_failed[batch] |= failed
         self.failures[batch] = self.failed[batch].bit_count()
 
     def _counts(self, name: str, key: PageKey, count: int, *args: Any) -> Any:
@@ -289,3 +289,11 @@ class Referee:
 def _mask(name: str, args: tuple[Any, ...]) -> int:
     mask: int = args[2 if name == "replace_bits" else 1]
     return mask
+
+
+def _failed(name: str, args: tuple[Any, ...]) -> int:
+    """The part of a write's bits that it sets as failed."""
+    if name == "fail_bits":
+        return _mask(name, args)
+    failed: int = args[4] if name == "replace_bits" else 0
+    return failed

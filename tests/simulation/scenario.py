@@ -67,7 +67,8 @@ class Scenario:
     while the others are at work; *deaf*: the part of the ending events that the bus loses.
     *both*: how many failed items are acked as done as well; *overlap*: how many ranges share an item.
     *reopened*: how often an opener with a key comes again. *edges*: the clock goes from one planned look to
-    the next, or just before it, and sweepers come again.
+    the next, or just before it, and sweepers come again. *folded*: the part of the messages that are
+    folded to words of pages, each time they are delivered.
     """
 
     page_bits: tuple[int, ...]
@@ -95,6 +96,7 @@ class Scenario:
     overlap: float = 0.1
     reopened: int = 0
     edges: bool = False
+    folded: float = 0.0
 
 
 def draw(random: Random) -> Scenario:

@@ -18,6 +18,7 @@ from tests.simulation.jobs import (
     Cancelling,
     Closing,
     Delivery,
+    Folding,
     Job,
     Opening,
     Reading,
@@ -213,7 +214,11 @@ class World:
         while draw() < self.scenario.junk_rate:
             parts.insert(int(draw() * (len(parts) + 1)), self._junk())
         names = "+".join(part.caller for part in parts if isinstance(part, Message))
-        return Delivery(self, names, self._process(), parts)
+        folded = [part for part in parts if isinstance(part, Message) and part.folded]
+        if not folded:
+            return Delivery(self, names, self._process(), parts)
+        queue.extend(part for part in parts if isinstance(part, Message) and not part.folded)
+        return Folding(self, f"folded {names}", self._process(), folded)
 
     def _junk(self) -> junk.Junk:
         known = [ledger for ledger in self.ledger_of.values() if ledger.messages]
@@ -233,7 +238,8 @@ class World:
         while first < group.upto:
             last = min(first + self.random.randrange(self.scenario.longest), group.upto - 1)
             caller = f"{ledger.script.name[0]}{start + first}-{start + last}"
-            message = Message(ledger.key, group.id, start, first, last, caller)
+            folds = sloppy and self.scenario.folded and self.random.random() < self.scenario.folded
+            message = Message(ledger.key, group.id, start, first, last, caller, folded=bool(folds))
             made += self._outcomes(message) if self.scenario.failing else [message]
             overlaps = sloppy and self.random.random() >= 1 - self.scenario.overlap and last > first
             first = last if overlaps else last + 1

@@ -86,7 +86,7 @@ class Climber:
         return BitsSet(int(written.applied), written.page, ended)
 
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Carry the news of a full page upwards; the batch, where it has ended."""
+        """Carry the news of a full page upwards, and compact it only then; the batch, where it has ended."""
         if not page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout):
             return None
         ended = self.complete(batch, caller) if page.root else self._tell_parent(batch, key, page, caller)
