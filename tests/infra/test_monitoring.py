@@ -159,6 +159,7 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(dem
         "GrouperBu",
         "GrouperTa",
         "JobsDoorb",
+        "JobsDoorb",
     ]
 
 
