@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueKey
+from fanin.errors import StoreUnavailable
+from fanin.queue import Effects, Job, Member, MemoryDoorbell, Options, Queue, QueueKey
 from fanin.queue.background import Duty
 from fanin.queue.memory import MemoryStore
+from fanin.queue.session import Session
 
 KEY = QueueKey("tenant", "orders")
+OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}
 START = 1_772_366_400_000_000
 
 
@@ -123,3 +126,29 @@ def expects(error: type[BaseException]) -> pytest.RaisesExc:
 
 def names(jobs) -> list[str]:
     return [job.name for job in jobs]
+
+
+def unavailable(*_):
+    """A request to a store that is out of reach."""
+    raise StoreUnavailable("out of reach")
+
+
+class Boom(Exception):
+    """The work fails."""
+
+
+def fail(queue: Queue, most: int = 1, error: type[BaseException] = Boom) -> list[Job]:
+    """Take jobs and fail on them; what was taken."""
+    taken: list[Job] = []
+    with expects(error), queue.take(most) as jobs:
+        taken += jobs
+        raise error
+    return taken
+
+
+def members(queue: Queue) -> list[Member]:
+    return list(queue.store.members(KEY))
+
+
+def session_of(queue: Queue) -> Session:
+    return queue._worker.session

@@ -23,9 +23,7 @@ from fanin.queue.background import Duty, in_threads
 from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
 from fanin.queue.turnstile import Turnstile
-from tests.queue.conftest import KEY, expects, names
-
-OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}
+from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 
 def taken(queue, most=10):
@@ -221,10 +219,6 @@ def test_a_take_gives_up_where_the_store_stays_silent(queue, monkeypatch):
         monkeypatch.setattr(queue.store, "ready", unavailable)
     with expects(StoreUnavailable), queue.take():
         pass
-
-
-def unavailable(*_):
-    raise StoreUnavailable("out of reach")
 
 
 def test_a_silent_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):

@@ -1,0 +1,76 @@
+"""What two articles ask of a queue, by number: adding, 1 to 5 and 14."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue
+from fanin.queue.memory import MemoryStore
+from tests.queue.conftest import KEY, names
+
+
+@pytest.mark.parametrize("state", ["queued", "in progress", "delayed"])
+def test_01_jobs_are_distinct_by_key_whatever_their_state_and_payload(queue, state):
+    queue.add(NewJob("a", "first", delay=60 if state == "delayed" else 0))
+    with queue.take(1, wait=0) if state == "in progress" else queue.take(1, wait=0, parts=[]):
+        assert not queue.add("a", "second")
+        assert queue.add("b", "first")
+
+
+def test_02_the_first_add_keeps_its_position(queue, time):
+    for key in "abca":
+        queue.add(key)
+        time.sleep(1)
+
+    assert names(queue.queued()) == ["a", "b", "c"]
+
+
+def test_03_a_job_in_progress_counts_for_uniqueness_until_it_is_acked(queue):
+    queue.add("a")
+    with queue.take() as jobs:
+        assert not queue.add("a")
+        jobs.ack(jobs[0])
+
+        assert queue.add("a")
+
+
+def test_04_add_says_whether_the_job_was_added(queue):
+    assert queue.add("a") is True
+    assert queue.add("a") is False
+
+
+def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_rings_once_a_job(queue, bell):
+    queue.add("c")
+    bell.rings.clear()
+    same = NewJob("a", "1")
+    rejected = queue.add_all([same, "b", same, "c", NewJob("b", "2")])
+
+    assert [refusal.key for refusal in rejected] == ["a", "c", "b"]
+    assert names(queue.queued()) == ["c", "a", "b"]
+    assert len(bell.rings) == 2
+    bell.rings.clear()
+    queue.add_all(["a", "b", "c"])
+
+    assert not bell.rings
+
+
+def test_14_writes_exclude_each_other_and_reads_do_not_wait():
+    store = MemoryStore()
+    queues = [Queue(store, MemoryDoorbell(), KEY, Options(parts=2)) for _ in range(4)]
+    added = []
+
+    def produce(queue):
+        for i in range(50):
+            added.append(queue.add(f"j{i}"))
+            queue.queued()
+
+    threads = [threading.Thread(target=produce, args=(queue,)) for queue in queues]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert added.count(True) == 50
+    assert sum(job.collisions for job in queues[0].queued()) == 150
