@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.batch_api import BatchApi, Weather
 from benchmarks.races import Api
-from fanin.local import LocalRun
+from fanin.local import LocalRun, functions
 
 SENDERS = 8
 PATIENCE_SECONDS = 600.0
@@ -74,23 +74,11 @@ class Burst:
 
 def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) -> None:
     """Tell the deployed functions how to bundle and whom to call, as a deployment's settings would."""
-    lambda_ = run.client("lambda")
     settings = {
         "FANIN_GROUPER_POLICIES": json.dumps(policies),
         "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": api.url, "timeoutSeconds": 5}]),
     }
-    for function in functions(run).values():
-        told = function["Environment"]["Variables"]
-        lambda_.update_function_configuration(
-            FunctionName=function["FunctionName"], Environment={"Variables": told | settings}
-        )
-
-
-def functions(run: LocalRun) -> dict[str, dict[str, Any]]:
-    """The group-batcher's functions by the name of their handler."""
-    pages = run.client("lambda").get_paginator("list_functions").paginate()
-    found = {each["Handler"].split(".")[1]: each for page in pages for each in page["Functions"]}
-    return {name: found[name] for name in HANDLERS}
+    functions.tell(run.client("lambda"), HANDLERS, settings)
 
 
 def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:
@@ -145,7 +133,7 @@ def sizes(api: Api, target: str) -> list[int]:
 def counted(run: LocalRun, handler: str, metric: str) -> int:
     """The sum of a metric over the lines that a handler has logged."""
     time.sleep(LATE_LINES_SECONDS)
-    group = functions(run)[handler]["LoggingConfig"]["LogGroup"]
+    group = functions.by_handler(run.client("lambda"))[handler]["LoggingConfig"]["LogGroup"]
     pages = run.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
     lines = (event["message"] for page in pages for event in page["events"])
     told = (json.loads(line) for line in lines if line.startswith('{"_aws"'))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from infra.handlers import CHANGE, CHANGE_PAGES, Handler
+from infra.handlers import CHANGE, CHANGE_PAGES, DEMO_WORKER, Handler
 
 GET = ("dynamodb:GetItem",)
 TURN = ("dynamodb:GetItem", "dynamodb:UpdateItem")
 # A transaction asks for the actions of its parts, which are updates.
 TURN_MANY = ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem")
+# A task is put; where it was there before, it is read.
+REGISTER = ("dynamodb:GetItem", "dynamodb:PutItem")
 QUERY, SCAN = ("dynamodb:Query",), ("dynamodb:Scan",)
 TASKS, BUNDLES = "GroupTasks", "GroupBundles"
 
@@ -40,7 +42,7 @@ GROUP_ROUTES = (
         lambda_=Handler(
             name="register_task", route="POST /v1/tasks", batches=("dynamodb:GetItem", "dynamodb:PutItem")
         ),
-        tasks=("dynamodb:GetItem", "dynamodb:PutItem"),
+        tasks=REGISTER,
         sends=(TASKS,),
     ),
     GroupHandler(lambda_=Handler(name="list_tasks", route="GET /v1/tasks"), open_index=QUERY),
@@ -75,3 +77,5 @@ SWEEP_GROUPS = GroupHandler(
     live_index=QUERY,
     sends=(TASKS, BUNDLES),
 )
+# It registers tasks for some of its messages, and leaves the ack of their items to these tasks' ends.
+DEMO_REGISTRANT = GroupHandler(lambda_=DEMO_WORKER, tasks=REGISTER, sends=(TASKS,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aws_cdk import CfnOutput, Duration, Stack, Tags
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -40,8 +41,7 @@ class FaninStack(Stack):
         self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
         self.acks = self._acks()
         self.letters = Letters(self, "Letters", config, self.functions.add(FAIL_LETTERS))
-        self.sweepers = [self.functions.add(SWEEP)]
-        Sweeper(self, "Sweeper", self.sweepers[0])
+        self.sweepers = [self._sweep()]
         self.events = EndingEvents(
             self, "Events", config, self.tables.batches, self.functions.add(DESCRIBE_EVENT)
         )
@@ -78,6 +78,11 @@ class FaninStack(Stack):
         acks.feed(self.functions.add(CONSUME_ACKS), self.config)
         return acks
 
+    def _sweep(self) -> lambda_.Function:
+        sweep = self.functions.add(SWEEP)
+        Sweeper(self, "Sweeper", sweep)
+        return sweep
+
     def _watched(self) -> Watched:
         return Watched(
             functions=self.functions.made,
@@ -101,7 +106,7 @@ class FaninStack(Stack):
         )
 
     def _add_grouper(self) -> None:
-        grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
+        self.grouper = grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
         self.sweepers.append(grouper.sweep)
         for route, function in grouper.routes.items():
             self.api.add(route, function)
@@ -116,7 +121,7 @@ class FaninStack(Stack):
         )
 
     def _add_demo(self) -> None:
-        demo = Demo(self, "Demo", self.config, self.functions, self.events.bus)
+        demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)
         jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
         self.queues |= {"DemoWork": demo.work.queue}
         self.dead_letters |= demo.dead_letters

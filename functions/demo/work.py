@@ -1,4 +1,4 @@
-"""The demo's consumer: read a delivery, do the work, ack, count. What fails goes back to the queue."""
+"""The demo's consumer: read a delivery, do the work, hand over or ack, count. What fails goes back."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.api import strict_json
-from fanin.client.consumer import Consumer, Outcomes
+from fanin.client.consumer import Consumer, Outcomes, Settled
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, Verdict
+from functions.demo.bundling import Bundling
 from functions.demo.catalog import checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Message:
     """A message that could be read, and what is to befall it."""
 
     record: Mapping[str, Any]
     batch_id: str
     entry: Entry
     fault: Fault
+
+    @property
+    def message_id(self) -> str:
+        return str(self.record["messageId"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +38,44 @@ class Worker:
 
     transport: Transport
     index: Index
+    bundling: Bundling
     units: Callable[[], float]
     chaos: Chaos
     now: Callable[[], int]
 
     def work(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer an SQS *event*: rows into the index, then one ack; the answer names what goes back."""
-        records = event["Records"]
-        tasks = [task for record in records if (task := self._read(record))]
-        self.index.write([task.entry for task in tasks if task.fault is not Fault.BEFORE_WORK])
-        indexed = self.units()
-        done = [task.record for task in tasks if task.fault is Fault.NONE]
-        settled = Consumer(self.transport).settle({"Records": done})
+        """Answer an SQS *event*: rows into the index, tasks to the grouper, then one ack for all the rest.
+
+        The answer names what goes back.
+        """
+        messages = [message for record in event["Records"] if (message := self._read(record))]
+        worked = [message for message in messages if message.fault is not Fault.BEFORE_WORK]
+        self.index.write([message.entry for message in worked])
+        registered = self._register(worked)
+        before_acks = self.units()
+        settled = self._ack(worked)
         acked = self.units()
-        spent = Counter(writeUnits=indexed + acked, ackUnits=acked)
-        self._count(tasks, settled.acked, spent)
-        kept = {record["messageId"] for record in done} - set(settled.failed)
-        failed = [record["messageId"] for record in records if record["messageId"] not in kept]
+        counts = _counts(messages, registered, settled.acked)
+        self._count(counts, {"writeUnits": before_acks + acked, "ackUnits": acked})
+        whole = {message.message_id for message in messages if message.fault is Fault.NONE}
+        kept = whole & {*registered, *(record["messageId"] for record, _ in settled.acked)}
+        failed = [each["messageId"] for each in event["Records"] if each["messageId"] not in kept]
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
-    def _read(self, record: Mapping[str, Any]) -> Task | None:
-        """The task in a message; None where it breaks a rule: back it goes, until it is a dead letter."""
+    def _register(self, messages: Sequence[Message]) -> frozenset[str]:
+        """The ids of those *messages* for whose packages there are tasks now: their ends ack the items."""
+        bundled = [message for message in messages if self.bundling.takes(message.entry)]
+        return frozenset(each.message_id for each in bundled if self.bundling.hand_over(each.entry))
+
+    def _ack(self, messages: Sequence[Message]) -> Settled:
+        """One ack for all others, but for those that fail on purpose."""
+        others = [message for message in messages if not self.bundling.takes(message.entry)]
+        return Consumer(self.transport).settle(
+            {"Records": [message.record for message in others if message.fault is Fault.NONE]}
+        )
+
+    def _read(self, record: Mapping[str, Any]) -> Message | None:
+        """What a record says; None where it breaks a rule: back it goes, until it is a dead letter."""
         try:
             body = strict_json.parse(record["body"])
             item = ItemId.parse(str(body.get("itemId")))
@@ -61,19 +83,31 @@ class Worker:
         except InvalidRequest:
             return None
         receives = int(record["attributes"]["ApproximateReceiveCount"])
-        return Task(record, item.batch_id, entry, self.chaos.fault(str(item), receives))
+        return Message(record, item.batch_id, entry, self.chaos.fault(str(item), receives))
 
-    def _count(self, tasks: Sequence[Task], acked: Outcomes, spent: Counter[str]) -> None:
-        """What the demo reports, added up by batch; a delivery's cost goes to its first batch."""
-        batches = {task.record["messageId"]: task.batch_id for task in tasks}
-        counts: dict[str, Counter[str]] = {batch_id: Counter() for batch_id in batches.values()}
-        for task in tasks:
-            counts[task.batch_id].update(deliveries=1, faults=int(task.fault is not Fault.NONE), repeats=0)
-        for record, verdict in acked:
-            counts[batches[record["messageId"]]].update(repeats=int(verdict is Verdict.DUPLICATE))
+    def _count(self, counts: Mapping[str, Counter[str]], spent: Mapping[str, float]) -> None:
+        """Add to what the demo reports, by batch; a delivery's cost goes to its first batch."""
         for batch_id, amounts in counts.items():
             self.index.count(batch_id, {**amounts, **spent})
-            spent = Counter()
+            spent = {}
+
+
+def _counts(
+    messages: Sequence[Message], registered: frozenset[str], acked: Outcomes
+) -> Mapping[str, Counter[str]]:
+    """What a delivery comes to, by batch; *registered* are ids of messages."""
+    verdicts = {record["messageId"]: verdict for record, verdict in acked}
+    counts: dict[str, Counter[str]] = {}
+    for message in messages:
+        verdict = verdicts.get(message.message_id)
+        counts.setdefault(message.batch_id, Counter()).update(
+            deliveries=1,
+            faults=int(message.fault is not Fault.NONE),
+            registrations=int(message.message_id in registered),
+            acks=int(verdict is not None),
+            repeats=int(verdict is Verdict.DUPLICATE),
+        )
+    return counts
 
 
 def _sent_at(body: Mapping[str, Any]) -> int:

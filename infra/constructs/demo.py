@@ -12,9 +12,11 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.events import EVENT_SOURCE
-from infra.constructs.functions import Functions, allow
+from infra.constructs.functions import allow
+from infra.constructs.grouper import Grouper
 from infra.constructs.queues import SourceQueue
 from infra.constructs.tables import table
+from infra.group_handlers import DEMO_REGISTRANT
 from infra.handlers import DEMO_WORKER, WRITE_INDEX
 
 
@@ -22,7 +24,12 @@ class Demo(Construct):
     """A work queue and its worker, the index that the worker writes, and a queue of the bus's events."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.EventBus
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        grouper: Grouper,
+        bus: events.EventBus,
     ) -> None:
         super().__init__(scope, id_)
         self.index = table(self, "Index", config)
@@ -31,7 +38,7 @@ class Demo(Construct):
         self.work = SourceQueue(
             self, "Work", visibility=Duration.seconds(2 * DEMO_WORKER.timeout_seconds), max_receives=10
         )
-        worker = functions.add(DEMO_WORKER, {"FANIN_INDEX_TABLE": self.index.table_name})
+        worker = grouper.add(DEMO_REGISTRANT, {"FANIN_INDEX_TABLE": self.index.table_name})
         allow(worker, self.index, WRITE_INDEX)
         self.work.feed(worker, config)
         self.events = SourceQueue(self, "Events", visibility=Duration.seconds(30))

@@ -63,15 +63,19 @@ class Grouper(Construct):
             TASKS: _queue(self, "TaskMessages", LEAD_TASKS),
             BUNDLES: _queue(self, "BundleMessages", HANDLE_BUNDLE),
         }
-        self.routes = {each.lambda_.route: self._add(each) for each in GROUP_ROUTES}
-        self.queues[TASKS].feed(self._add(LEAD_TASKS), config, TASKS_AT_ONCE)
-        self.queues[BUNDLES].feed(self._add(HANDLE_BUNDLE), config, BUNDLES_AT_ONCE)
-        self.sweep = self._add(SWEEP_GROUPS)
+        self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
+        self.queues[TASKS].feed(self.add(LEAD_TASKS), config, TASKS_AT_ONCE)
+        self.queues[BUNDLES].feed(self.add(HANDLE_BUNDLE), config, BUNDLES_AT_ONCE)
+        self.sweep = self.add(SWEEP_GROUPS)
         Sweeper(self, "Sweeper", self.sweep)
 
-    def _add(self, handler: GroupHandler) -> lambda_.Function:
-        """Deploy *handler* with the group-batcher's environment, and exactly the grants that it names."""
-        function = self.functions.add(handler.lambda_, self._environment(handler))
+    def add(self, handler: GroupHandler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
+        """Deploy *handler* with exactly the grants that it names.
+
+        It has the group-batcher's environment, and *environment* on top.
+        """
+        told = {**self._environment(handler), **(environment or {})}
+        function = self.functions.add(handler.lambda_, told)
         allow(function, self.tables.tasks, handler.tasks)
         allow(function, self.tables.leases, handler.leases)
         allow(function, self.tables.bundles, handler.bundles)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fanin.local import LocalRun
-from pipeline.demo.errors import DemoError
+from fanin.local import LocalRun, functions
+from pipeline.demo import bundles
+from pipeline.demo.batch_api import BatchApi
+from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
 
+SOURCES = ("DemoQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
 RUN_ROWS = "run#"
 """How the keys of the workers' own rows begin; every other row of the index is a package."""
 
@@ -24,9 +27,10 @@ class Row:
 
 
 class Deployed:
-    """The demo's parts of the stack that *run* has deployed."""
+    """The demo's parts of the stack that *run* has deployed, and the batch API that it calls."""
 
-    def __init__(self, run: LocalRun) -> None:
+    def __init__(self, run: LocalRun, batch_api: BatchApi) -> None:
+        self._batch_api = batch_api
         self.outputs = run.outputs
         self.sqs = run.client("sqs")
         self._functions = run.client("lambda")
@@ -34,12 +38,17 @@ class Deployed:
 
     def fail_on_purpose(self, percent: int, seed: int) -> None:
         """From now on the worker fails *percent* of the items once, chosen by *seed*."""
-        worker = self._worker()
-        known = self._functions.get_function_configuration(FunctionName=worker)["Environment"]["Variables"]
         chaos = {"FANIN_CHAOS_FAIL_PERCENT": str(percent), "FANIN_CHAOS_SEED": str(seed)}
-        self._functions.update_function_configuration(
-            FunctionName=worker, Environment={"Variables": {**known, **chaos}}
-        )
+        functions.tell(self._functions, ["demo_worker"], chaos)
+
+    def bundle(self, sections: Iterable[str]) -> None:
+        """From now on packages of *sections* go to the batch API."""
+        told = bundles.settings(sections, self._batch_api.url)
+        functions.tell(self._functions, bundles.HANDLERS, told)
+
+    def bundled(self) -> Bundled:
+        """What the batch API has done, so far."""
+        return Bundled.of(self._batch_api.book())
 
     def depth(self) -> tuple[int, int]:
         """Messages that wait in the work queue, and those in the hands of a worker or on their way back."""
@@ -48,11 +57,8 @@ class Deployed:
         return int(found[names[0]]), int(found[names[1]])
 
     def dead_letters(self) -> int:
-        """Messages of the work queue that nobody could work on."""
-        policy = self._attributes(self.outputs["DemoQueueUrl"], "RedrivePolicy")["RedrivePolicy"]
-        name = json.loads(policy)["deadLetterTargetArn"].rpartition(":")[2]
-        url = self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
-        return int(self._attributes(url, "ApproximateNumberOfMessages")["ApproximateNumberOfMessages"])
+        """Messages that nobody could work on: of the items, of tasks and of bundles."""
+        return sum(self._dead_letters(self.outputs[name]) for name in SOURCES)
 
     def counters(self, batch_id: str) -> Counters:
         """What the workers counted for a batch, so far."""
@@ -74,15 +80,12 @@ class Deployed:
             if not item["pk"]["S"].startswith(RUN_ROWS)
         ]
 
-    def _worker(self) -> str:
-        """The function that eats from the work queue."""
-        arn = self._attributes(self.outputs["DemoQueueUrl"], "QueueArn")["QueueArn"]
-        found = self._functions.list_event_source_mappings(EventSourceArn=arn)["EventSourceMappings"]
-        if len(found) != 1:
-            raise DemoError(
-                f"{len(found)} functions eat from the demo's queue, not one: see infra/constructs/demo.py"
-            )
-        return str(found[0]["FunctionArn"])
+    def _dead_letters(self, source: str) -> int:
+        """Of the queue at the URL *source*."""
+        policy = self._attributes(source, "RedrivePolicy")["RedrivePolicy"]
+        name = json.loads(policy)["deadLetterTargetArn"].rpartition(":")[2]
+        url = self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        return int(self._attributes(url, "ApproximateNumberOfMessages")["ApproximateNumberOfMessages"])
 
     def _attributes(self, url: str, *names: str) -> dict[str, str]:
         return dict(self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(names))["Attributes"])
@@ -93,7 +96,9 @@ def counters_of(amounts: Mapping[str, float]) -> Counters:
     return Counters(
         deliveries=int(amounts.get("deliveries", 0)),
         faults=int(amounts.get("faults", 0)),
+        acks=int(amounts.get("acks", 0)),
         repeats=int(amounts.get("repeats", 0)),
+        registrations=int(amounts.get("registrations", 0)),
         write_units=amounts.get("writeUnits", 0.0),
-        ack_units=amounts.get("ackUnits"),
+        ack_units=amounts.get("ackUnits", 0.0),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,10 +18,14 @@ LINES = (".jsonl", ".ndjson", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """*items* records, and the index *keys* that they make: fewer where records name the same package."""
+    """*items* records, and the index *keys* that they make: fewer where records name the same package.
+
+    *bundled*: by key, how many of the records go to the batch API.
+    """
 
     items: int
     keys: frozenset[str]
+    bundled: Mapping[str, int] = field(default_factory=dict)
 
 
 def problem_of(dataset: Path) -> str | None:
@@ -34,10 +39,14 @@ def problem_of(dataset: Path) -> str | None:
     return None
 
 
-def read(dataset: Path, limit: int | None = None) -> Expectation:
-    """What the first *limit* records of *dataset* make; ValueError names a line that is no package."""
-    keys = [_key(number, line) for number, line in islice(_lines(dataset), limit)]
-    return Expectation(len(keys), frozenset(keys))
+def read(dataset: Path, limit: int | None = None, sections: Collection[str] = ()) -> Expectation:
+    """What the first *limit* records of *dataset* make, those of *sections* in bundles.
+
+    ValueError names a line that is no package.
+    """
+    records = [_package(number, line) for number, line in islice(_lines(dataset), limit)]
+    bundled = Counter(key for key, section in records if section in sections)
+    return Expectation(len(records), frozenset(key for key, _ in records), bundled)
 
 
 def _lines(dataset: Path) -> Iterator[tuple[int, str]]:
@@ -46,11 +55,11 @@ def _lines(dataset: Path) -> Iterator[tuple[int, str]]:
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
 
-def _key(number: int, line: str) -> str:
-    """As Debian names its files, and as the worker names its rows."""
+def _package(number: int, line: str) -> tuple[str, str]:
+    """The key, as Debian names its files and the worker its rows, and the section."""
     try:
         record: Any = json.loads(line)
-        return f"{record['name']}_{record['version']}"
+        return f"{record['name']}_{record['version']}", str(record.get("section"))
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"line {number} of the dataset is no package: it needs a name and a version, as in data/NOTICE.md"

@@ -90,14 +90,13 @@ class BarView(View):
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
         last = samples[-1]
-        left = progress.duration(progress.seconds_left(samples, total))
         self._bar.update(
             self._task,
             description="acked",
             completed=last.acked,
             total=total,
-            state=f"{last.acked:,} of {total:,}, {progress.rate(samples):,.0f}/s, {left} left; "
-            f"{last.waiting:,} waiting; {progress.chaos(last.counters)}",
+            state=f"{last.acked:,} of {total:,}, {progress.rate(samples):,.0f}/s, "
+            f"{progress.left(samples, total)}; {last.waiting:,} waiting; {progress.happened(last)}",
         )
 
     def __enter__(self) -> Self:

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanin.grouper.ids import TARGET_FORM
 from pipeline import sources
-from pipeline.demo import expectation
+from pipeline.demo import bundles, expectation
 
 DEFAULT_ITEMS = 20_480
 """Twenty full pages of the tracker."""
+
+BUNDLED = "games,science,sound,x11"
+"""Of the default items 1,923, a tenth: a task takes the emulator some ten times the requests of an ack."""
 
 FAIL_PERCENT = 3
 DUPLICATE_PERCENT = 3.0
@@ -19,10 +23,11 @@ DUPLICATE_PERCENT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One demo; *items* is None for the whole dataset."""
+    """One demo; *items* is None for the whole dataset. *bundled*: sections that go to the batch API."""
 
     dataset: Path
     items: int | None
+    bundled: frozenset[str]
     chaos: bool
     seed: int
     out: Path
@@ -37,6 +42,11 @@ class Options:
         """Items that are sent twice."""
         return DUPLICATE_PERCENT if self.chaos else 0.0
 
+    @property
+    def lose_every(self) -> int:
+        """Of so many bundles the batch API's answer is lost once; 0 is never."""
+        return bundles.LOSE_EVERY if self.chaos else 0
+
 
 def parse(argv: Sequence[str] | None) -> Options:
     """The options in *argv*; leaves with what was wrong where one cannot be."""
@@ -44,10 +54,13 @@ def parse(argv: Sequence[str] | None) -> Options:
     given = parser.parse_args(argv)
     if given.items is not None and given.items < 1:
         parser.error(f"--items is {given.items}; it is how many packages to fan out, at least 1")
+    sections = frozenset(given.bundled.split(",")) - {""}
+    if wrong := sorted(name for name in sections if not TARGET_FORM.fullmatch(name)):
+        parser.error(f"--bundled {wrong[0]}: a section has letters, digits, '.', '_' and '-'")
     problem = expectation.problem_of(given.dataset)
     if problem:
         parser.error(problem)
-    return Options(given.dataset.resolve(), _items(given), given.chaos, given.seed, given.out)
+    return Options(given.dataset.resolve(), _items(given), sections, given.chaos, given.seed, given.out)
 
 
 def _items(given: argparse.Namespace) -> int | None:
@@ -60,6 +73,29 @@ def _items(given: argparse.Namespace) -> int | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("pipeline.demo", description=__doc__)
+    _add_extent(parser)
+    parser.add_argument(
+        "--bundled",
+        default=BUNDLED,
+        metavar="SECTIONS",
+        help=f"packages of these sections go to a batch API in bundles (default: {BUNDLED}; '' for none)",
+    )
+    parser.add_argument(
+        "--chaos",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help=f"send {DUPLICATE_PERCENT:g} %% of the items twice, fail {FAIL_PERCENT} %% once, and lose the "
+        f"batch API's answer for every {bundles.LOSE_EVERY}th bundle (default)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="chooses the items that chaos befalls")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/demo"), metavar="DIR", help="where report and picture go"
+    )
+    return parser
+
+
+def _add_extent(parser: argparse.ArgumentParser) -> None:
+    """What is fanned out, and how much of it."""
     many = parser.add_mutually_exclusive_group()
     many.add_argument(
         "--items", type=int, metavar="N", help=f"the first N packages (default: {DEFAULT_ITEMS})"
@@ -74,14 +110,3 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="another catalog of packages: JSON lines, plain, .gz or .bz2",
     )
-    parser.add_argument(
-        "--chaos",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help=f"send {DUPLICATE_PERCENT:g} %% of the items twice and fail {FAIL_PERCENT} %% once (default)",
-    )
-    parser.add_argument("--seed", type=int, default=1, help="chooses the items that chaos befalls")
-    parser.add_argument(
-        "--out", type=Path, default=Path("build/demo"), metavar="DIR", help="where report and picture go"
-    )
-    return parser

@@ -18,6 +18,7 @@ from matplotlib.ticker import StrMethodFormatter
 from pipeline.demo.progress import Sample
 
 SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
+BUNDLED = "#8250df"
 STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -48,13 +49,14 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The rates between two samples, a second: acks, faults, acks that came again."""
+    """The rates between two samples, a second: acks, faults, acks that came again, items done in bundles."""
 
     begin: float
     width: float
     acks: float
     faults: float
     repeats: float
+    bundled: float
 
 
 def seconds(samples: Sequence[Sample]) -> list[Second]:
@@ -70,6 +72,7 @@ def _between(one: Sample, other: Sample) -> Second:
         acks=(other.acked - one.acked) / width,
         faults=(other.counters.faults - one.counters.faults) / width,
         repeats=(other.counters.repeats - one.counters.repeats) / width,
+        bundled=(other.bundled - one.bundled) / width,
     )
 
 
@@ -113,6 +116,12 @@ def _draw_rate(axes: Any, story: Story) -> None:
     spans = seconds(story.samples)
     begins, widths = [span.begin for span in spans], [span.width for span in spans]
     axes.bar(begins, [span.acks for span in spans], widths, align="edge", color=ACKED, alpha=0.7)
+    last = story.samples[-1]
+    if last.calls:
+        told = f"items that the batch API did ({last.bundled:,} in {last.calls:,} calls)"
+        bundled = [span.bundled for span in spans]
+        axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=told)
+        axes.legend(**ABOVE)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylabel("acks a second")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -7,31 +7,41 @@ from dataclasses import dataclass
 
 RATE_SECONDS = 15.0
 """The rate is that of the last so many seconds."""
+WARM_SECONDS = 5.0
+"""Workers start cold: for so long after the first ack the rate tells nothing of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the workers counted: *deliveries* of messages, *faults* made, *repeats* of acks, write units.
+    """What the workers counted: *deliveries* of messages, *faults* made, *acks*, *repeats* of them.
 
-    *ack_units* are those of the acks alone, None where the worker does not tell them apart.
+    *registrations* of tasks, the same task again among them. *write_units* of all that, *ack_units* of the
+    acks alone.
     """
 
     deliveries: int = 0
     faults: int = 0
+    acks: int = 0
     repeats: int = 0
+    registrations: int = 0
     write_units: float = 0.0
-    ack_units: float | None = None
+    ack_units: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How a run stood *at* some seconds after its batch was opened."""
+    """How a run stood *at* some seconds after its batch was opened.
+
+    *bundled*: items that the batch API has done, in so many *calls*.
+    """
 
     at: float
     acked: int
     waiting: int
     in_hand: int
     counters: Counters
+    bundled: int = 0
+    calls: int = 0
 
 
 def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
@@ -44,22 +54,27 @@ def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
 
 
 def seconds_left(samples: Sequence[Sample], total: int) -> float | None:
-    """Seconds until the rest of *total* is acked at the present rate; None while nothing moves."""
+    """Seconds until the rest of *total* is acked at the present rate; None while cold, or nothing moves."""
     pace = rate(samples)
-    return (total - samples[-1].acked) / pace if pace > 0 else None
+    acking = [sample.at for sample in samples if sample.acked]
+    is_warm = bool(acking) and samples[-1].at - acking[0] >= WARM_SECONDS
+    return (total - samples[-1].acked) / pace if is_warm and pace > 0 else None
 
 
-def duration(seconds: float | None) -> str:
-    """``1:05`` for 65 seconds; ``-:--`` where nobody knows."""
+def left(samples: Sequence[Sample], total: int) -> str:
+    """``1:05 left`` for 65 seconds, as far as anybody knows."""
+    seconds = seconds_left(samples, total)
     if seconds is None:
-        return "-:--"
+        return "estimating the time left"
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"
+    return f"{minutes}:{rest:02d} left"
 
 
-def chaos(counters: Counters) -> str:
-    """What went wrong on purpose so far."""
-    return f"{counters.faults:,} failed on purpose, {counters.repeats:,} acked again"
+def happened(sample: Sample) -> str:
+    """What was bundled so far, and what went wrong on purpose."""
+    counters = sample.counters
+    bundled = f"{sample.bundled:,} in {sample.calls:,} calls; " if sample.calls else ""
+    return f"{bundled}{counters.faults:,} failed on purpose, {counters.repeats:,} acked again"
 
 
 def line(samples: Sequence[Sample], total: int) -> str:
@@ -67,6 +82,5 @@ def line(samples: Sequence[Sample], total: int) -> str:
     last = samples[-1]
     return (
         f"acked {last.acked:,} of {total:,} ({last.acked / total:.0%}), {rate(samples):,.0f}/s, "
-        f"{duration(seconds_left(samples, total))} left; {last.waiting:,} waiting, {last.in_hand:,} in hand; "
-        f"{chaos(last.counters)}"
+        f"{left(samples, total)}; {last.waiting:,} waiting, {last.in_hand:,} in hand; {happened(last)}"
     )

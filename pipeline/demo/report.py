@@ -7,24 +7,27 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the job sent: *items* once each, *copies* of some beside, in so many *seconds*."""
+    """What the job sent: *items* once each, *copies* of some beside."""
 
     items: int
     copies: int
     retried: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds: *latencies* from an item's message to its work; *total* from first message to last ack."""
+    """Seconds: *latencies* from an item's message to its work; from the first message, *sending* to the last
+    one, and *total* to the last ack.
+    """
 
     latencies: Sequence[float]
+    sending: float
     total: float
     event_delay: float
 
@@ -38,6 +41,7 @@ class Report:
     seed: int
     sent: Sent
     counters: Counters
+    bundled: Bundled
     times: Times
     event_redeliveries: int
     differences: Sequence[str]
@@ -63,10 +67,14 @@ class Report:
         return self.counters.write_units / self.sent.items
 
     @property
-    def units_an_ack(self) -> float | None:
-        """Write units of the acks alone, None where they were not told apart."""
-        units, acks = self.counters.ack_units, self.counters.deliveries - self.counters.faults
-        return units / acks if units is not None and acks else None
+    def units_an_ack(self) -> float:
+        """Write units of the workers' acks alone; 0 where they acked nothing."""
+        return self.counters.ack_units / self.counters.acks if self.counters.acks else 0.0
+
+    @property
+    def registered_again(self) -> int:
+        """Registrations of a task that was there before."""
+        return self.counters.registrations - self.bundled.tasks
 
     @property
     def items_a_second(self) -> float:
@@ -95,9 +103,10 @@ class Report:
             "duplicateAcks": self.counters.repeats,
             "writeUnits": self.counters.write_units,
             "writeUnitsAnItem": round(self.units_an_item, 3),
-            "writeUnitsAnAck": None if self.units_an_ack is None else round(self.units_an_ack, 3),
+            "writeUnitsAnAck": round(self.units_an_ack, 3),
+            "bundled": {**self.bundled.facts(), "registeredAgain": self.registered_again},
             "latency": {f"p{percent}": round(self.latency(percent), 3) for percent in (50, 99)},
-            "sendingSeconds": round(self.sent.seconds, 3),
+            "sendingSeconds": round(self.times.sending, 3),
             "seconds": round(self.times.total, 3),
             "itemsASecond": round(self.items_a_second, 1),
             "eventDelaySeconds": round(self.times.event_delay, 3),
@@ -113,16 +122,17 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 def lines(report: Report) -> list[str]:
     """The report for a person."""
-    sent, counters, times = report.sent, report.counters, report.times
+    counters, times = report.counters, report.times
     told = {
-        "items": f"{sent.items:,}",
-        "messages": f"{report.messages:,} sent, {sent.copies:,} of them second copies on purpose",
+        "items": f"{report.sent.items:,}",
+        "messages": f"{report.messages:,} sent, {report.sent.copies:,} of them second copies on purpose",
         "deliveries": f"{counters.deliveries:,}, {report.redeliveries:,} of them again after a failure",
         "failures on purpose": f"{counters.faults:,}",
         "duplicate acks": f"{counters.repeats:,}, none of which counted",
+        **_stage(report),
         "DynamoDB write units": _units(report),
         "from send to work": f"p50 {report.latency(50):.1f} s, p99 {report.latency(99):.1f} s",
-        "time": f"sent in {sent.seconds:.1f} s, acked in {times.total:.1f} s",
+        "time": f"sent in {times.sending:.1f} s, acked in {times.total:.1f} s",
         "throughput": f"{report.items_a_second:,.0f} items/s",
         "completion event": f"{_times(report)}, {times.event_delay:.2f} s after the last ack",
     }
@@ -132,13 +142,31 @@ def lines(report: Report) -> list[str]:
 def verdict(report: Report) -> list[str]:
     """PASS, or FAIL and what differs."""
     if report.passed:
-        return [f"PASS: {report.sent.items:,} items, one completion, and the index holds exactly the dataset"]
+        each = ", each bundled item was in one call" if report.bundled.tasks else ""
+        return [
+            f"PASS: {report.sent.items:,} items, one completion, the index holds exactly the dataset{each}"
+        ]
     return ["FAIL", *(f"  {difference}" for difference in report.differences)]
 
 
+def _stage(report: Report) -> dict[str, str]:
+    """The lines of what was bundled, where anything was."""
+    bundled = report.bundled
+    if not bundled.tasks:
+        return {}
+    return {
+        "bundled": f"{bundled.tasks:,} of the items: tasks in {bundled.bundles:,} bundles of "
+        f"{bundled.mean_size:.0f} on average, {report.registered_again:,} registered again",
+        "batch API": f"{bundled.calls:,} calls in place of {bundled.tasks:,}: {bundled.saved:,} saved; "
+        f"{bundled.refused:,} refused (429), {bundled.lost:,} answers lost on purpose",
+    }
+
+
 def _units(report: Report) -> str:
-    text = f"{report.counters.write_units:,.0f}, {report.units_an_item:.2f} an item with its row in the index"
-    return text if report.units_an_ack is None else f"{text}, {report.units_an_ack:.2f} an ack"
+    units = f"{report.counters.write_units:,.0f} of the workers"
+    return (
+        f"{units}, {report.units_an_item:.2f} an item with its row or task, {report.units_an_ack:.2f} an ack"
+    )
 
 
 def _times(report: Report) -> str:

@@ -17,6 +17,8 @@ from fanin.client.model import Status
 from fanin.local import LocalRun
 from pipeline.check import java_command, require_java
 from pipeline.demo import expectation, picture, report, verdict, watching
+from pipeline.demo.batch_api import BatchApi
+from pipeline.demo.bundles import Bundled, Modest
 from pipeline.demo.completions import Arrival
 from pipeline.demo.deployed import Deployed, Row
 from pipeline.demo.errors import DemoError
@@ -44,6 +46,7 @@ class Finish:
     arrival: Arrival
     rows: list[Row]
     counters: Counters
+    bundled: Bundled
     differences: list[str]
     event_redeliveries: int
 
@@ -55,27 +58,52 @@ class Finish:
     @property
     def sent(self) -> Sent:
         """What the job sent in all."""
-        return self.watch.sent or Sent(0, 0, 0, 0.0)
+        return self.watch.sent or Sent(0, 0, 0)
+
+    @property
+    def times(self) -> Times:
+        """By one clock: what was sent as the messages say, what was acked as the event does."""
+        last = max((row.sent_at / 1000 for row in self.rows), default=self.began)
+        return Times(
+            latencies=[(row.processed_at - row.sent_at) / 1000 for row in self.rows],
+            sending=last - self.began,
+            total=self.arrival.completed_at.timestamp() - self.began,
+            event_delay=self.arrival.delay,
+        )
 
 
 def play(options: Options, view: View) -> Report:
     """Run the demo and write its report and picture; nothing of it runs any more afterwards."""
     check_prerequisites(find_spec)
     view.step(f"Java: {java_command(os.environ)}; reading {options.dataset.name}")
-    expected = expectation.read(options.dataset, options.items)
-    if not expected.items:
-        raise DemoError(f"{options.dataset} holds no package: name another with --dataset")
+    expected = promised(options, view)
     options.out.mkdir(parents=True, exist_ok=True)
     view.step("starting Spark")
     # Spark starts while the emulator deploys: neither waits for the other.
-    with SparkJob(options.out / "spark.log") as job, LocalRun.start(demo=True, progress=view.step) as run:
-        finish = _fan_out(options, expected, job, run, view)
+    with (
+        SparkJob(options.out / "spark.log") as job,
+        LocalRun.start(demo=True, progress=view.step) as run,
+        BatchApi(Modest(lose_every=options.lose_every)) as batch_api,
+    ):
+        finish = _fan_out(options, expected, job, run, Deployed(run, batch_api), view)
         told = _report(options, finish)
         _write(options, told, finish)
         view.show(["", *report.lines(told), "", *report.verdict(told), ""])
         view.step(f"wrote {options.out}/report.json and {options.out}/acks.png; taking the local run down")
     view.step("done")
     return told
+
+
+def promised(options: Options, view: View) -> Expectation:
+    """What the dataset promises, with a word where it holds less than is asked for; DemoError if nothing."""
+    expected = expectation.read(options.dataset, options.items, options.bundled)
+    if not expected.items:
+        raise DemoError(f"{options.dataset} holds no package: name another with --dataset")
+    if options.items is not None and expected.items < options.items:
+        view.say(
+            f"--items {options.items:,} is more than there are: all {expected.items:,} packages are taken"
+        )
+    return expected
 
 
 def check_prerequisites(is_there: Callable[[str], object]) -> None:
@@ -86,10 +114,13 @@ def check_prerequisites(is_there: Callable[[str], object]) -> None:
         raise DemoError(f"missing: {', '.join(missing)}; install with: make setup")
 
 
-def _fan_out(options: Options, expected: Expectation, job: SparkJob, run: LocalRun, view: View) -> Finish:
-    deployed = Deployed(run)
+def _fan_out(
+    options: Options, expected: Expectation, job: SparkJob, run: LocalRun, deployed: Deployed, view: View
+) -> Finish:
     if options.chaos:
         deployed.fail_on_purpose(options.fail_percent, options.seed)
+    if options.bundled:
+        deployed.bundle(options.bundled)
     view.step(f"deployed: {run.url}")
     with (
         TemporaryDirectory(prefix="fanin-demo-") as scratch,
@@ -123,16 +154,18 @@ def _finish(
     _tell(arrival, view)
     view.step(f"listening for {LISTEN_SECONDS:.0f} s more")
     listener.go_on(LISTEN_SECONDS)
-    view.step("checking the index against the dataset")
-    rows = deployed.rows()
+    view.step("checking the index and the batch API's book against the dataset")
+    rows, bundled = deployed.rows(), deployed.bundled()
     details = [each.detail for each in listener.book.of(watch.batch_id)]
-    result = verdict.Result(status, [row.key for row in rows], details, deployed.dead_letters())
+    indexed = [row.key for row in rows]
+    result = verdict.Result(status, indexed, details, deployed.dead_letters(), bundled.done)
     return Finish(
         watch=watch,
         arrival=arrival,
         rows=rows,
         # The workers count after they ack: the last sample may be older than the last count.
         counters=deployed.counters(watch.batch_id),
+        bundled=bundled,
         differences=verdict.differences(expected, result),
         event_redeliveries=listener.book.redeliveries(watch.batch_id),
     )
@@ -153,11 +186,8 @@ def _report(options: Options, finish: Finish) -> Report:
         seed=options.seed,
         sent=finish.sent,
         counters=finish.counters,
-        times=Times(
-            latencies=[(row.processed_at - row.sent_at) / 1000 for row in finish.rows],
-            total=finish.arrival.completed_at.timestamp() - finish.began,
-            event_delay=finish.arrival.delay,
-        ),
+        bundled=finish.bundled,
+        times=finish.times,
         event_redeliveries=finish.event_redeliveries,
         differences=finish.differences,
     )

@@ -15,12 +15,16 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run left behind: the batch, the keys in the index, the details of its distinct events."""
+    """What a run left behind: the batch, the keys in the index, the details of its distinct events.
+
+    *called*: how many successful calls of the batch API each package was in.
+    """
 
     status: Status
     indexed: Collection[str]
     details: Sequence[Mapping[str, Any]]
     dead_letters: int
+    called: Mapping[str, int]
 
 
 def differences(expected: Expectation, result: Result) -> list[str]:
@@ -28,6 +32,7 @@ def differences(expected: Expectation, result: Result) -> list[str]:
     return [
         *_in_batch(expected, result.status),
         *_in_index(expected.keys, frozenset(result.indexed)),
+        *_in_calls(expected.bundled, result.called),
         *_in_events(expected, result.details),
         *([f"{result.dead_letters} messages are dead letters"] if result.dead_letters else []),
     ]
@@ -53,10 +58,22 @@ def _in_events(expected: Expectation, details: Sequence[Mapping[str, Any]]) -> I
 
 
 def _in_index(expected: frozenset[str], indexed: frozenset[str]) -> Iterator[str]:
-    for keys, fault in ((expected - indexed, "missing from"), (indexed - expected, "strange to")):
-        if keys:
-            more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
-            yield f"{len(keys):,} packages are {fault} the index: {', '.join(sorted(keys)[:NAMED])}{more}"
+    yield from _named("missing from the index", expected - indexed)
+    yield from _named("strange to the index", indexed - expected)
+
+
+def _in_calls(expected: Mapping[str, int], called: Mapping[str, int]) -> Iterator[str]:
+    """No item fails on the way, so each that is bundled ends in a successful call, and in no second one."""
+    less = {key for key, count in expected.items() if called.get(key, 0) < count}
+    more = {key for key, count in called.items() if count > expected.get(key, 0)}
+    yield from _named("in no successful call of the batch API", less)
+    yield from _named("in more successful calls of the batch API than one", more)
+
+
+def _named(fault: str, keys: Collection[str]) -> Iterator[str]:
+    if keys:
+        more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
+        yield f"{len(keys):,} packages are {fault}: {', '.join(sorted(keys)[:NAMED])}{more}"
 
 
 def _promised(expected: Expectation) -> dict[str, Any]:

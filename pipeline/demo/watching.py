@@ -34,7 +34,7 @@ class Watch:
     def hear(self, event: dict[str, Any]) -> None:
         """Take an event of the job."""
         if event["event"] == "sent":
-            self.sent = Sent(event["sent"], event["copies"], event["retried"], event["seconds"])
+            self.sent = Sent(event["sent"], event["copies"], event["retried"])
 
     @property
     def stalled_for(self) -> float:
@@ -73,8 +73,16 @@ def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: Vi
 
 def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
     waiting, in_hand = deployed.depth()
-    at = time.time() - watch.opened_at
-    return Sample(at, status.acked, waiting, in_hand, deployed.counters(watch.batch_id))
+    bundled = deployed.bundled()
+    return Sample(
+        at=time.time() - watch.opened_at,
+        acked=status.acked,
+        waiting=waiting,
+        in_hand=in_hand,
+        counters=deployed.counters(watch.batch_id),
+        bundled=bundled.tasks,
+        calls=bundled.calls,
+    )
 
 
 def _stall(watch: Watch) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fanin.client.model import Status
 from fanin.tracker import State
+from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters, Sample
 from pipeline.demo.report import Report, Sent, Times
 
@@ -14,8 +15,9 @@ BATCH = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def sample(at: float, acked: int, **counters: int) -> Sample:
-    return Sample(at, acked, waiting=1234, in_hand=40, counters=Counters(**counters))
+def sample(at: float, acked: int, bundled: int = 0, calls: int = 0, **counters: int) -> Sample:
+    known = {"waiting": 1234, "in_hand": 40, "bundled": bundled, "calls": calls}
+    return Sample(at, acked, counters=Counters(**counters), **known)
 
 
 def detail(**facts: Any) -> dict[str, Any]:
@@ -30,14 +32,23 @@ def status(**facts: Any) -> Status:
 
 
 def report(**facts: Any) -> Report:
-    """1,000 items, 30 sent twice, 20 deliveries failed, in 50 s."""
+    """1,000 items, 200 of them bundled, 30 sent twice, 20 deliveries failed, in 50 s."""
     known = {
         "dataset": "catalog.jsonl.bz2",
         "chaos": True,
         "seed": 1,
-        "sent": Sent(items=1000, copies=30, retried=2, seconds=10.0),
-        "counters": Counters(deliveries=1050, faults=20, repeats=30, write_units=1300.0, ack_units=206.0),
-        "times": Times(latencies=[n / 10 for n in range(1, 1001)], total=50.0, event_delay=0.4),
+        "sent": Sent(items=1000, copies=30, retried=2),
+        "counters": Counters(
+            deliveries=1050,
+            faults=20,
+            acks=824,
+            repeats=26,
+            registrations=208,
+            write_units=1300.0,
+            ack_units=206.0,
+        ),
+        "bundled": Bundled(calls=12, bundles=8, refused=3, lost=1, done={f"p{n}_1": 1 for n in range(200)}),
+        "times": Times([n / 10 for n in range(1, 1001)], sending=10.0, total=50.0, event_delay=0.4),
         "event_redeliveries": 0,
         "differences": [],
     }

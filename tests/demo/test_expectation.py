@@ -32,6 +32,17 @@ def test_a_limit_takes_the_first_lines(tmp_path):
     assert expectation.read(path, 2) == expectation.Expectation(2, frozenset({"a_1", "a_2"}))
 
 
+def test_packages_of_the_named_sections_are_bundled_as_often_as_they_come(tmp_path):
+    path = tmp_path / "x.jsonl"
+    sections = ["games", "perl", None, "games"]
+    records = [{"name": n, "version": v, "section": s} for (n, v), s in zip(PACKAGES, sections, strict=True)]
+    path.write_text("\n".join(map(json.dumps, records)))
+
+    assert expectation.read(path, sections={"games", "sound"}).bundled == {"a_1": 2}
+    assert expectation.read(path, 3, {"games"}).bundled == {"a_1": 1}
+    assert expectation.read(path).bundled == {}
+
+
 def test_blank_lines_are_no_items(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text("\n" + TEXT + "  \n\n")

@@ -50,6 +50,6 @@ def test_the_bar_tells_acks_rate_and_time_left():
 
     with BarView(console) as view:
         view.step("sending")
-        view.moved([sample(0, 0), sample(10, 5000, faults=3)], 20_000)
+        view.moved([sample(0, 1), sample(10, 5001, faults=3)], 20_001)
 
-    assert "5,000 of 20,000, 500/s, 0:30 left; 1,234 waiting; 3 failed on purpose" in written.getvalue()
+    assert "5,001 of 20,001, 500/s, 0:30 left; 1,234 waiting; 3 failed on purpose" in written.getvalue()

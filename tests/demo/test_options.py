@@ -10,7 +10,8 @@ def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     given = options.parse([])
 
     assert (given.dataset, given.items, given.chaos) == (sources.CATALOG, 20_480, True)
-    assert (given.fail_percent, given.duplicate_percent) == (3, 3.0)
+    assert (given.fail_percent, given.duplicate_percent, given.lose_every) == (3, 3.0, 10)
+    assert given.bundled == {"games", "science", "sound", "x11"}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,14 @@ def test_a_dataset_of_ones_own_is_taken_whole_unless_told_otherwise(argv, items)
 def test_without_chaos_nothing_fails_and_nothing_is_sent_twice():
     given = options.parse(["--no-chaos"])
 
-    assert (given.fail_percent, given.duplicate_percent) == (0, 0.0)
+    assert (given.fail_percent, given.duplicate_percent, given.lose_every) == (0, 0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "sections"), [("", set()), ("perl", {"perl"}), ("gnu-r,perl", {"gnu-r", "perl"})]
+)
+def test_the_sections_to_bundle_are_named_with_commas(text, sections):
+    assert options.parse(["--bundled", text]).bundled == sections
 
 
 @pytest.mark.parametrize(
@@ -37,6 +45,7 @@ def test_without_chaos_nothing_fails_and_nothing_is_sent_twice():
     [
         (["--items", "0"], "--items is 0"),
         (["--items", "many"], "--items"),
+        (["--bundled", "perl,non-free/perl"], "--bundled non-free/perl"),
         (["--items", "7", "--whole"], "--whole"),
         (["--dataset", "nowhere.jsonl"], "--dataset nowhere.jsonl: there is no such file"),
     ],

@@ -12,14 +12,14 @@ def test_rates_are_differences_over_the_time_between_samples():
         sample(0, 0),
         sample(2, 100, faults=4),
         sample(2, 100, faults=4),
-        sample(6, 100, faults=4, repeats=8),
+        sample(6, 100, faults=4, repeats=8, bundled=20),
     ]
 
-    assert picture.seconds(samples) == [Second(0, 2, 50, 2, 0), Second(2, 4, 0, 0, 2)]
+    assert picture.seconds(samples) == [Second(0, 2, 50, 2, 0, 0), Second(2, 4, 0, 0, 2, 5)]
 
 
 def test_a_story_is_drawn_even_where_nothing_went_wrong(tmp_path):
-    samples = [sample(0, 0), sample(1, 5), sample(2, 10)]
+    samples = [sample(0, 0), sample(1, 5), sample(2, 10, bundled=4, calls=2)]
     story = Story("10 packages", 10, [n / 10 for n in range(10)], samples, completed=1.9, event=2.2)
 
     picture.draw(story, tmp_path / "acks.png")

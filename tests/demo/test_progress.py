@@ -25,18 +25,29 @@ def test_nobody_knows_the_time_left_while_nothing_moves():
     assert progress.seconds_left([sample(0, 100), sample(10, 100)], total=1300) is None
 
 
+def test_the_first_acks_of_cold_workers_say_nothing_of_the_time_left():
+    samples = [sample(0, 0), sample(60, 1), sample(64, 5)]
+
+    assert progress.seconds_left(samples, total=1300) is None
+    assert progress.seconds_left([*samples, sample(65, 151)], total=1051) == 30
+
+
 @pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0, "0:00"), (59.4, "0:59"), (59.6, "1:00"), (65, "1:05"), (3600, "60:00"), (None, "-:--")],
+    ("total", "told"),
+    [(100, "0:00"), (694, "0:59"), (696, "1:00"), (750, "1:05"), (36_100, "60:00")],
 )
-def test_a_duration_is_minutes_and_seconds(seconds, told):
-    assert progress.duration(seconds) == told
+def test_the_time_left_is_told_in_minutes_and_seconds(total, told):
+    assert progress.left([sample(0, 1), sample(9.9, 100)], total) == f"{told} left"
+
+
+def test_an_unknown_time_is_said_to_be_estimated():
+    assert progress.left([sample(0, 0)], total=10) == "estimating the time left"
 
 
 def test_a_line_tells_the_whole_state():
-    samples = [sample(0, 0), sample(10, 5000, faults=30, repeats=12)]
+    samples = [sample(0, 1), sample(10, 5001, faults=30, repeats=12, bundled=80, calls=3)]
 
-    assert progress.line(samples, 20_000) == (
-        "acked 5,000 of 20,000 (25%), 500/s, 0:30 left; 1,234 waiting, 40 in hand; "
-        "30 failed on purpose, 12 acked again"
+    assert progress.line(samples, 20_001) == (
+        "acked 5,001 of 20,001 (25%), 500/s, 0:30 left; 1,234 waiting, 40 in hand; "
+        "80 in 3 calls; 30 failed on purpose, 12 acked again"
     )

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pipeline.demo import report
+from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
 from pipeline.demo.report import Times, percentile
 from tests.demo import makers
@@ -35,14 +36,15 @@ def test_deliveries_beyond_the_messages_came_again_after_a_failure():
 def test_write_units_are_told_an_item_and_an_ack_that_was_really_sent():
     made = makers.report()
 
-    assert (made.units_an_item, made.units_an_ack) == (1.3, 0.2)
+    assert (made.units_an_item, made.units_an_ack) == (1.3, 0.25)
 
 
-def test_units_an_ack_are_unknown_where_the_worker_does_not_tell_them_apart():
-    made = makers.report(counters=Counters(deliveries=1050, faults=20, write_units=1300.0))
+def test_workers_that_bundled_everything_spent_nothing_on_acks():
+    assert makers.report(counters=Counters(deliveries=1050)).units_an_ack == 0
 
-    assert made.units_an_ack is None
-    assert "an ack" not in "\n".join(report.lines(made))
+
+def test_a_registration_beyond_the_tasks_was_one_again():
+    assert makers.report().registered_again == 8
 
 
 def test_throughput_and_latencies_are_those_of_the_items():
@@ -63,13 +65,23 @@ def test_a_person_reads_each_figure_on_a_line_of_its_own():
         "  messages              1,030 sent, 30 of them second copies on purpose",
         "  deliveries            1,050, 20 of them again after a failure",
         "  failures on purpose   20",
-        "  duplicate acks        30, none of which counted",
-        "  DynamoDB write units  1,300, 1.30 an item with its row in the index, 0.20 an ack",
+        "  duplicate acks        26, none of which counted",
+        "  bundled               200 of the items: tasks in 8 bundles of 25 on average, 8 registered again",
+        "  batch API             12 calls in place of 200: 188 saved; 3 refused (429), "
+        "1 answers lost on purpose",
+        "  DynamoDB write units  1,300 of the workers, 1.30 an item with its row or task, 0.25 an ack",
         "  from send to work     p50 50.0 s, p99 99.0 s",
         "  time                  sent in 10.0 s, acked in 50.0 s",
         "  throughput            20 items/s",
         "  completion event      one, 0.40 s after the last ack",
     ]
+
+
+def test_a_run_that_bundled_nothing_says_nothing_of_bundles():
+    made = makers.report(bundled=Bundled())
+
+    assert "batch API" not in "\n".join(report.lines(made))
+    assert report.verdict(made) == ["PASS: 1,000 items, one completion, the index holds exactly the dataset"]
 
 
 def test_redeliveries_of_the_event_are_told():
@@ -86,6 +98,6 @@ def test_the_verdict_is_pass_only_without_differences():
 
 
 def test_a_run_without_latencies_has_a_report_too():
-    made = makers.report(times=Times(latencies=[], total=1.0, event_delay=0.0))
+    made = makers.report(times=Times(latencies=[], sending=0.0, total=1.0, event_delay=0.0))
 
     assert made.facts()["latency"] == {"p50": 0, "p99": 0}

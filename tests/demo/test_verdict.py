@@ -9,8 +9,8 @@ from pipeline.demo.expectation import Expectation
 from pipeline.demo.verdict import Result, differences
 from tests.demo.makers import detail, status
 
-EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}))
-GOOD = Result(status(), ["a_1", "b_1", "c_1"], [detail()], dead_letters=0)
+EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}), {"a_1": 1, "b_1": 1})
+GOOD = Result(status(), ["a_1", "b_1", "c_1"], [detail()], dead_letters=0, called={"a_1": 1, "b_1": 1})
 
 
 def test_a_run_as_promised_has_no_differences():
@@ -34,6 +34,15 @@ def test_a_run_as_promised_has_no_differences():
         ({"indexed": ["a_1", "c_1"]}, "1 packages are missing from the index: b_1"),
         ({"indexed": ["a_1", "b_1", "c_1", "d_1"]}, "1 packages are strange to the index: d_1"),
         ({"dead_letters": 2}, "2 messages are dead letters"),
+        ({"called": {"a_1": 1}}, "1 packages are in no successful call of the batch API: b_1"),
+        (
+            {"called": {"a_1": 1, "b_1": 2}},
+            "1 packages are in more successful calls of the batch API than one: b_1",
+        ),
+        (
+            {"called": {"a_1": 1, "b_1": 1, "c_1": 1}},
+            "1 packages are in more successful calls of the batch API than one: c_1",
+        ),
     ],
 )
 def test_what_differs_is_named_and_nothing_else(change, named):
@@ -44,6 +53,6 @@ def test_what_differs_is_named_and_nothing_else(change, named):
 
 def test_of_many_packages_a_few_are_named():
     many = Expectation(9, frozenset(f"p{n}_1" for n in range(9)))
-    found = differences(many, Result(status(total=9, acked=9), [], [detail(total=9)], 0))
+    found = differences(many, Result(status(total=9, acked=9), [], [detail(total=9)], 0, {}))
 
     assert found == ["9 packages are missing from the index: p0_1, p1_1, p2_1 and 6 more"]

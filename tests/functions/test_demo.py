@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -18,11 +19,14 @@ from moto import mock_aws
 from fanin.aws.meter import Meter
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.grouper import Grouper, NewTask, Policies, World
+from fanin.grouper.memory import MemoryStore as GrouperMemory
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from functions.demo.bundling import Bundling, wish_for
 from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
-from functions.demo.index import Index
+from functions.demo.index import Entry, Index
 from functions.demo.work import Worker
 from tests.functions.deliveries import delivery, failed
 
@@ -122,6 +126,7 @@ class Stage:
     batch_id: str
     bodies: list[str]
     client: Any
+    tasks: list[NewTask]
 
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.client.scan(TableName="Index")["Items"]
@@ -131,6 +136,11 @@ class Stage:
         key = {"pk": {"S": f"run#{self.batch_id}"}}
         row = self.client.get_item(TableName="Index", Key=key)["Item"]
         return {name: float(value["N"]) for name, value in row.items() if name != "pk"}
+
+    def bundle(self, *sections: str, **changes: Any) -> Worker:
+        """The worker, told to bundle *sections*."""
+        bundling = replace(self.worker.bundling, sections=frozenset(sections))
+        return replace(self.worker, bundling=bundling, **changes)
 
     def state(self) -> State:
         return self.tracker.get(TENANT, self.batch_id).state
@@ -157,8 +167,12 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
         meter = Meter().attach(client)
         index = Index(client, "Index", sleep=lambda _: None)
         transport = DirectTransport(tracker, TENANT)
-        worker = Worker(transport, index, lambda: meter.take("write_units"), Chaos("", 0), now=lambda: 1500)
-        yield Stage(worker, tracker, batch_id, bodies, client)
+        tasks: list[NewTask] = []
+        bundling = Bundling(tasks.append, frozenset())
+        worker = Worker(
+            transport, index, bundling, lambda: meter.take("write_units"), Chaos("", 0), now=lambda: 1500
+        )
+        yield Stage(worker, tracker, batch_id, bodies, client, tasks)
 
 
 def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
@@ -254,11 +268,65 @@ def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.Monk
             self.taken.append(first["PutRequest"]["Item"]["pk"]["S"])
             return {"UnprocessedItems": {"Index": rest} if rest else {}}
 
-    from functions.demo.index import Entry
-
     client = Busy()
     client.taken = []
     entries = [Entry(f"item-{n}", replace(checked(RECORD), name=f"p{n}"), 0, 0) for n in range(4)]
     Index(client, "Index", sleep=lambda _: None).write(entries)  # type: ignore[arg-type]
 
     assert client.taken == [entry.key for entry in entries]
+
+
+def test_a_package_of_a_bundled_section_is_indexed_and_becomes_a_task_in_place_of_an_ack(
+    stage: Stage,
+) -> None:
+    games = [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
+
+    assert failed(stage.bundle("games").work(delivery(*stage.bodies))) == []
+    assert [task.item_id for task in stage.tasks] == [json.loads(body)["itemId"] for body in games]
+    assert {task.target for task in stage.tasks} == {"games"}
+    assert len(stage.rows()) == 60
+    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
+    assert 0 < len(games) == 60 - acked
+    assert (stage.counted()["registrations"], stage.counted()["acks"]) == (len(games), acked)
+
+
+def test_an_item_has_one_task_however_often_its_message_comes(stage: Stage) -> None:
+    worker = stage.bundle("games")
+    worker.work(delivery(*stage.bodies))
+    worker.work(delivery(*stage.bodies))
+
+    once = {task.task_id: task for task in stage.tasks}
+    assert [once[task.task_id] for task in stage.tasks] == stage.tasks
+    assert 2 * len(once) == len(stage.tasks) == stage.counted()["registrations"]
+
+
+def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: Stage) -> None:
+    worker = stage.bundle("games", chaos=Chaos("seed", 100))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    assert len(back) == 60
+    items = [task.item_id for task in stage.tasks]
+    assert items
+    assert {worker.chaos.fault(str(item), 1) for item in items} == {Fault.BEFORE_ACK}
+
+
+def test_a_task_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
+    def refuse(_wish: NewTask) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    worker = replace(stage.worker, bundling=Bundling(refuse, frozenset({"games"})))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
+    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
+    assert stage.counted()["registrations"] == 0
+
+
+def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
+    world = World(GrouperMemory(), SimpleNamespace(send=lambda _: None), Policies())
+    entry = Entry(json.loads(stage.bodies[0])["itemId"], checked(RECORD), 0, 0)
+
+    task = Grouper(world).register(TENANT, wish_for(entry))
+
+    assert (task.item_id, task.target) == (entry.item_id, "libs")
+    assert json.loads(task.payload) == {"package": entry.key, "size": 880}

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.batch_api import BatchApi, Weather
-from benchmarks.grouping import configure, counted, endings, functions, judged, register, sizes
+from benchmarks.grouping import configure, counted, endings, judged, register, sizes
 from benchmarks.races import Api
 from fanin.grouper import Timing
-from fanin.local import LocalRun
+from fanin.local import LocalRun, functions
 from tests.http.dying_leader import DIED
 from tests.http.events import Events
 from tests.http.test_tracking import send
@@ -66,7 +66,7 @@ def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch
     """The leader dies when it has claimed four of ten; nobody seals, sends or lets go."""
     ids = [f"orphan-{number}" for number in range(SIZE)]
     register(api, ids, dict.fromkeys(ids, "patient-orphans"))
-    told = functions(run)["lead_tasks"]["Environment"]["Variables"]
+    told = functions.by_handler(run.client("lambda"))["lead_tasks"]["Environment"]["Variables"]
     dying = [sys.executable, "-m", "tests.http.dying_leader", TENANT, ids[0]]
     began = time.monotonic()
     died = subprocess.run(dying, env={**os.environ, **told, **run.environment}, check=False)

@@ -89,6 +89,8 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "demo_worker": ACK
     | {
         "DemoWorkQueue": QUEUE_EATER,
+        "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "GrouperTaskMessagesQueue": SEND,
         "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
     },
     "demo_jobs": ACK

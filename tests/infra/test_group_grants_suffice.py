@@ -23,12 +23,15 @@ from fanin.grouper import (
     World,
 )
 from fanin.grouper.dynamodb import DynamoStore
-from infra.group_handlers import GROUP_ROUTES, HANDLE_BUNDLE, LEAD_TASKS, SWEEP_GROUPS
+from infra.group_handlers import DEMO_REGISTRANT, GROUP_ROUTES, HANDLE_BUNDLE, LEAD_TASKS, SWEEP_GROUPS
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.contract.tables import deep_recursion
 from tests.infra.test_grants_suffice import Clock, Sent
 
-HANDLERS = {each.lambda_.name: each for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS)}
+HANDLERS = {
+    each.lambda_.name: each
+    for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS, DEMO_REGISTRANT)
+}
 TENANT, TARGET = "t", "x"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 # Sent where a refused write does not bring along what stands in its way, or a claim was refused.
@@ -158,6 +161,7 @@ def half_led(stage):
 
 DEEDS = [
     ("register_task", nothing, register_twice),
+    ("demo_worker", nothing, register_twice),
     ("list_tasks", registered, list_and_look),
     ("get_task", bundled, look_at_a_task),
     ("get_bundle", bundled, look_at_a_bundle),

@@ -110,3 +110,8 @@ def test_without_the_grouper_nothing_of_it_is_there():
 def test_settings_by_pattern_are_a_list_that_names_patterns(text):
     with pytest.raises(ConfigError, match="grouper_policies"):
         Config(grouper_policies=text)
+
+
+def test_the_demo_bundles_some_of_its_items_and_needs_the_grouper():
+    with pytest.raises(ConfigError, match="demo needs grouper"):
+        Config(demo=True, grouper=False)
