@@ -76,7 +76,8 @@ def redrive(spark: SparkSession, tables: Tables, order: Order, report: Report) -
     report("batch", {"batchId": label.batch_id, "state": str(batch.state), "takenAt": label.taken_at})
     done = spark.sparkContext.accumulator(0)
     sent: list[dict[str, int]] = []
-    for failed in (False, True) if order.failed else (False,):
+    # The failed items first: once the last outstanding one is acked the batch is over, and heals no more.
+    for failed in (True, False) if order.failed else (False,):
         only = Fresh(tables, batch.key, label.page_bits, failed, done) if order.fresh else iter
         sent.append(_send(rows.where(rows.failed == failed), order, only, report))
     counts = {name: sum(each[name] for each in sent) for name in ("sent", "retried")} | {"acked": done.value}

@@ -38,9 +38,10 @@ def look_again(
     """Of each finding whether it is still there; None where that could not be told."""
     verdicts: dict[Placed, bool | None] = dict.fromkeys(doubtful, True)
     for _ in range(LOOKS):
-        sleep(SECONDS_BETWEEN)
-        for placed in [placed for placed, there in verdicts.items() if there]:
-            verdicts[placed] = _is_there(store, placed)
+        still_there = [placed for placed, there in verdicts.items() if there]
+        if still_there:
+            sleep(SECONDS_BETWEEN)
+        verdicts |= {placed: _is_there(store, placed) for placed in still_there}
     return verdicts
 
 
@@ -51,11 +52,8 @@ def _is_there(store: TrackerStore, placed: Placed) -> bool | None:
     if finding.rule is Rule.FAILED_COUNT:
         return _is_miscounted(store, batch)
     audit = Audit(Account.of(facts_of(batch)))
-    found = (
-        _of_batch(store, audit, placed.key)
-        if finding.rule in OF_THE_BATCH
-        else _of_page(store, audit, placed)
-    )
+    look = _of_batch if finding.rule in OF_THE_BATCH else _of_page
+    found = look(store, audit, placed)
     return any((f.rule, f.level, f.page) == (finding.rule, finding.level, finding.page) for f in found)
 
 
