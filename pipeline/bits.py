@@ -1,4 +1,4 @@
-"""Positions, words and digits: three ways to write down which items of a batch are acked. Pure, in numpy.
+"""Positions, words and digits: three ways to write which items of a batch are acked. Pure, in numpy, Arrow.
 
 The words of a page are its bits in 128 bytes: bit *i* is bit ``i % 8`` of byte ``i // 8``, and 1 where the
 item is acked. That is also the layout of Spark's bitmap functions. A block is 32 neighbouring pages in
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from fanin.tracker.page import PAGE_BITS_MAX, bits_of, digits, mask_of
@@ -52,6 +53,13 @@ def ones(size: int) -> bytes:
 def as_rows(words: Iterable[bytes]) -> Words:
     """The words of many pages as one row each."""
     return np.frombuffer(b"".join(words), np.uint8).reshape(-1, WORD_BYTES)
+
+
+def to_column(words: Words) -> pa.Array:
+    """One binary value a row, as Arrow holds it."""
+    offsets = np.arange(words.shape[0] + 1, dtype=np.int32) * words.shape[1]
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(words))]
+    return pa.Array.from_buffers(pa.binary(), words.shape[0], buffers)
 
 
 def popcount(words: Words) -> Longs:

@@ -53,3 +53,29 @@ def estimate(items: int, size: int) -> Estimate:
     # A full page climbs (its bit in its parent) and is compacted.
     pages = 2 * ceil(items / PAGE_ITEMS)
     return Estimate(items, 2 * moved + batches, batches + pages, items + pages)
+
+
+READ_UNIT = 0.125 / 1e6
+PLAIN_PAGE_WRITES = 3
+FAILING_PAGE_WRITES = 8
+"""Write units of a page of folded acks, at the most: itself, its bit in its parent, its compaction.
+
+Where it has failures it may be twice as large, and goes in a transaction with their count.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AckEstimate:
+    """Units of marking folded acks: each page is read, and written where it lacks any; at most *writes*."""
+
+    reads: int
+    writes: int
+
+    def facts(self) -> dict[str, Any]:
+        dollars = self.reads * READ_UNIT + self.writes * WRITE_UNIT
+        return {"reads": self.reads, "mostWrites": self.writes, "mostDollars": round(dollars, 4)}
+
+
+def estimate_acks(pages: int, failing: int) -> AckEstimate:
+    """The estimate for *pages* pages, *failing* of them with failures."""
+    return AckEstimate(pages, PLAIN_PAGE_WRITES * (pages - failing) + FAILING_PAGE_WRITES * failing)

@@ -42,6 +42,8 @@ class Refusal(IntEnum):
     """The batch counts its acks, and a count that is folded twice is wrong."""
     OUTCOME = 6
     """The outcome is neither success nor failure."""
+    UNREADABLE = 7
+    """A line that is no row of a log."""
 
     @property
     def word(self) -> str:

@@ -14,6 +14,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from fanin.tracker import Verdict
+
 CATALOG = StructType(
     [
         StructField("name", StringType()),
@@ -47,6 +49,71 @@ WORDS = StructType(
     ]
 )
 """Folded acks of one leaf page, laid out as `pipeline.bits` says; *failed* is a part of *bits*."""
+
+BLOCK = StructType(
+    [
+        StructField("batch_id", StringType(), False),
+        StructField("block", LongType(), False),
+        StructField("good", BinaryType()),
+        StructField("bad", BinaryType()),
+    ]
+)
+"""Folded acks of 32 neighbouring leaf pages, 128 bytes each: those that succeeded, those that failed."""
+
+ASIDE = StructType(
+    [
+        StructField("file", StringType(), False),
+        StructField("item_id", StringType()),
+        StructField("outcome", StringType()),
+        StructField("reason", StringType()),
+        StructField("refusal", StringType(), False),
+    ]
+)
+"""A row of an ack log that set no bit, as it came, and why: see `pipeline.ids.Refusal`.
+
+A line that is no row stands in *item_id*.
+"""
+
+REASON = StructType(
+    [
+        StructField("batch_id", StringType(), False),
+        StructField("item_id", StringType(), False),
+        StructField("reason", StringType(), False),
+    ]
+)
+"""Why an item failed."""
+
+FOLDED = StructType(
+    [
+        StructField("block", BLOCK),
+        StructField("aside", ASIDE),
+        StructField("reason", REASON),
+        StructField("acks", LongType()),
+    ]
+)
+"""What a task makes of its part of a log; each row has one of the columns. *acks*: rows that it folded."""
+
+MARKED = StructType(
+    [
+        StructField("batch_id", StringType(), False),
+        StructField("pages", LongType(), False),
+        StructField("written", LongType(), False),
+        StructField("fresh", LongType(), False),
+        StructField("failed", LongType(), False),
+        StructField("healed", LongType(), False),
+        *(StructField(str(verdict), LongType(), False) for verdict in Verdict),
+        StructField("requests", LongType(), False),
+        StructField("write_units", LongType(), False),
+    ]
+)
+"""What became of folded acks in the tracker: *pages* looked at and *written*, items by verdict.
+
+Of the accepted, *fresh* were not acked before, *failed* of them as failures, and *healed* had failed before.
+What a task did that died before its end is counted as done by others.
+"""
+
+OUTCOMES = StructType([*MARKED, StructField("state", StringType())])
+"""MARKED by batch, and the *state* that it is in now; none where it is gone."""
 
 PAGES = StructType(
     [
@@ -143,3 +210,30 @@ VERDICTS = StructType(
     ]
 )
 """A second look at a finding: whether it is *there* in the live tables, none where that could not be told."""
+
+ITEMS = StructType(
+    [
+        StructField("position", LongType(), False),
+        StructField("item_id", StringType(), False),
+        StructField("state", StringType(), False),
+    ]
+)
+"""An item as the data source tells it: its place in the batch, and outstanding, succeeded or failed."""
+
+EVENTS = StructType(
+    [
+        StructField("event_id", StringType(), False),
+        StructField("detail_type", StringType(), False),
+        StructField("tenant", StringType(), False),
+        StructField("batch_id", StringType(), False),
+        StructField("user_key", StringType()),
+        StructField("result", StringType(), False),
+        StructField("reason", StringType()),
+        StructField("total", LongType(), False),
+        StructField("failed", LongType(), False),
+        StructField("opened_at", TimestampType(), False),
+        StructField("closed_at", TimestampType()),
+        StructField("ended_at", TimestampType()),
+    ]
+)
+"""How a batch ended, as the event of that says; *event_id* is the same however often it is told."""
