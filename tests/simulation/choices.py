@@ -14,17 +14,21 @@ class Choices(Protocol):
     def actor(self, count: int) -> int:
         """Which of *count* actors takes its next step; number 0 took the last one."""
 
-    def fault(self, possible: tuple[Fault, ...]) -> Fault | None:
-        """What happens to a request, if anything does."""
+    def fault(self, request: str, possible: tuple[Fault, ...]) -> Fault | None:
+        """What happens to a request of that name, if anything does."""
 
     def landing(self, count: int) -> int | None:
         """Which of *count* stalled copies lands before the next step, if any does."""
 
 
 class RandomChoices:
-    """Draws everything; each seed has its own rate of faults, its own kinds of them, and a last one."""
+    """Draws everything; each seed has its own rate of faults, its own kinds of them, and a last one.
 
-    def __init__(self, random: Random) -> None:
+    *struck*: requests of one name that meet one fault half of the time, while nothing befalls the others.
+    """
+
+    def __init__(self, random: Random, struck: tuple[str, Fault] | None = None) -> None:
+        self._struck = struck
         self._draw = random.random
         self._rate = random.choice((0.0, 0.05, 0.1, 0.2, 0.3, 0.5))
         self._left = random.choice((5, 20, 40, 60))
@@ -36,7 +40,10 @@ class RandomChoices:
     def actor(self, count: int) -> int:
         return int(self._draw() * count)
 
-    def fault(self, possible: tuple[Fault, ...]) -> Fault | None:
+    def fault(self, request: str, possible: tuple[Fault, ...]) -> Fault | None:
+        if self._struck:
+            name, fault = self._struck
+            return fault if request == name and self._draw() < 0.5 else None
         if self._left <= 0 or self._draw() >= self._rate:
             return None
         kinds = self._of(possible)

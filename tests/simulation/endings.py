@@ -131,7 +131,7 @@ def _sweep_once(world: World) -> None:
     if not times:
         return
     world.at = max(world.at, *times)
-    _sweeper(world).sweep()
+    _sweep(world)
     for batch in stuck:
         ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
         now = world.memory.batches[batch.key]
@@ -151,12 +151,17 @@ def _live_on(world: World) -> None:
         if not due:
             return
         world.at = max(world.at, min(due))
-        _sweeper(world).sweep()
+        _sweep(world)
         for batch in world.memory.batches.values():
             forgotten = batch.due_at is not None and batch.due_at <= world.at
             require(not forgotten, "sweep", f"{batch.key} was due and was not looked at")
         _deliver(world)
     require(False, "sweep", f"something is due for ever after {ROUNDS_MAX} sweeps")
+
+
+def _sweep(world: World) -> None:
+    failed = _sweeper(world).sweep().failed
+    require(not failed, "sweep", f"{failed} batches could not be looked at, and the store is in order")
 
 
 def _deliver(world: World) -> None:

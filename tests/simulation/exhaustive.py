@@ -36,7 +36,7 @@ class ScriptedChoices:
     def actor(self, count: int) -> int:
         return self._decide(count - 1)
 
-    def fault(self, possible: tuple[Fault, ...]) -> Fault | None:
+    def fault(self, request: str, possible: tuple[Fault, ...]) -> Fault | None:
         taken = self._decide(len(possible))
         return possible[taken - 1] if taken else None
 

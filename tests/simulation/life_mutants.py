@@ -93,6 +93,19 @@ def _fail_without_end(self, batch, number, mask, caller):
     return _fail(self, replace(batch, max_failures=None), number, mask, caller)
 
 
+def _end_by_failures_unseen(self, batch, caller):
+    """Whoever fails an item asks for the end, and the store says whether it is enough."""
+    stored = self.store.get(batch.key) if batch.max_failures is not None else None
+    if stored is None:
+        return None
+    ended = self.store.turn(batch.key, self._enough(stored, caller))
+    return ended if ended and not ended.is_alive else None
+
+
+def _admits_whatever_was_healed(self, batch):
+    return _admits(replace(self, healed=batch.healed), batch)
+
+
 def _extend_always(self, key, expires_at, due_at):
     batch = self.batches[key]
     if batch.is_alive:
@@ -262,9 +275,12 @@ LIFE_MUTANTS = (
     Mutant("healing wants the bits to be failed", MemoryStore, "heal_bits", _heal(True, False)),
     Mutant("healing wants a live batch", MemoryStore, "heal_bits", _heal(False, True)),
     Mutant("healing goes on with what is left", Climber, "_heal", _heal_once),
-    Mutant("enough failures are enough, not one less", Turn, "admits", _one_failure_early),
     Mutant("enough failures are enough, not one more", Turn, "admits", _one_failure_late),
     Mutant("enough failures end a batch", Climber, "fail", _fail_without_end),
+    Mutant(
+        "enough failures were seen by who ends a batch", Climber, "end_by_failures", _end_by_failures_unseen
+    ),
+    Mutant("enough failures, and nothing healed since", Turn, "admits", _admits_whatever_was_healed, 1400),
     Mutant("a step starts from its states", Turn, "sources", ALL),
     Mutant("what has ended is not cancelled", MemoryStore, "turn", _turn_from_anywhere),
     Mutant("a batch expires when it was not active", Turn, "admits", _admits_without("expires_at")),
@@ -297,6 +313,10 @@ LIFE_MUTANTS = (
 )
 
 LIFE_EQUIVALENT = (
+    (
+        Mutant("the store looks for enough failures", Turn, "admits", _one_failure_early),
+        "who asks has seen enough of them, and that none was healed since",
+    ),
     (
         Mutant("a look is put off once", MemoryStore, "postpone", _postpone_unless_turned),
         "within a state all plans for the next look are early enough, whichever of two is kept",

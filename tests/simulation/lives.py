@@ -7,6 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from fanin.tracker import Mode, Retention
+from tests.simulation.faults import LATE, STALLED
 from tests.simulation.scenario import (
     GUARDED_DIGITS,
     PAGES_A_LEVEL,
@@ -108,7 +109,7 @@ def draw_race(random: Random) -> Scenario:
         fresh_for=timedelta(seconds=random.choice((0, 5))),
         folded=random.choice((0.0, 0.0, 0.5)),
     )
-    return random.choice((_of_words, _of_folds, _at_edges, _with_orphans))(random, base)
+    return random.choice((_of_words, _of_failures, _of_folds, _at_edges, _with_orphans))(random, base)
 
 
 def _small(random: Random, total: int) -> BatchScript:
@@ -135,6 +136,15 @@ def _of_words(random: Random, base: Scenario) -> Scenario:
 def _of_folds(random: Random, base: Scenario) -> Scenario:
     """Every ack is folded with others first, so that nobody but who folds ends the batch."""
     return replace(base, folded=1.0, failing=random.choice((0.2, 1.0)), fold=4, copies=(1, 1, 2))
+
+
+def _of_failures(random: Random, base: Scenario) -> Scenario:
+    """Failures that are just enough, while others are healed; whoever asks for an end may be heard later."""
+    name, total = base.batches[0].name, random.randint(4, 12)
+    add = AddScript(f"{name}-add", total)
+    batch = BatchScript(name, (add,), (f"{name}-closer",), "key", max_failures=random.randint(2, total // 2))
+    base = replace(base, batches=(batch,), room=random.choice((3, 8)), longest=1, failing=1.0)
+    return replace(base, both=random.choice((0.0, 0.5, 1.0)), struck=("turn", random.choice((LATE, STALLED))))
 
 
 def _at_edges(random: Random, base: Scenario) -> Scenario:

@@ -11,12 +11,16 @@ from unittest.mock import patch
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """*rule* says what is left out; *owner*'s attribute *name* is *broken* while the mutant lives."""
+    """*rule* says what is left out; *owner*'s attribute *name* is *broken* while the mutant lives.
+
+    *since*: the seed to begin with, for a rule whose loss shows seldom.
+    """
 
     rule: str
     owner: Any
     name: str
     broken: Any
+    since: int = 0
 
     @contextmanager
     def alive(self) -> Iterator[None]:

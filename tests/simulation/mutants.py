@@ -43,9 +43,11 @@ class Kill:
 
 
 def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
-    """Run *seeds* against a mutant until one of them breaks a promise."""
+    """Run *seeds* against a mutant, from its own first one on, until one of them breaks a promise."""
     with mutant.alive():
-        for seed, races in product(seeds, (False, True)):
+        for seed, races in product(
+            range(mutant.since + seeds.start, mutant.since + seeds.stop), (False, True)
+        ):
             violation = simulate(seed, races=races).violation
             if violation:
                 return Kill(seed, violation.invariant, str(violation), races)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from fanin.tracker import Mode, Retention
+from tests.simulation.faults import Fault
 
 TENANT = "t"
 GUARDED_DIGITS = 20
@@ -66,9 +67,10 @@ class Scenario:
     that fail; *redelivered*: how likely is what failed sent again; *sweepers* and *readers*: how many come
     while the others are at work; *deaf*: the part of the ending events that the bus loses.
     *both*: how many failed items are acked as done as well; *overlap*: how many ranges share an item.
-    *reopened*: how often an opener with a key comes again. *edges*: the clock goes from one planned look to
-    the next, or just before it, and sweepers come again. *folded*: the part of the messages that are
-    folded to words of pages, each time they are delivered.
+    *reopened*: how often an opener with a key comes again. *struck*: a kind of request, and the one fault
+    that befalls it. *edges*: the clock goes from one planned look to the next, or just before it, and
+    sweepers come again. *folded*: the part of the messages that are folded to words of pages, each time they
+    are delivered.
     """
 
     page_bits: tuple[int, ...]
@@ -95,6 +97,7 @@ class Scenario:
     both: float = 0.3
     overlap: float = 0.1
     reopened: int = 0
+    struck: tuple[str, Fault] | None = None
     edges: bool = False
     folded: float = 0.0
 

@@ -38,7 +38,7 @@ def simulate(seed: int, trace: Trace | None = None, races: bool = False) -> Outc
         drawn = lives.draw_race(random)
     else:
         drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
-    return play(drawn, random, RandomChoices(random), trace)
+    return play(drawn, random, RandomChoices(random, drawn.struck), trace)
 
 
 def play(drawn: Scenario, random: Random, choices: Choices, trace: Trace | None = None) -> Outcome:

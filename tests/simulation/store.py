@@ -119,7 +119,7 @@ class UnreliableStore:
         self._referee.hears(getattr(job, "asked", NOTHING), name, args)
         self._loop.others_first()
         self.requests[name] += 1
-        fault = self._choices.fault(POSSIBLE[name])
+        fault = self._choices.fault(name, POSSIBLE[name])
         if fault is None:
             return self._apply(job.name, name, args, "")
         return self._fail(job.name, fault, name, args)

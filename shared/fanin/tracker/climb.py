@@ -14,7 +14,7 @@ from datetime import datetime
 from fanin.aws.pacing import pause
 from fanin.errors import StoreUnavailable
 from fanin.tracker.life import turned
-from fanin.tracker.model import Batch, PageKey, State
+from fanin.tracker.model import Batch, PageKey, State, Turn
 from fanin.tracker.page import Page, bits_of, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
@@ -119,11 +119,27 @@ class Climber:
         return self.climb(batch, above, written.page, caller)
 
     def end_by_failures(self, batch: Batch, caller: str) -> Batch | None:
-        """End a batch that has as many failures as it bears."""
+        """End a batch that has as many failures as it bears; the batch as it stands, where it has ended.
+
+        It is looked at first, and ends only if nothing was healed since. A step that was refused would be
+        welcome later, when others have failed: a stray copy of it would end the batch in the name of one who
+        was told that it goes on.
+        """
         if batch.max_failures is None:
             return None
-        turn = turned(batch, State.COMPLETE, self.now(), caller=caller, failures=batch.max_failures)
-        return _ended(self.store.turn(batch.key, turn))
+        stored = self.store.get(batch.key)
+        for attempt in range(WRITE_ATTEMPTS):
+            if stored is None or not stored.is_alive or stored.failed < batch.max_failures:
+                return _ended(stored)
+            stored = self.store.turn(batch.key, self._enough(stored, caller))
+            if stored is not None and stored.is_alive:
+                self.pause(attempt)
+        raise StoreUnavailable("failures are healed from too many sides at once; ask again")
+
+    def _enough(self, batch: Batch, caller: str) -> Turn:
+        """The end of a batch for its failures, as it was seen."""
+        at, most = self.now(), batch.max_failures
+        return turned(batch, State.COMPLETE, at, caller=caller, failures=most, healed=batch.healed)
 
     def _fail(self, batch: Batch, key: PageKey, mask: int) -> int:
         """The bits of *mask* that were set as failed by this call."""

@@ -147,6 +147,7 @@ def batch_of(item: Item) -> Batch:
         max_failures=_number_if(item, "maxFailures"),
         parent_item_id=item.get("parentItemId", {}).get("S"),
         due_at=_time_if(item, "dueAt"),
+        healed=_number_if(item, "healed") or 0,
     )
 
 

@@ -73,6 +73,7 @@ def turned(
     caller: str | None = None,
     reason: str | None = None,
     failures: int | None = None,
+    healed: int = 0,
 ) -> Turn:
     """The step of *batch* to the state *to*, with the times that follow from it."""
     expires_at = expiry(batch, to, at)
@@ -85,4 +86,5 @@ def turned(
         reason=reason,
         expected=to is State.CLOSED,
         failures=failures,
+        healed=healed,
     )

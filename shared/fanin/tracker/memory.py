@@ -111,7 +111,8 @@ class MemoryStore:
             page, batch = self._page(key), self.batches.get(key.batch)
             if batch is None or not batch.is_alive or page.failed & mask != mask:
                 return False
-            self.batches[key.batch] = replace(batch, failed=batch.failed - mask.bit_count())
+            count = mask.bit_count()
+            self.batches[key.batch] = replace(batch, failed=batch.failed - count, healed=batch.healed + count)
             return self._put(key, page.healed(mask)).applied
 
     def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:

@@ -123,7 +123,10 @@ class PageKey:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as it is stored. Salt, page size, mode and retention never change."""
+    """A batch as it is stored. Salt, page size, mode and retention never change.
+
+    *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    """
 
     tenant: str
     batch_id: str
@@ -148,6 +151,7 @@ class Batch:
     max_failures: int | None = None
     parent_item_id: str | None = None
     due_at: datetime | None = None
+    healed: int = 0
 
     @property
     def key(self) -> BatchKey:
@@ -300,7 +304,8 @@ class Turn:
     """A step in the life of a batch, as a condition and what then holds.
 
     *expected*: the items that were announced must have been added. *failures*: at least so many must have
-    failed. *due*: its deadline (for TIMED_OUT) or its time (for EXPIRED) must have come.
+    failed, and none been healed since *healed* were. *due*: its deadline (for TIMED_OUT) or its time (for
+    EXPIRED) must have come.
     """
 
     to: State
@@ -311,6 +316,7 @@ class Turn:
     reason: str | None = None
     expected: bool = False
     failures: int | None = None
+    healed: int = 0
 
     @property
     def sources(self) -> tuple[State, ...]:
@@ -327,7 +333,7 @@ class Turn:
             return False
         if self.expected and batch.expected_items is not None and batch.total < batch.expected_items:
             return False
-        if self.failures is not None and batch.failed < self.failures:
+        if self.failures is not None and (batch.failed < self.failures or batch.healed != self.healed):
             return False
         if self.to is State.TIMED_OUT:
             return batch.deadline_at is not None and batch.deadline_at <= self.at

@@ -98,7 +98,7 @@ def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
         "ConditionExpression": " AND ".join(guards),
         "ExpressionAttributeValues": values,
     }
-    return _with_count(tables[0], key.batch, page, -mask.bit_count())
+    return _with_count(tables[0], key.batch, page, -mask.bit_count(), healed=mask.bit_count())
 
 
 def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Item:
@@ -274,8 +274,10 @@ def _conditions(step: Turn) -> tuple[list[str], Item]:
     if step.expected:
         conditions.append("(attribute_not_exists(expectedItems) OR #total >= expectedItems)")
     if step.failures is not None:
-        conditions.append("failed >= :failures")
+        unhealed = "healed = :healed" if step.healed else "attribute_not_exists(healed)"
+        conditions += ["failed >= :failures", unhealed]
         values[":failures"] = number(step.failures)
+        values |= {":healed": number(step.healed)} if step.healed else {}
     if step.to in (State.TIMED_OUT, State.EXPIRED):
         conditions.append("deadlineAt <= :at" if step.to is State.TIMED_OUT else "expiresAt <= :at")
         values[":at"] = number(milliseconds(step.at))
@@ -317,14 +319,15 @@ def _in_transaction(update: Item) -> Item:
     return {name: value for name, value in update.items() if not name.startswith("ReturnValues")}
 
 
-def _with_count(table: str, key: BatchKey, page: Item, count: int) -> Item:
+def _with_count(table: str, key: BatchKey, page: Item, count: int, healed: int = 0) -> Item:
+    counts = {":count": number(count)} | ({":healed": number(healed)} if healed else {})
     batch = {
         "TableName": table,
         "Key": batch_key(key),
-        "UpdateExpression": "ADD failed :count",
+        "UpdateExpression": "ADD failed :count" + (", healed :healed" if healed else ""),
         "ConditionExpression": _in(ALIVE),
         "ExpressionAttributeNames": {"#state": "state"},
-        "ExpressionAttributeValues": {":count": number(count)} | _states(ALIVE),
+        "ExpressionAttributeValues": counts | _states(ALIVE),
     }
     return {"TransactItems": [{"Update": page}, {"Update": batch}]}
 

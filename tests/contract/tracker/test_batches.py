@@ -154,6 +154,20 @@ def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
     assert store.turn(KEY, replace(turn, failures=2)).state is State.COMPLETE
 
 
+def test_failures_end_a_batch_only_if_none_was_healed_since_they_were_seen(store, batch):
+    store.create(batch)
+    store.fail_bits(LEAF, 0b1111, LATER)
+    unhealed = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=1)
+    store.heal_bits(LEAF, 0b1)
+    healed = store.get(KEY)
+
+    assert (healed.failed, healed.healed) == (3, 1)
+    assert store.turn(KEY, unhealed) == healed
+    store.heal_bits(LEAF, 0b110)
+    assert store.turn(KEY, replace(unhealed, healed=1)).state is State.OPEN
+    assert store.turn(KEY, replace(unhealed, healed=3)).state is State.COMPLETE
+
+
 def test_a_live_batch_lives_longer_but_never_shorter(store, batch):
     store.create(batch)
     longer = batch.expires_at + timedelta(days=1)

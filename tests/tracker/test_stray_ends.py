@@ -1,0 +1,81 @@
+"""Copies of a request to end a batch for its failures that land when their caller has been answered."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.tracker import State, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import BatchKey, PageKey
+from tests.tracker.calls import DAY, START, fail, opened
+
+
+class Straying(MemoryStore):
+    """A copy of every step of a batch stays behind in the network; *meanwhile* goes before the next one."""
+
+    def __init__(self):
+        super().__init__()
+        self.strays, self.meanwhile = [], None
+
+    def turn(self, key, turn):
+        if self.meanwhile:
+            self.meanwhile()
+        self.strays.append((key, turn))
+        return super().turn(key, turn)
+
+    def land(self):
+        for key, turn in self.strays:
+            super().turn(key, turn)
+
+
+@pytest.fixture
+def store():
+    return Straying()
+
+
+@pytest.fixture
+def tracker(store, clock):
+    return Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+
+
+def told(report):
+    return [done.caller for done in report.completions]
+
+
+def test_who_was_told_that_the_batch_goes_on_does_not_end_it_later(tracker, store):
+    batch_id, group = opened(tracker, 9, max_failures=2)
+    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
+    fail(tracker, batch_id, group, 0, caller="first")
+    store.fail_bits(leaf, 0b10, START + DAY)
+    store.land()
+
+    assert tracker.get("t", batch_id).state is State.OPEN
+    assert told(fail(tracker, batch_id, group, 1, caller="second")) == ["second"]
+
+
+def test_an_end_for_failures_that_were_healed_meanwhile_does_not_come_back_with_new_ones(tracker, store):
+    batch_id, group = opened(tracker, 9, max_failures=2)
+    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
+    fail(tracker, batch_id, group, 0, caller="first")
+    store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
+    report = fail(tracker, batch_id, group, 1, caller="second")
+    store.meanwhile = None
+    store.fail_bits(leaf, 0b100, START + DAY)
+    store.land()
+
+    assert store.strays
+    assert told(report) == []
+    assert tracker.get("t", batch_id).state is State.OPEN
+    assert told(fail(tracker, batch_id, group, 2, caller="third")) == ["third"]
+
+
+def test_one_failure_healed_of_more_than_enough_leaves_the_end_to_who_asked_for_it(tracker, store):
+    batch_id, group = opened(tracker, 9, max_failures=2)
+    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
+    fail(tracker, batch_id, group, 0, caller="first")
+    store.fail_bits(leaf, 0b100, START + DAY)
+    store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
+
+    assert told(fail(tracker, batch_id, group, 1, caller="second")) == ["second"]
