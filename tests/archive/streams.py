@@ -44,13 +44,22 @@ def turn_on(client: Any, *tables: str) -> None:
         client.update_table(TableName=table, StreamSpecification=IMAGES)
 
 
+def iterator(dynamodb: Any, streams: Any, table: str) -> str:
+    """Where the stream of *table* begins; it has one shard."""
+    arn = dynamodb.describe_table(TableName=table)["Table"]["LatestStreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    place = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    return str(streams.get_shard_iterator(StreamArn=arn, **place)["ShardIterator"])
+
+
+def read_on(streams: Any, table: str, place: str) -> tuple[list[Record], str]:
+    """What the stream of *table* has from *place* on, and where to go on from."""
+    answer = streams.get_records(ShardIterator=place)
+    return [as_delivered(each, STREAM.format(table)) for each in answer["Records"]], answer[
+        "NextShardIterator"
+    ]
+
+
 def read(dynamodb: Any, streams: Any, table: str) -> list[Record]:
     """All that the stream of *table* has, in its order."""
-    arn = dynamodb.describe_table(TableName=table)["Table"]["LatestStreamArn"]
-    found: list[Record] = []
-    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
-        place = streams.get_shard_iterator(
-            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
-        )
-        found += streams.get_records(ShardIterator=place["ShardIterator"])["Records"]
-    return [as_delivered(each, STREAM.format(table)) for each in found]
+    return read_on(streams, table, iterator(dynamodb, streams, table))[0]

@@ -1,0 +1,185 @@
+"""The history of many acks: an archive from a seeded generator, and the job over it, in seconds.
+
+    python -m benchmarks.history [--acks 2000000] [--batches 20] [--folder build/history]
+
+Items are acked one a request, as single HTTP calls would: each ack is a change of its page, so this is the
+dearest archive that there can be for so many acks. Consumers that ack ten at once make a tenth of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import time
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from fanin.archive.changes import Change, file_of
+from fanin.tracker import items
+from fanin.tracker.model import Batch, BatchKey, Mode, PageKey, Retention, State
+from fanin.tracker.page import DIGIT_BITS, PAGE_BITS_MAX
+from pipeline.jobs import history
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+RECORDS_A_FILE = 1000
+TENANT = "123456789012"
+
+
+@dataclass
+class Stream:
+    """The stream records of one kind of table, kept a thousand a file."""
+
+    folder: Path
+    kind: str
+    chance: random.Random
+    changes: list[Change] = field(default_factory=list)
+    count: int = 0
+    bytes: int = 0
+
+    def tell(self, at: datetime, keys: Any, old: Any, new: Any) -> None:
+        """A change of the item with these *keys*, as the archive keeps it."""
+        self.count += 1
+        body: dict[str, Any] = {"ApproximateCreationDateTime": int(at.timestamp()), "Keys": keys}
+        body |= {"NewImage": new} | ({"OldImage": old} if old else {})
+        body |= {"SequenceNumber": f"{self.count:021d}", "SizeBytes": 2000}
+        event_id = f"{self.chance.getrandbits(128):032x}"
+        record = {
+            "eventID": event_id,
+            "eventName": "MODIFY" if old else "INSERT",
+            "eventSource": "aws:dynamodb",
+            "dynamodb": body,
+        }
+        self.changes.append(Change(event_id, f"{self.count:021d}", at, record))
+        if len(self.changes) == RECORDS_A_FILE:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self.changes:
+            return
+        name, body = file_of(self.kind, self.changes)
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+        self.bytes += len(body)
+        self.changes = []
+
+
+@dataclass
+class Leaf:
+    """A page that is being filled, as its two last images differ."""
+
+    n: int = 0
+    digits: dict[int, int] = field(default_factory=dict)
+
+    def ack(self, key: PageKey, bit: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(old, new): what an ack of *bit* changes."""
+        name, before = f"d{bit // DIGIT_BITS}", self.digits.get(bit // DIGIT_BITS, 0)
+        after = before | 1 << bit % DIGIT_BITS
+        self.digits[bit // DIGIT_BITS], self.n = after, self.n + 1
+        new = {"n": items.number(self.n), name: items.number(after)}
+        if self.n == 1:
+            return {}, items.page_key(key) | new | {"ttl": items.number(1_800_000_000)}
+        return {"n": items.number(self.n - 1)} | ({name: items.number(before)} if before else {}), new
+
+
+def generate(folder: Path, acks: int, batches: int, seed: int) -> tuple[Stream, Stream]:
+    """Write the archive of *batches* that share so many *acks*, each a few minutes after the one before."""
+    chance = random.Random(seed)
+    pages, rows = Stream(folder, "pages", chance), Stream(folder, "batches", chance)
+    for number in range(batches):
+        batch = _batch(chance, number, acks // batches)
+        _open(rows, batch)
+        last = _ack_all(pages, batch, chance)
+        _end(rows, batch, last)
+    pages.flush()
+    rows.flush()
+    return pages, rows
+
+
+def _batch(chance: random.Random, number: int, total: int) -> Batch:
+    opened = START + timedelta(minutes=7 * number)
+    return Batch(
+        tenant=TENANT,
+        batch_id=str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+        state=State.OPEN,
+        mode=Mode.EXACT,
+        user_key=f"run-{number:03d}",
+        total=total,
+        failed=0,
+        page_bits=PAGE_BITS_MAX,
+        salt=b"",
+        fingerprint="",
+        retention=Retention(),
+        created_at=opened,
+        expires_at=opened + timedelta(days=7),
+    )
+
+
+def _ack_all(pages: Stream, batch: Batch, chance: random.Random) -> datetime:
+    """Ack every item, with a long tail; the moment of the last ack."""
+    took = (chance.lognormvariate(4.0, 0.35) for _ in range(batch.total))
+    order = sorted((seconds, position) for position, seconds in enumerate(took))
+    leaves = [Leaf() for _ in range(-(-batch.total // PAGE_BITS_MAX))]
+    for seconds, position in order:
+        page, bit = divmod(position, PAGE_BITS_MAX)
+        key = PageKey(BatchKey(batch.tenant, batch.batch_id), 0, page)
+        old, new = leaves[page].ack(key, bit)
+        pages.tell(batch.created_at + timedelta(seconds=seconds), items.page_key(key), old, new)
+    return batch.created_at + timedelta(seconds=order[-1][0])
+
+
+def _open(rows: Stream, batch: Batch) -> None:
+    image = items.batch_item(batch)
+    _tell(rows, batch.created_at, {}, image)
+
+
+def _end(rows: Stream, batch: Batch, last: datetime) -> None:
+    opened = items.batch_item(batch)
+    times = {
+        "closedAt": items.number(items.milliseconds(batch.created_at + timedelta(seconds=1))),
+        "completedAt": items.number(items.milliseconds(last)),
+        "endedAt": items.number(items.milliseconds(last)),
+    }
+    _tell(rows, last, opened, opened | times | {"state": items.text(State.COMPLETE)})
+    keys = {"pk": opened["pk"], "sk": items.text(items.EVENT_ROW)}
+    _tell(rows, last + timedelta(seconds=1), {}, keys)
+
+
+def _tell(rows: Stream, at: datetime, old: Any, new: Any) -> None:
+    keys = {"pk": new["pk"], "sk": new["sk"]}
+    rows.tell(at, keys, _without_salt(old), _without_salt(new))
+
+
+def _without_salt(image: Any) -> Any:
+    return {name: value for name, value in image.items() if name != "salt"}
+
+
+def _run(folder: Path, cores: str) -> None:
+    started = time.monotonic()
+    archive, out = str(folder / "archive" / "changes"), str(folder / "history")
+    history.main(["--archive", archive, "--out", out, "--cores", cores])
+    print(f"the job, with the start of Spark: {time.monotonic() - started:.1f} s")
+
+
+def main() -> None:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("--acks", type=int, default=2_000_000)
+    parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cores", default="*")
+    parser.add_argument("--folder", type=Path, default=Path("build/history"), help="written anew")
+    options = parser.parse_args()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    started = time.monotonic()
+    pages, _ = generate(options.folder / "archive", options.acks, options.batches, options.seed)
+    print(f"{pages.count:,} changes in {pages.bytes / 1e6:.1f} MB, {time.monotonic() - started:.1f} s")
+    _run(options.folder, options.cores)
+
+
+if __name__ == "__main__":
+    main()

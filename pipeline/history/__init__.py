@@ -1,0 +1,12 @@
+"""The life of batches, from the archive of what changed in the tables: tables, and a report of one page.
+
+from pipeline.history import Sources, report
+
+report(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, ..., out/report.html
+"""
+
+from pipeline.history.archive import Days, NotAnArchive
+from pipeline.history.building import Sources
+from pipeline.history.reporting import report
+
+__all__ = ["Days", "NotAnArchive", "Sources", "report"]

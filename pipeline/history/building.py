@@ -1,0 +1,144 @@
+"""Builds the tables of the history and writes each as Parquet, under its own name, over what was there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline import manifest, sources
+from pipeline.history import deliveries, grouping, latency, life
+from pipeline.history import items as of_items
+from pipeline.history.archive import Archive, Days
+from pipeline.history.reading import changes
+from pipeline.progress import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a history is made from.
+
+    *archive*: the folder with the ``table=`` folders, a path or an ``s3://`` URI. *ack_log*: every ack that
+    consumers sent, as a dataset with the columns of ACKS and, for latencies, ``at`` and ``sent_at``.
+    *manifests*: the manifest of fan_out by the batch that it became.
+    """
+
+    archive: str
+    days: Days = field(default_factory=Days)
+    ack_log: str | None = None
+    manifests: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Tables:
+    """The tables of this run under the folder *root*, by *names*.
+
+    *since*, *until*: the first and the last moment that the archive knows of.
+    """
+
+    spark: SparkSession
+    root: str
+    report: Report
+    since: datetime | None = None
+    until: datetime | None = None
+    names: set[str] = field(default_factory=set)
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+        """Write *frame* as the table *name*; the table as it was written."""
+        started = time.monotonic()
+        path = f"{self.root.rstrip('/')}/{name}"
+        frame.write.mode("overwrite").parquet(path)
+        self.names.add(name)
+        kept = self[name]
+        seconds = round(time.monotonic() - started, 1)
+        self.report("table", {"name": name, "path": path, "rows": kept.count(), "seconds": seconds})
+        return kept
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self.spark.read.parquet(f"{self.root.rstrip('/')}/{name}")
+
+
+def build(spark: SparkSession, told: Sources, root: str, report: Report) -> Tables:
+    """Write every table under *root*. Raises NotAnArchive, and MalformedLine from the executors."""
+    archive = Archive(told.archive)
+    archive.check()
+    tables = Tables(spark, root, report)
+    frames = [changes(spark, archive, kind, told.days) for kind in ("pages", "batches")]
+    with _held(*frames) as (pages, rows):
+        tables.since, tables.until = _span(pages, rows)
+        _of_batches(tables, pages, rows)
+        _of_latency(tables, rows, _log(tables, told.ack_log), told.manifests)
+    _of_groups(tables, lambda kind: changes(spark, archive, kind, told.days))
+    return tables
+
+
+def _of_batches(tables: Tables, pages: DataFrame, rows: DataFrame) -> None:
+    batches, each, counted = life.batches(rows), of_items.items(pages), of_items.counted(pages)
+    placed = tables.keep("items", of_items.placed(each, batches))
+    timed = tables.keep("throughput", of_items.throughput(placed, counted))
+    tables.keep("groups", life.groups(rows))
+    acks, until = life.acking(timed, placed), F.lit(tables.until or datetime.now(UTC))
+    tables.keep("batches", life.life(batches, of_items.filled(pages), acks, life.events(rows), until))
+
+
+def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifests: Mapping[str, str]) -> None:
+    placed, taken = tables["items"], latency.since_start(tables["items"], tables["batches"])
+    reasons = life.reasons(rows).withColumn("source", F.lit("sample"))
+    if log is not None:
+        taken = taken.unionByName(deliveries.since_sent(log))
+        reasons = reasons.unionByName(deliveries.said(log).withColumn("source", F.lit("log")))
+        tables.keep("deliveries", deliveries.repeats(log))
+    shares = tables.keep("latencies", latency.percentiles(taken))
+    tables.keep("histogram", latency.histogram(taken, shares))
+    tail = tables.keep("tails", latency.tails(placed))
+    late = latency.stragglers(placed, tail, tables["groups"])
+    tables.keep("stragglers", latency.with_records(late, _records(tables.spark, manifests)))
+    tables.keep("reasons", reasons)
+
+
+def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
+    with _held(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
+        made = tables.keep("bundles", grouping.bundles(bundles))
+        tables.keep("tasks", grouping.tasks(tasks, made))
+        tables.keep("jobs", grouping.jobs(jobs))
+
+
+def _log(tables: Tables, path: str | None) -> DataFrame | None:
+    if path is None:
+        return None
+    return deliveries.deliveries(sources.read_dataset(tables.spark, path), tables["groups"])
+
+
+def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
+    """(batch_id, position, record): the rows of the datasets that the batches were made from, as JSON."""
+    made = spark.createDataFrame([], "batch_id string, position long, record string")
+    for batch_id, path in manifests.items():
+        loaded, _ = manifest.load(spark, path)
+        placed = manifest.positions(loaded, manifest.count(loaded.rows))
+        record = F.to_json("record").alias("record")
+        made = made.unionByName(placed.select(F.lit(batch_id).alias("batch_id"), "position", record))
+    return made
+
+
+def _span(*frames: DataFrame) -> tuple[datetime | None, datetime | None]:
+    """The first and the last moment of *frames*."""
+    ends = [frame.agg(F.min("at").alias("since"), F.max("at").alias("until")).first() for frame in frames]
+    firsts = [end.since.astimezone(UTC) for end in ends if end and end.since]
+    lasts = [end.until.astimezone(UTC) for end in ends if end and end.until]
+    return min(firsts, default=None), max(lasts, default=None)
+
+
+@contextmanager
+def _held(*frames: DataFrame) -> Iterator[tuple[DataFrame, ...]]:
+    """The *frames*, each read from its source once, for as long as the body needs them."""
+    kept = tuple(frame.persist() for frame in frames)
+    try:
+        yield kept
+    finally:
+        for frame in kept:
+            frame.unpersist()

@@ -1,0 +1,70 @@
+"""What an ack log adds: how often items were delivered, and how long each was under way. Frames in and out.
+
+The archive cannot say how often an item was acked again: that writes nothing, so no stream tells of it. A log
+of every ack that consumers sent does.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType, StructType, TimestampType
+
+TIMES = ("at", "sent_at")
+
+
+def deliveries(log: DataFrame, groups: DataFrame) -> DataFrame:
+    """(batch_id, position, at, sent_at, outcome, reason): the log's rows whose items the archive knows.
+
+    *log* has the columns of ACKS; its ``at`` and ``sent_at`` (when the ack and when the message was sent)
+    are timestamps, numbers of milliseconds since 1970, or not there.
+    """
+    parts = F.split("item_id", ":")
+    times = [_time(log.schema, name).alias(name) for name in TIMES]
+    told = [_column(log.schema, name).alias(name) for name in ("outcome", "reason")]
+    index = F.try_element_at(parts, F.lit(3)).try_cast("long").alias("index")
+    named = log.select(
+        parts[0].alias("batch_id"), F.get(parts, F.lit(1)).alias("group_id"), index, *times, *told
+    )
+    known = named.join(F.broadcast(groups), on=["batch_id", "group_id"], how="inner")
+    mine = known.where((F.col("index") >= 0) & (F.col("index") < F.col("upto")))
+    position = (F.col("start") + F.col("index")).alias("position")
+    return mine.select("batch_id", position, *TIMES, "outcome", "reason")
+
+
+def repeats(of_log: DataFrame) -> DataFrame:
+    """(batch_id, acks, items, duplicates): acks that were sent, and how many of them came again."""
+    each = of_log.groupBy("batch_id", "position").agg(F.count("*").alias("acks"))
+    sums = (F.sum("acks").alias("acks"), F.count("*").alias("items"))
+    counts = each.groupBy("batch_id").agg(*sums)
+    return counts.select("batch_id", "acks", "items", (F.col("acks") - F.col("items")).alias("duplicates"))
+
+
+def since_sent(of_log: DataFrame) -> DataFrame:
+    """(batch_id, position, acked_at, latency, basis): from an item's first message to its first ack."""
+    first = of_log.where("at IS NOT NULL AND sent_at IS NOT NULL").groupBy("batch_id", "position")
+    ends = first.agg(F.min("at").alias("at"), F.min("sent_at").alias("sent_at"))
+    took = (F.col("at") - F.col("sent_at")) / F.lit(1000.0)
+    latency = F.greatest(F.lit(0.0), took).alias("latency")
+    acked_at = F.timestamp_millis("at").alias("acked_at")
+    return ends.select("batch_id", "position", acked_at, latency, F.lit("sent").alias("basis"))
+
+
+def said(of_log: DataFrame) -> DataFrame:
+    """(batch_id, reason, items): why items failed, as the consumers said."""
+    failures = of_log.where((F.col("outcome") == "failure") & F.col("reason").isNotNull())
+    return failures.groupBy("batch_id", "reason").agg(F.count_distinct("position").alias("items"))
+
+
+def _time(schema: StructType, name: str) -> Column:
+    """A time of the log, as milliseconds since 1970."""
+    if name not in schema.names:
+        return F.lit(None).cast("long")
+    kind = schema[name].dataType
+    if isinstance(kind, TimestampType):
+        return F.unix_millis(name)
+    return F.col(name).cast("long") if isinstance(kind, NumericType) else F.unix_millis(F.to_timestamp(name))
+
+
+def _column(schema: StructType, name: str) -> Column:
+    return F.col(name) if name in schema.names else F.lit(None).cast("string")

@@ -1,0 +1,30 @@
+"""The report: one HTML page that needs nothing beside itself. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.history.facts import History
+from pipeline.history.overview import overview
+from pipeline.history.sections import batch_section, bundles_section, jobs_section, notes
+from pipeline.history.style import STYLE
+from pipeline.history.tags import text
+
+
+def page(history: History) -> str:
+    """The whole page."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += text("title", "The life of batches") + f"<style>{STYLE}</style>"
+    body = "".join([overview(history), *_sections(history), notes()])
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+
+
+def _sections(history: History) -> Iterator[str]:
+    drawn = [batch for batch in history.batches if batch.is_drawn]
+    if drawn:
+        yield text("h2", "Batches")
+    yield from map(batch_section, drawn)
+    if history.targets:
+        yield bundles_section(history)
+    if history.queues:
+        yield jobs_section(history)

@@ -1,0 +1,188 @@
+"""What the report says: plain values, bounded in number, and what follows from them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+ENDED_WELL = "COMPLETE"
+ALIVE = ("OPEN", "CLOSED")
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Latencies of a batch's items in seconds, by how many items stay below, counted from *basis*."""
+
+    basis: str
+    items: int
+    mean: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How many lie from *low* to *high*."""
+
+    low: float
+    high: float
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Acks of one stretch of time, which begins *at* seconds after the batch's first ack."""
+
+    at: float
+    acked: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """An item of the last percent: acked *after* so many seconds since the others; *record* is its row."""
+
+    position: int | None
+    item_id: str | None
+    acked_at: datetime
+    after: float
+    failed: bool
+    record: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What an ack log counted: acks that were sent, and how many of them were of items acked before."""
+
+    acks: int
+    duplicates: int
+
+    @property
+    def rate(self) -> float:
+        return self.duplicates / self.acks if self.acks else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFacts:
+    """One batch: its life, and, where it is drawn, all that its section shows. Durations in seconds."""
+
+    batch_id: str
+    state: str
+    tenant: str | None = None
+    user_key: str | None = None
+    parent_batch_id: str | None = None
+    mode: str | None = None
+    total: int | None = None
+    acked: int = 0
+    seen: int = 0
+    failed: int = 0
+    healed: int = 0
+    outstanding: int | None = None
+    max_failures: int | None = None
+    opened_at: datetime | None = None
+    closed_at: datetime | None = None
+    first_ack_at: datetime | None = None
+    last_ack_at: datetime | None = None
+    ended_at: datetime | None = None
+    event_at: datetime | None = None
+    end_reason: str | None = None
+    notices: int = 0
+    lasted: float | None = None
+    acking: float | None = None
+    decided_after: float | None = None
+    told_after: float | None = None
+    idle: float | None = None
+    is_orphan: bool = False
+    tail_at: datetime | None = None
+    shares: Shares | None = None
+    repeats: Repeats | None = None
+    step: float = 1.0
+    curve: Sequence[Point] = ()
+    bars: Sequence[Bar] = ()
+    stragglers: Sequence[Straggler] = ()
+    reasons: Sequence[tuple[str, int]] = ()
+    reasons_from_log: bool = False
+    is_drawn: bool = False
+
+    @property
+    def is_alive(self) -> bool:
+        return self.state in ALIVE
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.user_key or self.batch_id
+
+    @property
+    def unseen(self) -> int:
+        """Acks that were counted and are not in the archive: it began later, or days were left out."""
+        return max(0, self.acked - self.seen)
+
+    @property
+    def tail(self) -> float | None:
+        """Seconds that the last percent of the items took."""
+        if self.tail_at is None or self.last_ack_at is None:
+            return None
+        return max(0.0, (self.last_ack_at - self.tail_at).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Seconds that things took."""
+
+    p50: float | None = None
+    p95: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The bundles and tasks of one target of the group-batcher."""
+
+    name: str
+    tasks: int
+    states: Mapping[str, int]
+    bundles: int
+    size: float
+    largest: int
+    calls: int
+    waited: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The jobs of one work queue; *again* were delivered more than once, *refused* adds collided."""
+
+    name: str
+    jobs: int
+    states: Mapping[str, int]
+    again: int
+    refused: int
+    waited: Spread
+    worked: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that the report shows. *batches* are those that are listed, of *known* in all."""
+
+    archive: str
+    since: datetime | None = None
+    until: datetime | None = None
+    known: int = 0
+    ended: int = 0
+    completed: int = 0
+    orphans: int = 0
+    items: int = 0
+    failed: int = 0
+    repeats: Repeats | None = None
+    batches: Sequence[BatchFacts] = ()
+    targets: Sequence[Target] = ()
+    sizes: Sequence[tuple[int, int]] = ()
+    queues: Sequence[Queue] = ()
+    more: Mapping[str, int] = field(default_factory=dict)
+    """How many targets and queues are not shown."""

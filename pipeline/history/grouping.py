@@ -1,0 +1,59 @@
+"""Tasks and bundles of the group-batcher, and jobs of the work queues. A frame in, a frame out."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipeline.history.items import seconds_between
+
+TASK_ENDS, BUNDLE_ENDS = ("SUCCEEDED", "FAILED", "DEAD"), ("DONE", "FAILED")
+
+
+def bundles(images: DataFrame) -> DataFrame:
+    """(tenant, bundle_id, target, state, size, calls, created_at, ended_at, lasted): each bundle at its last.
+
+    Bundles without members only stand in a slow leader's way, and are left out.
+    """
+    ended_at = F.min(F.when(F.col("state").isin(*BUNDLE_ENDS), F.col("at"))).alias("ended_at")
+    facts = ("target", "state", "size", "attempt", "created_at")
+    last = F.max_by(F.struct(*facts), F.struct("place", "at")).alias("last")
+    folded = images.groupBy("tenant", "bundle_id").agg(last, ended_at).select("*", "last.*")
+    lasted = seconds_between(F.col("created_at"), F.col("ended_at")).alias("lasted")
+    columns = ("tenant", "bundle_id", "target", "state", "size", F.col("attempt").alias("calls"))
+    return folded.where("size > 0").select(*columns, "created_at", "ended_at", lasted)
+
+
+def tasks(images: DataFrame, of_bundles: DataFrame) -> DataFrame:
+    """(tenant, task_id, target, state, attempts, created_at, bundled_at, ended_at, waited, lasted, detail).
+
+    *waited*: seconds until the first bundle that the task was in was begun; *lasted*: until its end.
+    """
+    ended_at = F.min(F.when(F.col("state").isin(*TASK_ENDS), F.col("at"))).alias("ended_at")
+    facts = ("target", "state", "attempts", "created_at", "detail")
+    order = F.struct("place", "at")
+    last = F.max_by(F.struct(*facts), order).alias("last")
+    first = F.min_by("bundle_id", F.when(F.col("bundle_id").isNotNull(), order)).alias("bundle_id")
+    folded = images.groupBy("tenant", "task_id").agg(last, first, ended_at).select("*", "last.*")
+    begun = of_bundles.select("tenant", "bundle_id", F.col("created_at").alias("bundled_at"))
+    joined = folded.join(begun, on=["tenant", "bundle_id"], how="left")
+    waited = seconds_between(F.col("created_at"), F.col("bundled_at")).alias("waited")
+    lasted = seconds_between(F.col("created_at"), F.col("ended_at")).alias("lasted")
+    columns = ("tenant", "task_id", "target", "state", "attempts", "created_at", "bundled_at", "ended_at")
+    return joined.select(*columns, waited, lasted, "detail")
+
+
+def jobs(images: DataFrame) -> DataFrame:
+    """(tenant, queue, job_id, name, state, added_at, ended_at, waited, worked, deliveries, ...), at its end.
+
+    *waited*: seconds ready in the queue; *worked*: seconds in progress, all its deliveries together.
+    """
+    state = F.col("state")
+    rank = F.when(state == "dead", 2).when(state == "done", 1).otherwise(0)
+    order = F.struct(rank.alias("rank"), "place", "at")
+    last = F.max_by(F.struct("name", "state", "added_at"), order).alias("last")
+    most = [F.max(name).alias(name) for name in ("waited", "worked", "deliveries", "failures", "collisions")]
+    ends = (F.max("ended_at").alias("ended_at"), F.max("error").alias("error"))
+    folded = images.groupBy("tenant", "queue", "job_id").agg(last, *ends, *most).select("*", "last.*")
+    facts = ("waited", "worked", "deliveries", "failures", "collisions", "error")
+    return folded.select("tenant", "queue", "job_id", "name", "state", "added_at", "ended_at", *facts)

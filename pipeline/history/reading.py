@@ -1,0 +1,81 @@
+"""The archive as frames: executors read its files, and only what is told of items crosses into Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pipeline.history import schemas
+from pipeline.history.acked import rows_of
+from pipeline.history.archive import Archive, Days, File
+from pipeline.history.records import MalformedLine, change_of
+from pipeline.history.rows import read
+
+ROWS_A_BATCH = 10_000
+TASK_BYTES = 16 << 20
+"""Packed bytes of the archive that one task reads."""
+
+FRAMES = {
+    "pages": schemas.PAGE_CHANGES,
+    "batches": schemas.BATCH_ROWS,
+    "tasks": schemas.TASK_IMAGES,
+    "bundles": schemas.BUNDLE_IMAGES,
+    "jobs": schemas.JOB_IMAGES,
+}
+"""What each kind of table is read as."""
+
+
+def changes(spark: SparkSession, archive: Archive, kind: str, days: Days) -> DataFrame:
+    """The frame of a *kind* of table: what the archive's changes of these *days* say.
+
+    A record that is there twice is in the frame twice. A line that is none stops the job, with its place.
+    """
+    files = archive.files(kind, days)
+    size = sum(file.size for file in files)
+    shares = dealt(files, max(spark.sparkContext.defaultParallelism, size // TASK_BYTES))
+    parts = spark.sparkContext.parallelize([(share,) for share in shares], max(1, len(shares)))
+    frame = spark.createDataFrame(parts, "paths array<string>")
+    return frame.mapInArrow(partial(_read, archive=archive, kind=kind), FRAMES[kind])
+
+
+def dealt(files: Sequence[File], shares: int) -> list[list[str]]:
+    """The paths of *files* in at most so many *shares*, about as large as each other."""
+    ordered = sorted(files, key=lambda file: file.size, reverse=True)
+    hands = [[file.path for file in ordered[first::shares]] for first in range(shares)]
+    return [hand for hand in hands if hand]
+
+
+def _read(batches: Iterator[pa.RecordBatch], archive: Archive, kind: str) -> Iterator[pa.RecordBatch]:
+    paths = (path for batch in batches for paths in batch.column(0).to_pylist() for path in paths)
+    rows = (row for path in paths for row in _rows(archive, path, kind))
+    return _batches(rows, FRAMES[kind])
+
+
+def _rows(archive: Archive, path: str, kind: str) -> Iterator[tuple[Any, ...]]:
+    for number, line in enumerate(archive.lines(path), start=1):
+        yield from _told(line, kind, f"{path}, line {number}")
+
+
+def _told(line: bytes, kind: str, place: str) -> list[tuple[Any, ...]]:
+    try:
+        change = change_of(line)
+        if kind == "pages":
+            return list(rows_of(change))
+        return [tuple(row.get(name) for name in FRAMES[kind].names) for row in read(change, kind)]
+    except MalformedLine as error:
+        raise MalformedLine(f"{place}, is no change of {kind}: {error}") from error
+
+
+def _batches(rows: Iterator[tuple[Any, ...]], schema: StructType) -> Iterator[pa.RecordBatch]:
+    wanted = to_arrow_schema(schema)
+    while some := list(islice(rows, ROWS_A_BATCH)):
+        columns = zip(zip(*some, strict=True), wanted, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in columns]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)

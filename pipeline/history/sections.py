@@ -1,0 +1,207 @@
+"""The sections below the first screen: each batch, bundles, jobs, and what the figures mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+from pipeline.history import charts, wording
+from pipeline.history.charts import Clock
+from pipeline.history.facts import BatchFacts, History, Queue, Spread, Straggler, Target
+from pipeline.history.overview import chip
+from pipeline.history.tags import Cell, cell, facts, number, table, tag, text
+
+RECORD_CHARACTERS = 160
+
+NOTES = (
+    "Times of acks are those of the tables' streams: whole seconds, rounded down. When a batch was opened,"
+    " closed and ended it says itself, in milliseconds; an event's time is that of its confirmation.",
+    "An item's latency is counted from its message where an ack log was given, else from the batch's close,"
+    " or from its opening where acks came before that. Each chart says which.",
+    "The last percent: what was acked after 99 % of a batch's items were.",
+    "An ack of an item that was acked before writes nothing, so the streams do not tell of it: how often that"
+    " was is counted from an ack log, and left out without one.",
+    "Reasons of failures are a sample of at most 128 that a batch keeps, unless they come from an ack log.",
+    "A task waits until the first bundle that it is in is begun. A job waits while it is ready in its queue,"
+    " and is in progress while a worker has it, all its deliveries together.",
+)
+
+
+def batch_section(batch: BatchFacts) -> str:
+    """One batch: its moments, its curve, its latencies, who came last, and why items failed."""
+    head = f"{escape(batch.name)} {chip(batch)}"
+    parts = [tag("h2", head), _identity(batch), *_curve(batch), *_latency(batch)]
+    parts += [*_stragglers(batch), *_reasons(batch)]
+    return f'<section class="card" id="{escape(batch.batch_id)}">' + "".join(parts) + "</section>"
+
+
+def _identity(batch: BatchFacts) -> str:
+    said = [text("p", batch.batch_id, "mono soft")]
+    if batch.parent_batch_id:
+        said.append(text("p", f"Its end acks an item of batch {batch.parent_batch_id}.", "soft"))
+    if batch.mode == "estimated":
+        said.append(text("p", _ESTIMATED, "soft"))
+    return "".join([*said, tag("div", _numbers(batch) + _times(batch), "two")])
+
+
+_ESTIMATED = "Its acks are counted, not told apart: a duplicate counts, and no item has a latency."
+
+
+def _numbers(batch: BatchFacts) -> str:
+    mean = batch.seen / batch.acking if batch.acking else None
+    again = batch.repeats
+    return facts(
+        [
+            ("items", wording.number(batch.total)),
+            ("acked", wording.number(batch.acked)),
+            ("failed", _of(batch.failed, batch.failed / batch.acked if batch.acked else 0.0)),
+            ("healed by a later success", wording.number(batch.healed) if batch.healed else None),
+            ("left behind", wording.number(batch.outstanding) if batch.outstanding else None),
+            ("acked, not in the archive", wording.number(batch.unseen) if batch.unseen else None),
+            ("acks a second, on average", wording.number(mean) if mean else None),
+            ("acked again", _of(again.duplicates, again.rate) if again else None),
+        ]
+    )
+
+
+def _of(value: int, share: float) -> str:
+    return f"{wording.number(value)} ({wording.percent(share)})"
+
+
+def _times(batch: BatchFacts) -> str:
+    return facts(
+        [
+            ("opened", wording.moment(batch.opened_at)),
+            ("lasted", wording.seconds(batch.lasted)),
+            ("first to last ack", wording.seconds(batch.acking)),
+            ("last percent took", wording.seconds(batch.tail)),
+            ("decided after the last ack", wording.seconds(batch.decided_after)),
+            ("event after the end", wording.seconds(batch.told_after)),
+            ("ended because", batch.end_reason),
+            ("nothing happened for", wording.seconds(batch.idle) if batch.idle is not None else None),
+        ]
+    )
+
+
+def _curve(batch: BatchFacts) -> Iterable[str]:
+    clock = Clock.of(batch)
+    if clock is None or not batch.curve:
+        return [text("p", "No ack of it is in the archive.", "soft")]
+    chart = charts.acks_over_time(batch, clock)
+    keys = [("acked", "acked"), *([("failed", "failed")] if any(p.failed for p in batch.curve) else [])]
+    said = [f'<span><i class="{kind}"></i>{escape(name)}</span>' for kind, name in keys]
+    for mark in charts.marks(batch, clock):
+        value = tag("b", escape(wording.seconds(mark.at)))
+        said.append(f'<span><i class="{mark.kind}"></i>{escape(mark.name)} {value}</span>')
+    return [text("h3", "Acks over time"), chart, tag("div", "".join(said), "keys")]
+
+
+def _latency(batch: BatchFacts) -> Iterable[str]:
+    if batch.shares is None or not batch.bars:
+        return []
+    shares = batch.shares
+    told = {"mean": shares.mean, "p50": shares.p50, "p90": shares.p90, "p95": shares.p95, "p99": shares.p99}
+    told |= {"longest": shares.most}
+    keys = "".join(f"<span>{name} <b>{escape(wording.seconds(at))}</b></span>" for name, at in told.items())
+    return [text("h3", "Latency"), charts.latency(batch.bars, shares), tag("div", keys, "keys")]
+
+
+def _stragglers(batch: BatchFacts) -> Iterable[str]:
+    if not batch.stragglers:
+        return []
+    heads: list[Cell] = [("n", "item"), ("", "acked (UTC)"), ("n", "after the others"), ("", "")]
+    with_records = any(late.record for late in batch.stragglers)
+    heads.append(("", "what it was" if with_records else "item id"))
+    rows = table(heads, (_straggler(late, with_records) for late in batch.stragglers))
+    return [text("h3", "The last ones"), tag("div", rows, "wide")]
+
+
+def _straggler(late: Straggler, with_records: bool) -> list[Cell]:
+    what = late.record or "" if with_records else late.item_id or ""
+    short = what if len(what) <= RECORD_CHARACTERS else what[: RECORD_CHARACTERS - 1] + "\u2026"
+    return [
+        number(wording.number(late.position)),
+        cell(wording.moment(late.acked_at), "time"),
+        number(wording.seconds(late.after)),
+        ("", text("span", "failed", "chip bad") if late.failed else ""),
+        ("", text("span", short, "mono")),
+    ]
+
+
+def _reasons(batch: BatchFacts) -> Iterable[str]:
+    if not batch.reasons:
+        return []
+    source = "as the ack log says" if batch.reasons_from_log else "a sample that the batch keeps"
+    rows = ([cell(reason), number(wording.number(items))] for reason, items in batch.reasons)
+    return [text("h3", f"Why items failed ({source})"), table([("", "reason"), ("n", "items")], rows)]
+
+
+def bundles_section(history: History) -> str:
+    """The group-batcher: targets, sizes and waits."""
+    heads: list[Cell] = [("", "target"), ("n", "tasks"), ("", "how they stand"), ("n", "bundles")]
+    heads += [("n", said) for said in ("size, mean", "largest", "calls", "wait p50", "p95", "longest")]
+    parts = [text("h2", "Bundles"), tag("div", table(heads, map(_target, history.targets)), "wide")]
+    parts += _more(history, "targets", "target")
+    if history.sizes:
+        parts += [text("h3", "Sizes of bundles"), charts.sizes(history.sizes)]
+    return tag("section", "".join(parts), "card")
+
+
+def _target(target: Target) -> list[Cell]:
+    return [
+        cell(target.name, "name"),
+        number(wording.number(target.tasks)),
+        cell(_states(target.states)),
+        number(wording.number(target.bundles)),
+        number(f"{target.size:.1f}"),
+        number(wording.number(target.largest)),
+        number(wording.number(target.calls)),
+        *_spread(target.waited),
+    ]
+
+
+def jobs_section(history: History) -> str:
+    """The work queues: how jobs ended, how long they waited and how long they were worked on."""
+    heads: list[Cell] = [
+        ("", "queue"),
+        ("n", "jobs"),
+        ("", "how they stand"),
+        ("n", "again"),
+        ("n", "refused"),
+    ]
+    heads += [("n", said) for said in ("waited p50", "p95", "longest", "worked p50", "p95", "longest")]
+    rows = tag("div", table(heads, map(_queue, history.queues)), "wide")
+    parts = [text("h2", "Jobs"), rows, *_more(history, "queues", "queue")]
+    return tag("section", "".join(parts), "card")
+
+
+def _queue(queue: Queue) -> list[Cell]:
+    return [
+        cell(queue.name, "name"),
+        number(wording.number(queue.jobs)),
+        cell(_states(queue.states)),
+        number(wording.number(queue.again)),
+        number(wording.number(queue.refused)),
+        *_spread(queue.waited),
+        *_spread(queue.worked),
+    ]
+
+
+def _spread(spread: Spread) -> list[Cell]:
+    return [number(wording.seconds(value)) for value in (spread.p50, spread.p95, spread.most)]
+
+
+def _states(states: Mapping[str, int]) -> str:
+    ordered = sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{wording.number(count)} {wording.state(state)}" for state, count in ordered)
+
+
+def _more(history: History, name: str, one: str) -> list[str]:
+    hidden = history.more.get(name, 0)
+    return [text("p", f"and {wording.count(hidden, one)} with fewer, not shown", "soft")] if hidden else []
+
+
+def notes() -> str:
+    """What the figures mean and where they come from."""
+    lines = "".join(text("li", note) for note in NOTES)
+    return tag("footer", text("h3", "How to read this") + tag("ul", lines))

@@ -1,0 +1,80 @@
+"""Tells the life of batches from the archive of the tables' changes: Parquet tables, and a page to read.
+
+    python -m pipeline.jobs.history --archive s3://BUCKET/changes --out FOLDER
+
+The archive is what the stack keeps with the context ``archive=true``; a copy of it on this machine serves as
+well. FOLDER gets a table each for batches, items, throughput, latencies, stragglers, reasons, bundles, tasks
+and jobs, over those of a run before, and report.html. The exit status is 0 whatever became of the batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import date
+
+from pyspark.errors import PythonException
+
+from fanin.tracker import checked_batch_id
+from pipeline.history import Days, Sources, report
+from pipeline.progress import Report, teller
+from pipeline.session import spark_session
+
+SENTENCES = {
+    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
+    "table": "{name}: {rows:,} rows in {seconds:.1f} s",
+    "report": "{batches:,} batches, {items:,} items acked: {path}, {seconds:.1f} s",
+}
+
+
+def arguments() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("history", description=__doc__, formatter_class=form)
+    add = parser.add_argument
+    add("--archive", required=True, metavar="PATH", help="the folder with the table= folders")
+    add("--out", required=True, metavar="FOLDER", help="where tables and page are written")
+    add("--since", type=date.fromisoformat, metavar="DAY", help="the first day to read, in UTC (2026-01-31)")
+    add("--until", type=date.fromisoformat, metavar="DAY", help="the last day to read, in UTC")
+    add(
+        "--ack-log",
+        metavar="PATH",
+        help="every ack that consumers sent: item_id, outcome, reason, and for latencies at and sent_at",
+    )
+    add(
+        "--manifest",
+        type=_manifest,
+        action="append",
+        default=[],
+        metavar="BATCH=PATH",
+        help="the manifest that fan_out wrote for a batch, to tell what its last items were",
+    )
+    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
+    add("--json", action="store_true", help="print events as JSON lines")
+    return parser
+
+
+def _manifest(text: str) -> tuple[str, str]:
+    batch_id, _, path = text.partition("=")
+    return checked_batch_id(batch_id), path
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = arguments().parse_args(argv)
+    try:
+        _run(options, teller(SENTENCES, options.json))
+    except PythonException as error:
+        # What an executor refused: its own words are in the last line of its trace.
+        raise SystemExit(f"history: {str(error).strip().splitlines()[-1]}") from error
+    except ValueError as error:
+        raise SystemExit(f"history: {error}") from error
+
+
+def _run(options: argparse.Namespace, tell: Report) -> None:
+    days = Days(options.since, options.until)
+    told = Sources(options.archive, days, options.ack_log, dict(options.manifest))
+    with spark_session("history", cores=options.cores) as spark:
+        report(spark, told, options.out, tell)
+
+
+if __name__ == "__main__":
+    main()
