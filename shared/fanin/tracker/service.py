@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID, uuid4
@@ -33,6 +33,7 @@ from fanin.tracker.model import (
     Slice,
     State,
 )
+from fanin.tracker.opening import new_batch
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Listing, TrackerStore
@@ -78,9 +79,8 @@ class Tracker:
         with another wish.
         """
         for turn in range(OPEN_ATTEMPTS):
-            batch = self._new_batch(
-                tenant, wish, named_batch_id(tenant, key, turn) if key else str(self.new_id())
-            )
+            batch_id = named_batch_id(tenant, key, turn) if key else str(self.new_id())
+            batch = new_batch(BatchKey(tenant, batch_id), wish, self.page_bits, self.entropy(16), self.now())
             stored = self._ended_if_due(self._create(batch))
             if self._is_over(stored):
                 continue  # for good: the key stands for the next one
@@ -234,30 +234,6 @@ class Tracker:
 
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
-
-    def _new_batch(self, tenant: str, wish: OpenBatch, batch_id: str) -> Batch:
-        at = self.now()
-        expires_at = at + wish.retention.open
-        batch = Batch(
-            tenant=tenant,
-            batch_id=batch_id,
-            state=State.OPEN,
-            mode=Mode(wish.mode),
-            user_key=wish.user_key,
-            total=0,
-            failed=0,
-            page_bits=self.page_bits,
-            salt=self.entropy(16),
-            fingerprint=hashlib.sha256(repr(wish).encode()).hexdigest(),
-            retention=wish.retention,
-            created_at=at,
-            expires_at=expires_at,
-            expected_items=wish.expected_items,
-            deadline_at=at + wish.deadline if wish.deadline is not None else None,
-            max_failures=wish.max_failures,
-            parent_item_id=wish.parent_item_id,
-        )
-        return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
 
     def _create(self, batch: Batch) -> Batch:
         """The batch as it is stored under its id: this one, or an earlier one, whose parent may have gone."""
