@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fanin.aws import clients
 from fanin.aws.meter import Meter
+from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Settings
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest
@@ -33,13 +34,14 @@ def settings() -> Settings:
 @lru_cache(maxsize=1)
 def tracker() -> Tracker:
     """The tracker over the deployed tables, whose verdicts go by the batch as it stands at each request."""
-    return Tracker(_store(), page_bits=settings().page_bits, fresh_for=timedelta(0))
+    return Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
 
 
 @lru_cache(maxsize=1)
 def transport() -> DirectTransport:
     """The tracker as a consumer uses it, on behalf of the account's own tenant: it may lag by seconds."""
-    return DirectTransport(Tracker(_store(), page_bits=settings().page_bits), settings().tenant)
+    tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
+    return DirectTransport(tracker, settings().tenant)
 
 
 @lru_cache(maxsize=1)

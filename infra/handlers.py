@@ -57,7 +57,8 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
-    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
+    # A request may touch a thousand pages. The API waits 30 s for its answer.
+    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=29),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 # A dead-letter queue of a user's hides a message for 30 s unless told otherwise, and Lambda refuses to read

@@ -2,6 +2,7 @@
 
 FaninError
 ├── InvalidRequest        the caller can fix it
+│   └── TooManyPages      it asks for more than one request may do; ask in parts
 ├── NotFound              no such batch, for this tenant
 ├── Conflict              a rule said no
 │   ├── KeyReused         the idempotency key came before, with another payload
@@ -26,6 +27,10 @@ class InvalidRequest(FaninError):
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
         self.field = field
+
+
+class TooManyPages(InvalidRequest):
+    """The request touches more pages than one may; the same in smaller requests is fine."""
 
 
 class NotFound(FaninError):

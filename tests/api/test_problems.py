@@ -18,6 +18,7 @@ from fanin.errors import (
     NotFound,
     StaleWrite,
     StoreUnavailable,
+    TooManyPages,
 )
 from functions import wiring
 from tests.api.gateway import Gateway
@@ -44,6 +45,7 @@ def _break(environment: pytest.MonkeyPatch, error: Exception) -> None:
     ("error", "status"),
     [
         (InvalidRequest("x"), 400),
+        (TooManyPages("x"), 400),
         (NotFound("x"), 404),
         (Conflict("x"), 409),
         (KeyReused("x"), 422),

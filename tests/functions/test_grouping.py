@@ -162,6 +162,14 @@ def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker
     assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
 
 
+def test_the_words_on_more_items_than_one_request_may_fail_are_all_told(tracker: Tracker) -> None:
+    batch_id = tracker.open("t", OpenBatch()).batch_id
+    group = tracker.add("t", batch_id, 8 * 600).groups[0].id
+    tell(tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)])
+
+    assert tracker.get("t", batch_id).failed == 600
+
+
 def test_the_sweep_says_whom_it_woke(stage: Stage) -> None:
     registered(stage, None)
     stage.at += timedelta(minutes=5)

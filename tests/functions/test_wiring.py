@@ -10,6 +10,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws import clients
+from fanin.aws.pacing import each_in_threads
 from functions import wiring
 from tests.api.gateway import JSON, Gateway
 from tests.contract.tables import create_tables
@@ -46,6 +47,11 @@ def test_http_goes_by_the_batch_as_it_stands_and_consumers_may_lag(deployed: Gat
     assert wiring.tracker().fresh_for == timedelta(0)
     assert wiring.transport().tracker.fresh_for > timedelta(0)
     assert wiring.transport().tracker.store is wiring.tracker().store
+
+
+def test_requests_that_do_not_depend_on_each_other_are_sent_at_once(deployed: Gateway) -> None:
+    assert wiring.tracker().each is each_in_threads
+    assert wiring.transport().tracker.each is each_in_threads
 
 
 def test_an_ack_is_one_read_and_one_write_and_a_key_one_write_more(deployed: Gateway) -> None:

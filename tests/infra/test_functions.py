@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from infra.group_handlers import GROUP_ROUTES
+from infra.handlers import ROUTES
+from infra.job_handlers import JOB_ROUTES
 from tests.infra.synthesis import handler_of, synthesised
 
 X_RAY = frozenset({"xray:PutTelemetryRecords", "xray:PutTraceSegments"})
@@ -216,6 +219,13 @@ def test_a_function_runs_on_the_runtime_with_its_settings(demo, functions, handl
     assert variables["FANIN_PAGE_BITS"] == "1024"
     assert function["TracingConfig"] == {"Mode": "Active"}
     assert "FANIN_ALLOW_ANONYMOUS" not in variables
+
+
+def test_a_route_ends_before_the_api_gives_it_up_and_acks_have_all_the_time_there_is(functions):
+    routes = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
+
+    assert all(functions[route.name]["Timeout"] < 30 for route in routes)
+    assert functions["ack_items"]["Timeout"] == 29
 
 
 def test_the_runtime_and_the_page_size_are_configured():

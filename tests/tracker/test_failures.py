@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fanin.tracker import (
     Ack,
     ItemRange,
@@ -10,10 +12,9 @@ from fanin.tracker import (
     Slice,
     State,
     Tracker,
+    requests,
 )
-from fanin.tracker.climb import GUARDED_DIGITS
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import digits
 from tests.tracker.calls import ack, fail, opened, verdicts
 
 
@@ -115,21 +116,23 @@ def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
     assert tracker.get("t", batch_id).failed == 0
 
 
-def test_a_large_range_is_healed_in_parts_that_a_transaction_can_guard():
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7])
+def test_a_large_range_is_healed_in_few_parts_that_a_transaction_can_guard(step):
     class Noting(MemoryStore):
-        widest = 0
-
         def heal_bits(self, key, mask):
-            self.widest = max(self.widest, sum(1 for _ in digits(mask)))
+            request = requests.heal_bits(("batches", "pages"), key, mask)
+            conditions.append(request["TransactItems"][0]["Update"]["ConditionExpression"])
             return super().heal_bits(key, mask)
 
+    conditions = []
     tracker = Tracker(Noting(), pause=lambda _: None)
     batch_id, group = opened(tracker, 1024)
-    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me", Outcome.FAILURE)])
+    fail(tracker, batch_id, group, *range(0, 1024, step))
     tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me")])
 
     assert tracker.get("t", batch_id).failed == 0
-    assert 1 <= tracker.store.widest <= GUARDED_DIGITS
+    assert 1 < len(conditions) <= 9
+    assert all(len(condition) <= 4096 and condition.count(" IN ") <= 150 for condition in conditions)
 
 
 def test_a_kept_reason_names_an_item_that_failed(tracker):

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from fanin.errors import InvalidRequest
 from fanin.grouper import ItemAck
 from fanin.tracker import Ack, Outcome, Tracker
+from fanin.tracker.acking import PAGES_MAX
+
+ITEMS_AT_ONCE = min(PAGES_MAX.values())
+"""Items that are never too many, wherever they lie."""
 
 
 def tell(tracker: Tracker, words: Sequence[ItemAck]) -> None:
@@ -17,7 +21,8 @@ def tell(tracker: Tracker, words: Sequence[ItemAck]) -> None:
         if ack is not None:
             by_tenant.setdefault(word.tenant, []).append(ack)
     for tenant, acks in by_tenant.items():
-        tracker.ack(tenant, acks)
+        for first in range(0, len(acks), ITEMS_AT_ONCE):
+            tracker.ack(tenant, acks[first : first + ITEMS_AT_ONCE])
 
 
 def _ack(word: ItemAck) -> Ack | None:

@@ -13,7 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fanin.api.admission import BodyTooLarge, UnsupportedMediaType
 from fanin.api.callers import Forbidden
-from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
+from fanin.errors import (
+    Conflict,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    StaleWrite,
+    StoreUnavailable,
+    TooManyPages,
+)
 
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20
@@ -35,6 +43,7 @@ INTERNAL = Kind(500, "internal", "Something went wrong on our side")
 KINDS: Mapping[type[Exception], Kind] = {
     InvalidRequest: Kind(400, "invalid-request", "The request is malformed"),
     RequestValidationError: Kind(400, "invalid-request", "The request is malformed"),
+    TooManyPages: Kind(400, "too-many-pages", "The request asks for too much at once"),
     Forbidden: Kind(403, "forbidden", "The caller is not known"),
     NotFound: Kind(404, "not-found", "There is no such thing"),
     NotFoundError: Kind(404, "no-route", "There is no such route"),

@@ -199,7 +199,11 @@ class AckBody(Body):
 
 
 class AckItemsBody(Body):
-    """Items that are done: a list of item ids (*items*), or of words on items and ranges (*acks*)."""
+    """Items that are done: a list of item ids (*items*), or of words on items and ranges (*acks*).
+
+    They may lie in 1,000 pages, and failed ones in 250; a page has 1,024 items where nothing else is
+    configured. Beyond that the problem is `too-many-pages`: the same in smaller requests is fine.
+    """
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["items"]}, {"required": ["acks"]}]})
 
@@ -211,7 +215,11 @@ class AckItemsBody(Body):
         if (self.items is None) == (self.acks is None):
             raise PydanticCustomError("ack_lists", "give items, or acks")
         if sum(word.size for word in self.acks or ()) > RANGES_MAX:
-            raise PydanticCustomError("ack_ranges", "the ranges of one request cover too many items")
+            raise PydanticCustomError(
+                "ack_ranges",
+                "one request covers {most} items at most; send the others in another",
+                {"most": RANGES_MAX},
+            )
         return self
 
     def words(self) -> list[AckBody]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.client.reasons import fitting, reason_of
-from fanin.client.transport import Transport, requests_of
+from fanin.client.transport import Transport, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
@@ -118,16 +118,16 @@ class Consumer:
             return None
 
     def _acked(self, done: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
-        acked: list[tuple[Record, Verdict]] = []
+        settled: list[tuple[Record, Verdict]] = []
         for part in requests_of(done):
             try:
-                report = self.transport.ack([ack for _, ack in part])
+                report = acked(self.transport, [ack for _, ack in part], None)
             except StoreUnavailable as error:
                 logger.warning("the store is unavailable; %d messages go back: %s", len(part), error)
                 failed += [record["messageId"] for record, _ in part]
                 continue
-            acked += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
-        return self._told(Settled(acked, failed))
+            settled += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
+        return self._told(Settled(settled, failed))
 
     def _told(self, settled: Settled) -> Settled:
         """Tell the log what was dropped, one line a delivery, and the hook what was acked."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.aws import clients
+from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Tables
 from fanin.client.items import Items
 from fanin.client.model import (
@@ -43,7 +44,8 @@ class DirectTransport:
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
         """Over *tables*, with the credentials of this process."""
-        return cls(Tracker(DynamoStore(clients.dynamodb(), tables), page_bits=page_bits), tenant)
+        store = DynamoStore(clients.dynamodb(), tables)
+        return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
     def open(self, wish: OpenBatch, key: str) -> str:
         return self.tracker.open(self.tenant, wish, key=key).batch_id

@@ -24,7 +24,15 @@ from fanin.client.model import (
     Summary,
     TaskStatus,
 )
-from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+from fanin.errors import (
+    Conflict,
+    FaninError,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    StoreUnavailable,
+    TooManyPages,
+)
 from fanin.tracker import Ack, OpenBatch, Outcome, Retention, Sample, State, Verdict
 
 T = TypeVar("T")
@@ -37,6 +45,7 @@ MEANING: Mapping[int, type[FaninError]] = {
     422: KeyReused,
     429: StoreUnavailable,
 }
+TOO_MANY_PAGES = "urn:fanin:problem:too-many-pages"
 
 
 def wish_body(wish: OpenBatch) -> Document:
@@ -100,6 +109,8 @@ def error_of(status: int, body: bytes) -> FaninError:
     meaning = MEANING.get(status)
     if meaning is not None:
         return meaning(detail)
+    if problem.get("type") == TOO_MANY_PAGES:
+        return TooManyPages(detail, field=_field(problem))
     if 400 <= status < 500:
         return InvalidRequest(detail, field=_field(problem))
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)

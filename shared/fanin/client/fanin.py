@@ -27,7 +27,7 @@ from fanin.client.consumer import (
 from fanin.client.items import Items
 from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.reasons import fitting, reason_of
-from fanin.client.transport import Transport, ranged_requests_of, requests_of
+from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError, InvalidRequest
 from fanin.queue import Options, Queue
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
@@ -215,7 +215,7 @@ class Fanin:
         report = AckReport()
         for number, part in enumerate(cut(acks)):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
-            report += self._transport.ack(part, part_key)
+            report += acked(self._transport, part, part_key)
         return report
 
     @overload

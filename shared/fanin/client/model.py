@@ -126,9 +126,9 @@ class AckReport:
     ranges: tuple[RangeVerdict, ...] = ()
 
     def __add__(self, other: AckReport) -> AckReport:
-        return AckReport(
-            self.results + other.results, self.completions + other.completions, self.ranges + other.ranges
-        )
+        """Both; a batch that several requests of one call are told of is named once."""
+        completions = tuple(dict.fromkeys(self.completions + other.completions))
+        return AckReport(self.results + other.results, completions, self.ranges + other.ranges)
 
 
 @dataclass(frozen=True, slots=True)

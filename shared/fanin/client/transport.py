@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
+from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.items import Items
 from fanin.client.model import (
@@ -19,6 +20,7 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
+from fanin.errors import TooManyPages
 from fanin.tracker import Ack, OpenBatch, State
 
 T = TypeVar("T")
@@ -51,7 +53,7 @@ class Transport(Protocol):
         """The id of the event that is sent again."""
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
-        """Ack 1 to 1,000 items and ranges, each in the name of its caller.
+        """Ack 1 to 1,000 items and ranges, each in the name of its caller; ``acked`` does so in parts.
 
         *key*: None where the callers are messages, which may come again in another company.
         """
@@ -66,6 +68,35 @@ class Transport(Protocol):
     def task(self, task_id: str) -> TaskStatus: ...
 
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries: ...
+
+
+def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:
+    """Ack in one request; in halves, each under a key that follows, where it would touch too many pages.
+
+    Asked again it is cut alike, so that a repetition is the same calls.
+    """
+    try:
+        return transport.ack(acks, key)
+    except TooManyPages:
+        halves = _halves(acks)
+        if not all(halves):
+            raise
+    report = AckReport()
+    for number, half in enumerate(halves):
+        half_key = None if key is None else str(uuid5(NAMESPACE_OID, f"{key}/half {number}"))
+        report += acked(transport, half, half_key)
+    return report
+
+
+def _halves(acks: Sequence[Ack]) -> tuple[Sequence[Ack], Sequence[Ack]]:
+    """*acks* in two parts: a single range is cut, and of a single item the first part is empty."""
+    if len(acks) > 1:
+        return acks[: len(acks) // 2], acks[len(acks) // 2 :]
+    (ack,) = acks
+    if ack.size == 1:
+        return (), acks
+    middle = ack.first + ack.size // 2
+    return [replace(ack, last=middle - 1)], [replace(ack, first=middle)]
 
 
 def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:

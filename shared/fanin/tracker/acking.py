@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from fanin.errors import TooManyPages
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
 from fanin.tracker.page import Page, mask_of
@@ -18,6 +19,8 @@ TOO_LATE = {
     State.CANCELLED: Verdict.CANCELLED,
     State.EXPIRED: Verdict.EXPIRED,
 }
+PAGES_MAX = {Outcome.SUCCESS: 1_000, Outcome.FAILURE: 250}
+"""Pages that one request may touch: its caller waits. A failure costs a transaction on its batch's row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,13 @@ class PageAcked:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The part of an ack that falls into one page: its bits *first* to *last*."""
+    """The part of an ack that falls into one page: its bits *first* to *last*, and what came of them."""
 
     position: int
     first: int
     last: int
     ack: Ack
+    counts: Counter[Verdict] = field(default_factory=Counter)
 
     @property
     def mask(self) -> int:
@@ -78,12 +82,16 @@ class Piece:
 
 @dataclass(slots=True)
 class PagePlan:
-    """What one request does with one outcome in one leaf page."""
+    """What one request does with one outcome in one leaf page.
+
+    *last*: no other page of the request has this outcome in the same batch after it.
+    """
 
     batch: Batch
     number: int
     outcome: Outcome
     pieces: list[Piece] = field(default_factory=list)
+    last: bool = False
 
     @property
     def mask(self) -> int:
@@ -109,11 +117,29 @@ class PagePlan:
 
 @dataclass(slots=True)
 class AckPlan:
-    """A request on its way: its acks, their verdicts so far, and the pages still to write."""
+    """A request on its way: its acks, the verdicts on those that were refused, and the pages to write.
+
+    Pages may be written at once: each notes what it came to in its own pieces.
+    """
 
     acks: Sequence[Ack]
-    counts: list[Counter[Verdict]]
-    pages: dict[tuple[BatchKey, int, Outcome], PagePlan]
+    refused: list[Counter[Verdict]]
+    pages: dict[tuple[BatchKey, int, Outcome], PagePlan] = field(default_factory=dict)
+    touched: Counter[Outcome] = field(default_factory=Counter)
+
+    def page(self, batch: Batch, number: int, outcome: Outcome) -> PagePlan:
+        """A page of the request; TooManyPages where it would be one more than a request may touch."""
+        key = (batch.key, number, outcome)
+        if key not in self.pages:
+            self.touched[outcome] += 1
+            if self.touched[outcome] > PAGES_MAX[outcome]:
+                raise _too_many(outcome, batch)
+            self.pages[key] = PagePlan(batch, number, outcome)
+        return self.pages[key]
+
+    def batches(self) -> list[Batch]:
+        """The batches whose pages it touches."""
+        return list({page.batch.key: page.batch for page in self.pages.values()}.values())
 
     def in_order(self) -> list[PagePlan]:
         """The pages to write, successes first: a failure never overrides a success of the same request."""
@@ -131,10 +157,13 @@ class AckPlan:
     def note(self, piece: Piece, verdict: Verdict, count: int) -> None:
         """Count *count* items of an ack under *verdict*."""
         if count:
-            self.counts[piece.position][verdict] += count
+            piece.counts[verdict] += count
 
     def results(self) -> tuple[Result, ...]:
-        return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, self.counts, strict=True))
+        counts = [refused.copy() for refused in self.refused]
+        for piece in (piece for page in self.pages.values() for piece in page.pieces):
+            counts[piece.position] += piece.counts
+        return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, counts, strict=True))
 
 
 def word_of(batch: Batch, item_id: str) -> Ack:
@@ -181,16 +210,27 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
 
 
 def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:
-    """Judge every ack before anything is written, and cut the good ones into pages."""
-    made = AckPlan(acks, [Counter() for _ in acks], {})
+    """Judge every ack before anything is written, and cut the good ones into pages.
+
+    Raises TooManyPages.
+    """
+    made = AckPlan(acks, [Counter() for _ in acks])
     for position, ack in enumerate(acks):
         batch = batch_of(ack.batch_id)
         start, refusal = judge(batch, ack, now)
         if refusal or batch is None:
-            made.counts[position][refusal or Verdict.NOT_FOUND] += ack.size
+            made.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
         for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
-            key = (batch.key, number, ack.outcome)
-            page = made.pages.setdefault(key, PagePlan(batch, number, ack.outcome))
-            page.pieces.append(Piece(position, first, last, ack))
+            made.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))
+    for page in {(page.batch.key, page.outcome): page for page in made.pages.values()}.values():
+        page.last = True
     return made
+
+
+def _too_many(outcome: Outcome, batch: Batch) -> TooManyPages:
+    word, pages, items = "fail" if outcome is Outcome.FAILURE else "ack", PAGES_MAX[outcome], batch.shape.leaf
+    return TooManyPages(
+        f"one request may {word} items in {pages} pages, of {items} items each here; send fewer in a request",
+        field="acks",
+    )

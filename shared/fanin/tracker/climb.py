@@ -8,19 +8,23 @@ them sees it full.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Lock
 
 from fanin.aws.pacing import pause
 from fanin.errors import StoreUnavailable
 from fanin.tracker.life import turned
 from fanin.tracker.model import Batch, PageKey, State, Turn
-from fanin.tracker.page import Page, bits_of, digits
+from fanin.tracker.page import DIGIT_BITS, Page, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
 
 # An expression of DynamoDB holds 4 KB: the guards of about 20 digits. Above that a page is read first.
 GUARDED_DIGITS = 20
+# A guard that wants bits to be set names fewer values, the more bits it wants: most of a page fits, in no
+# more than 150 guards, as a condition may hold 300 operators.
+BYTES_OF_GUARDS, BYTES_A_GUARD, BYTES_A_NAME = 4000, 22, 5
 WRITE_ATTEMPTS = 16
 
 
@@ -39,11 +43,15 @@ class BitsSet:
 
 @dataclass(frozen=True, slots=True)
 class Climber:
-    """Writes pages of one store, at the times of one clock."""
+    """Writes pages of one store, at the times of one clock, for one request.
+
+    *in_turn*: held during a transaction, for those of a batch meet at its row and would only be in conflict.
+    """
 
     store: TrackerStore
     now: Callable[[], datetime]
     pause: Callable[[int], None] = pause
+    in_turn: Lock = field(default_factory=Lock, repr=False)
 
     def succeed(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
         """Ack items of a leaf; those that had failed are healed."""
@@ -67,11 +75,7 @@ class Climber:
 
     def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
         """Mark items of a leaf as failed, but none that was acked before."""
-        key = PageKey(batch.key, 0, number)
-        fresh = sum(self._fail(batch, key, part) for part in _parts(mask))
-        page = self.store.pages([key]).get(key, Page())
-        ended = self.climb(batch, key, page, caller)
-        return BitsSet(fresh, page, ended or self.end_by_failures(batch, caller))
+        return self.settle(batch, number, 0, mask, caller)
 
     def count(self, batch: Batch, number: int, count: int, caller: str, failed: bool = False) -> BitsSet:
         """Count acks in a leaf of an estimated batch; ``fresh`` is 1 where they counted."""
@@ -141,25 +145,12 @@ class Climber:
         at, most = self.now(), batch.max_failures
         return turned(batch, State.COMPLETE, at, caller=caller, failures=most, healed=batch.healed)
 
-    def _fail(self, batch: Batch, key: PageKey, mask: int) -> int:
-        """The bits of *mask* that were set as failed by this call."""
-        for attempt in range(WRITE_ATTEMPTS):
-            if self.store.fail_bits(key, mask, batch.pages_expire_at):
-                return mask
-            left = self.store.pages([key]).get(key, Page()).unset(mask)
-            if left == mask:
-                if self._is_over(batch):
-                    return 0
-                self.pause(attempt)
-            mask = left
-            if not mask:
-                return 0
-        raise StoreUnavailable("a page is written to from too many sides at once; ask again")
-
     def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
         """The failed bits of *mask* that were taken off by this call."""
         for attempt in range(WRITE_ATTEMPTS):
-            if self.store.heal_bits(key, mask):
+            with self.in_turn:
+                healed = self.store.heal_bits(key, mask)
+            if healed:
                 return mask
             left = mask & self.store.pages([key]).get(key, Page()).failed
             if left == mask:
@@ -195,14 +186,21 @@ class Climber:
         raise StoreUnavailable("a page is written to from too many sides at once; ask again")
 
     def _send(self, batch: Batch, key: PageKey, seen: Page | None, mask: int, failed: int) -> Written:
-        """One write: a guarded add; for many digits or failures, a replacement of the page as it was seen."""
-        if not failed and sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
-            return self.store.add_bits(key, mask, batch.pages_expire_at)
+        """One write: a guarded add; of many digits, or of good and bad, a replacement of the page as seen."""
+        if failed in (0, mask) and sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
+            return self._add(batch, key, mask, failed)
         if seen is None:
             seen = self.store.pages([key]).get(key, Page())
         if seen.unset(mask) != mask:
             return Written(seen, applied=False)
         return self.store.replace_bits(key, seen, mask, batch.pages_expire_at, failed)
+
+    def _add(self, batch: Batch, key: PageKey, mask: int, failed: int) -> Written:
+        """The guarded add, of failures in a transaction with their count, which brings no page along."""
+        if not failed:
+            return self.store.add_bits(key, mask, batch.pages_expire_at)
+        applied = self.store.fail_bits(key, mask, batch.pages_expire_at)
+        return Written(self.store.pages([key]).get(key, Page()), applied)
 
 
 def _ended(stored: Batch | None) -> Batch | None:
@@ -210,6 +208,15 @@ def _ended(stored: Batch | None) -> Batch | None:
 
 
 def _parts(mask: int) -> list[int]:
-    """*mask* in parts of as many digits as one transaction can guard."""
-    found = list(digits(mask))
-    return [bits_of(iter(found[at : at + GUARDED_DIGITS])) for at in range(0, len(found), GUARDED_DIGITS)]
+    """*mask* in parts whose digits one condition can guard, each by naming the values it may have."""
+    parts: list[int] = []
+    room = 0
+    for digit, value in digits(mask):
+        names = 2 ** (DIGIT_BITS - value.bit_count())
+        cost = BYTES_A_GUARD + BYTES_A_NAME * names
+        if cost > room:
+            parts.append(0)
+            room = BYTES_OF_GUARDS
+        parts[-1] |= value << digit * DIGIT_BITS
+        room -= cost
+    return parts

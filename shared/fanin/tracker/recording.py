@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
+from fanin.aws.pacing import Each, each_in_turn
 from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, Words, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId
@@ -14,26 +18,41 @@ from fanin.tracker.page import Page, lowest
 
 SAMPLES = 128
 SAMPLE_PROBES = 4
+OFFERS_A_REQUEST = 64
+"""Reasons that one request offers to be kept: an offer is a write, or several where others were first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Writes what an ack request asks for; *ended* hears of every batch that it finds ended."""
+    """Writes what an ack request asks for; *ended* hears of every batch that it finds ended.
+
+    *each*: how pages of successes are written, which do not depend on each other. *offered*: items of this
+    request whose reasons were offered to be kept.
+    """
 
     climber: Climber
     ended: Callable[[Batch], None]
+    each: Each = each_in_turn
+    offered: list[str] = field(default_factory=list)
 
     def record(self, request: AckPlan) -> list[Completion]:
         """Write the pages of *request* and note the verdicts in it; the completions that its callers own."""
         found: dict[tuple[str, str], Completion] = {}
-        for page in request.in_order():
-            batch = self._record_page(request, page)
+        for page, batch in self._record_pages(request):
             if batch is None:
                 continue
             self.ended(batch)
             if batch.state is State.COMPLETE and batch.completed_by in page.callers:
                 found[batch.batch_id, batch.completed_by] = Completion(batch, batch.completed_by)
         return list(found.values())
+
+    def _record_pages(self, request: AckPlan) -> Iterator[tuple[PagePlan, Batch | None]]:
+        """Each page, and its batch where it has ended. Failures of a batch would get in each other's way."""
+        record = partial(self._record_page, request)
+        for outcome, some in groupby(request.in_order(), key=attrgetter("outcome")):
+            pages = list(some)
+            each = self.each if outcome is Outcome.SUCCESS else each_in_turn
+            yield from zip(pages, each(record, pages), strict=True)
 
     def record_words(self, batch: Batch, pages: Mapping[int, Words], caller: str) -> list[PageAcked]:
         """Write folded acks of an exact batch, in the order of the pages; all of them are read at once."""
@@ -86,7 +105,7 @@ class Recorder:
 
     def _mark(self, request: AckPlan, page: PagePlan) -> Batch | None:
         write = self.climber.succeed if page.outcome is Outcome.SUCCESS else self.climber.fail
-        done = write(page.batch, page.number, page.mask, page.speaker)
+        done = write(_judged(page), page.number, page.mask, page.speaker)
         ended, late = self._found(page.batch, done, not done.page.unset(page.mask))
         request.settle(page, done.fresh, _set(done.page, page.mask), late)
         self._keep_reasons(page, done.fresh)
@@ -94,7 +113,7 @@ class Recorder:
 
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
         failed = page.outcome is Outcome.FAILURE
-        done = self.climber.count(page.batch, page.number, page.size, page.speaker, failed)
+        done = self.climber.count(_judged(page), page.number, page.size, page.speaker, failed)
         ended, refused = self._found(page.batch, done, bool(done.fresh), Verdict.DUPLICATE)
         for piece in page.pieces:
             request.note(piece, Verdict.ACCEPTED if done.fresh else refused, piece.size)
@@ -121,7 +140,8 @@ class Recorder:
         """Keep the reasons of a bounded number of failures, whichever come first."""
         for piece in page.pieces:
             fresh = piece.mask & failed
-            if piece.ack.reason is not None and page.outcome is Outcome.FAILURE and fresh:
+            offers = piece.ack.reason is not None and len(self.offered) < OFFERS_A_REQUEST
+            if offers and page.outcome is Outcome.FAILURE and fresh:
                 self._keep(page.batch, piece.ack, page.number * page.batch.shape.leaf + lowest(fresh))
 
     def _keep(self, batch: Batch, ack: Ack, place: int) -> None:
@@ -129,6 +149,7 @@ class Recorder:
         group = GroupId.decode(ack.group_id)
         item = str(ItemId(ack.batch_id, ack.group_id, place - (group.start if group else 0)))
         sample = Sample(item, ack.reason or "", self.climber.now())
+        self.offered.append(item)
         first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
         for probe in range(SAMPLE_PROBES):
             slot = (first + probe) % SAMPLES
@@ -140,6 +161,11 @@ class Recorder:
 def _set(page: Page, mask: int) -> int:
     """The part of *mask* that is set in *page*, compacted or not."""
     return mask & ~page.unset(mask)
+
+
+def _judged(page: PagePlan) -> Batch:
+    """The batch of a page; only after the last one of a request it is asked if it bears so many failures."""
+    return page.batch if page.last else replace(page.batch, max_failures=None)
 
 
 def _state(batch: Batch | None) -> State:

@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from uuid import UUID, uuid4
 
-from fanin.aws.pacing import pause
+from fanin.aws.pacing import Each, each_in_turn, pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
@@ -59,8 +58,8 @@ class Tracker:
 
     *page_bits*: items a page of a new batch, 2 to 1024. *fresh_for*: how old the state of a batch may be
     that an ack goes by; what is older is read again. It decides verdicts of courtesy (``cancelled``,
-    ``late``) and nothing else. The clock, the sources of ids and salts, and the pause between attempts
-    come in from outside.
+    ``late``) and nothing else. The clock, the sources of ids and salts, the pause between attempts,
+    and how several requests are sent that do not depend on each other, come in from outside.
     """
 
     store: TrackerStore
@@ -70,6 +69,7 @@ class Tracker:
     new_id: Callable[[], UUID] = uuid4
     entropy: Callable[[int], bytes] = os.urandom
     pause: Callable[[int], None] = pause
+    each: Each = each_in_turn
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def open(self, tenant: str, wish: OpenBatch, key: str | None = None) -> Batch:
@@ -178,14 +178,14 @@ class Tracker:
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
         """Mark items done or failed; one write a page, however many items. Raises nothing for single items.
 
-        Raises InvalidRequest where the ranges cover more than a million items, StoreUnavailable where the
-        outcome is unknown: all of it may be repeated.
+        Raises InvalidRequest where the ranges cover more than a million items, TooManyPages where they lie in
+        more than 1,000 pages, or failures in more than 250, and StoreUnavailable where the outcome is
+        unknown: all of it may be repeated.
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
         report, ended = self._record(tenant, acks)
-        for batch in ended:
-            self._tell_parent(batch)
+        self.each(self._tell_parent, ended)
         return report
 
     def ack_pages(
@@ -307,8 +307,9 @@ class Tracker:
         return batch
 
     def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
-        known = cache(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)))  # one look a request
-        return plan(acks, known, self.now())
+        ids = list(dict.fromkeys(ack.batch_id for ack in acks))  # one look a request
+        batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
+        return plan(acks, dict(zip(ids, batches, strict=True)).get, self.now())
 
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:
@@ -350,11 +351,9 @@ class Tracker:
         """Carry the acks out; the batches that were found to have ended are for the caller to pass on."""
         request = self._plan(tenant, acks)
         ended: dict[BatchKey, Batch] = {}
-        completions = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch})).record(
-            request
-        )
-        for batch in {page.batch.key: page.batch for page in request.pages.values()}.values():
-            self._prolong(batch)
+        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
+        completions = recorder.record(request)
+        self.each(self._prolong, request.batches())
         for batch in ended.values():
             self._remember(batch)
         return AckReport(request.results(), tuple(completions)), tuple(ended.values())

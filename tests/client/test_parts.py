@@ -1,0 +1,100 @@
+"""What touches too many pages for one request is sent in parts, over each transport."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin import Verdict
+from fanin.client.consumer import Consumer, failed_letter
+from fanin.client.direct import DirectTransport
+from fanin.client.http import HttpTransport
+from fanin.errors import TooManyPages
+from fanin.tracker import OpenBatch, Outcome, acking
+from tests.client.conftest import TENANT, lost_after, sqs_event
+
+SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
+
+
+@pytest.fixture(autouse=True)
+def few_pages(monkeypatch):
+    """Three pages of four items a request; two in which items fail."""
+    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 3, FAILURE: 2})
+
+
+@pytest.fixture
+def items(fanin):
+    with fanin.open() as batch:
+        return batch.add(40)
+
+
+def test_items_of_many_pages_are_acked_in_their_order(fanin, items):
+    fanin.ack([items[7]])
+    report = fanin.ack(items)
+
+    assert [one.item_id for one in report.results] == list(items)
+    assert [one.verdict for one in report.results].index(Verdict.DUPLICATE) == 7
+    assert [done.batch_id for done in report.completions] == [items.batch_id]
+
+
+def test_a_range_of_many_pages_is_acked_part_by_part(fanin, items):
+    report = fanin.ack_ranges([items])
+
+    assert [(part.first, part.last) for part in report.ranges] == [
+        (0, 9),
+        (10, 19),
+        (20, 29),
+        (30, 39),
+    ]
+    assert all(part.counts == {Verdict.ACCEPTED: 10} for part in report.ranges)
+    assert fanin.get(items.batch_id).result == "succeeded"
+
+
+def test_failures_of_many_pages_are_counted_once(fanin, items):
+    fanin.fail(items[:20], "boom")
+    fanin.fail_ranges([items[20:]], "boom")
+
+    assert fanin.get(items.batch_id).failed == 40
+
+
+def test_the_same_call_is_told_again_that_it_completed_the_batch(fanin, items):
+    first, again, other = (fanin.ack(items, key=key) for key in ("k", "k", "other"))
+
+    assert len(first.completions) == 1
+    assert again.completions == first.completions
+    assert other.completions == ()
+
+
+def test_a_repetition_after_a_lost_answer_is_the_same_requests(over_http, service):
+    with over_http.open() as batch:
+        items = batch.add(40)
+    asked = len(service.seen)
+    over_http.ack(items, key="k")
+    first = service.seen[asked:]
+    service.faults.extend([lost_after] * 2)
+    over_http.ack(items, key="k")
+    again = service.seen[asked + len(first) :]
+
+    assert list(dict.fromkeys((one.key, one.body) for one in again)) == [(one.key, one.body) for one in first]
+    assert len({one.key for one in first}) == len(first)
+
+
+@pytest.mark.parametrize("over", ["direct", "http"])
+def test_a_delivery_of_many_pages_is_settled_whole(tracker, service, over):
+    transport = DirectTransport(tracker, TENANT) if over == "direct" else HttpTransport(service.url)
+    batch = tracker.open(TENANT, OpenBatch())
+    group = tracker.add(TENANT, batch.batch_id, 40).groups[0].id
+    event = sqs_event(*(f"{batch.batch_id}:{group}:{at}" for at in range(40)))
+    settled = Consumer(transport, ack_of=failed_letter).settle(event)
+
+    assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 40
+    assert [record["messageId"] for record, _ in settled.acked] == [f"m{at}" for at in range(40)]
+    assert tracker.get(TENANT, batch.batch_id).failed == 40
+
+
+def test_what_cannot_be_cut_any_more_is_refused(fanin, items, monkeypatch):
+    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 0, FAILURE: 0})
+
+    with pytest.raises(TooManyPages, match="send fewer"):
+        fanin.ack(items)
+    with pytest.raises(TooManyPages):
+        fanin.ack_ranges([items])

@@ -1,0 +1,176 @@
+"""What one ack request may ask for, and how little it asks of the store."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.aws.pacing import each_in_threads
+from fanin.errors import TooManyPages
+from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, Verdict, acking, recording
+from fanin.tracker.acking import PAGES_MAX
+from fanin.tracker.memory import MemoryStore
+from tests.tracker.calls import ack, fail, opened
+
+SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
+
+
+class Counting(MemoryStore):
+    """Notes what a request sends."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = []
+
+    def get(self, key):
+        self.sent.append("look")
+        return super().get(key)
+
+    def add_bits(self, *args, **more):
+        self.sent.append("add")
+        return super().add_bits(*args, **more)
+
+    def fail_bits(self, *args):
+        self.sent.append("fail")
+        return super().fail_bits(*args)
+
+    def replace_bits(self, *args):
+        self.sent.append("replace")
+        return super().replace_bits(*args)
+
+    def sample(self, *args):
+        self.sent.append("sample")
+        return super().sample(*args)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_written(tracker, outcome):
+    most = PAGES_MAX[outcome]
+    batch_id, group = opened(tracker, 4 * most + 1)
+
+    with pytest.raises(TooManyPages, match=rf"{most} pages, of 4 items .*; send fewer"):
+        tracker.ack("t", [Ack(batch_id, group, 0, 4 * most, "me", outcome)])
+    assert not tracker.store.stored_pages
+    (result,) = tracker.ack("t", [Ack(batch_id, group, 0, 4 * most - 1, "me", outcome)]).results
+    assert result.counts == {Verdict.ACCEPTED: 4 * most}
+
+
+def test_any_thousand_items_may_be_acked_in_one_request_and_any_250_failed(tracker):
+    batch_id, group = opened(tracker, 4000)
+    acked = ack(tracker, batch_id, group, *range(0, 4000, 4))
+    failed = fail(tracker, batch_id, group, *range(1, 1001, 4))
+
+    assert {result.verdict for result in (*acked.results, *failed.results)} == {Verdict.ACCEPTED}
+
+
+def test_pages_are_counted_over_all_words_of_a_request_each_once(tracker):
+    (one, of_one), (two, of_two) = (opened(tracker, 4000) for _ in range(2))
+    words = [Ack(one, of_one, 0, 1999, "me"), Ack(two, of_two, 0, 1999, "me"), Ack(one, of_one, 0, 9, "me")]
+
+    assert len(tracker.ack("t", words).results) == 3
+    with pytest.raises(TooManyPages):
+        tracker.ack("t", [*words, Ack(one, of_one, 2000, 2000, "me")])
+
+
+def test_a_range_of_too_many_pages_is_not_cut_to_its_end(tracker, monkeypatch):
+    class Made(acking.PagePlan):
+        def __init__(self, *args):
+            made.append(args)
+            super().__init__(*args)
+
+    made = []
+    monkeypatch.setattr(acking, "PagePlan", Made)
+    batch_id, group = opened(tracker, 1_000_000)
+
+    with pytest.raises(TooManyPages):
+        tracker.ack("t", [Ack(batch_id, group, 0, 999_999, "me")])
+    assert len(made) == PAGES_MAX[SUCCESS]
+
+
+def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock):
+    tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
+    one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
+    words = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
+    tracker.store.sent.clear()
+    report = tracker.ack("t", words)
+
+    assert tracker.store.sent.count("fail") == 50
+    assert tracker.store.sent.count("look") == 2 * 2  # before the first page of a batch, and after its last
+    assert [done.batch.batch_id for done in report.completions] == [one[0]]
+    assert tracker.get("t", two[0]).state is State.OPEN
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_page_of_failures_is_one_transaction_however_many_there_are(before):
+    tracker = Tracker(Counting(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 1024)
+    ack(tracker, batch_id, group, *range(before))
+    tracker.store.sent.clear()
+    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me", FAILURE)])
+
+    assert [sent for sent in tracker.store.sent if sent in ("fail", "replace")] == ["replace"]
+    assert tracker.get("t", batch_id).failed == 1024 - before
+
+
+def test_a_request_offers_a_bounded_number_of_reasons():
+    tracker = Tracker(Counting(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 1000)
+    fail(tracker, batch_id, group, *range(200))
+    kept = len(tracker.samples(tracker.get("t", batch_id)))
+    offers = tracker.store.sent.count("sample")
+    fail(tracker, batch_id, group, *range(200, 300))
+
+    assert 1 <= kept <= recording.OFFERS_A_REQUEST
+    assert offers <= recording.OFFERS_A_REQUEST * recording.SAMPLE_PROBES
+    assert len(tracker.samples(tracker.get("t", batch_id))) > kept
+
+
+def test_pages_of_successes_are_written_as_they_may_be_and_failures_in_turn(clock):
+    def each(call, values):
+        at_once.append([value for value in values if isinstance(value, acking.PagePlan)])
+        return [call(value) for value in reversed(values)][::-1]
+
+    at_once = []
+    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, each=each)
+    batch_id, group = opened(tracker, 40)
+    words = [Ack(batch_id, group, at, at, "me", outcome) for at in range(40) for outcome in Outcome]
+    report = tracker.ack("t", words)
+    pages = [page for some in at_once for page in some]
+
+    assert [page.outcome for page in pages] == [SUCCESS] * 10
+    assert [result.verdict for result in report.results] == [Verdict.ACCEPTED, Verdict.DUPLICATE] * 40
+
+
+def test_what_is_written_at_once_is_answered_as_in_turn():
+    tracker = Tracker(MemoryStore(), page_bits=8, pause=lambda _: None, each=each_in_threads)
+    batches = [opened(tracker, 1000, parent_item_id=None) for _ in range(3)]
+    for batch_id, group in batches:
+        fail(tracker, batch_id, group, *range(0, 1000, 5))
+        tracker.close("t", batch_id, "closer")
+    words = [Ack(*of, first, last, "me") for of in batches for first, last in ((0, 699), (300, 999))]
+    report = tracker.ack("t", words)
+
+    assert [dict(result.counts) for result in report.results] == [
+        {Verdict.ACCEPTED: 700},
+        {Verdict.ACCEPTED: 300, Verdict.DUPLICATE: 400},
+    ] * 3
+    assert {done.batch.batch_id for done in report.completions} == {batch_id for batch_id, _ in batches}
+    assert {tracker.get("t", batch_id).failed for batch_id, _ in batches} == {0}
+
+
+def test_the_parents_of_many_children_are_told_though_they_end_at_once():
+    tracker = Tracker(MemoryStore(), page_bits=8, pause=lambda _: None, each=each_in_threads)
+    parent, group = opened(tracker, 50)
+    children = [opened(tracker, 1, parent_item_id=f"{parent}:{group}:{at}") for at in range(50)]
+    for batch_id in (parent, *(batch_id for batch_id, _ in children)):
+        tracker.close("t", batch_id, "closer")
+    tracker.ack("t", [Ack(batch_id, of, 0, 0, "me") for batch_id, of in children])
+
+    assert tracker.get("t", parent).result == "succeeded"
+
+
+def test_an_estimated_batch_has_few_pages(tracker):
+    batch = tracker.open("t", OpenBatch(mode="estimated"))
+    group = tracker.add("t", batch.batch_id, 1_000_000).groups[0].id
+    (result,) = tracker.ack("t", [Ack(batch.batch_id, group, 0, 999_999, "me", FAILURE)]).results
+
+    assert result.counts == {Verdict.ACCEPTED: 1_000_000}
