@@ -21,7 +21,7 @@ app = edge(wiring.settings)
 def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> AckedItems:
     """Mark items done or failed; of this or that batch, in any order, as often as you like."""
     who, words = caller(app), body.words()
-    token, tracker = who.token(idempotency_key), wiring.tracker()
+    token, tracker = who.token("acks", idempotency_key), wiring.tracker()
     bind(tracker, who, "acks", idempotency_key, body.payload())
     report = tracker.ack(who.tenant, [word.ack(token) for word in words])
     count_verdicts(pair for result in report.results for pair in result.counts.items())

@@ -26,7 +26,7 @@ def close_batch(
     """Close a batch: its total is final, and it completes once every item is acked."""
     who, tracker = caller(app), wiring.tracker()
     bind(tracker, who, "close", idempotency_key, batch_id)
-    return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token(idempotency_key)))
+    return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token("close", idempotency_key)))
 
 
 @measured

@@ -69,16 +69,28 @@ def test_the_local_run_stands_in_for_an_authorizer() -> None:
 def test_a_token_is_stable_under_its_key_and_differs_by_request_without_one() -> None:
     first, again = (Caller("t", "p", request) for request in ("r1", "r2"))
 
-    assert first.token("k") == again.token("k") == "p:k"
-    assert first.token(None) != again.token(None)
+    assert first.token("acks", "k") == again.token("acks", "k") == "acks:1:p:k"
+    assert first.token("acks", None) != again.token("acks", None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("p", "acks", "k"), ("p", "close", "k")), (("p", "acks", "q:k"), ("p:q", "acks", "k"))],
+)
+def test_no_two_principals_routes_or_keys_have_one_token(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    tokens = {Caller("t", principal, "r").token(route, key) for principal, route, key in (one, other)}
+
+    assert len(tokens) == 2
 
 
 def test_a_long_token_is_bounded_and_still_told_apart() -> None:
     caller = Caller("t", "p" * 300, "r")
 
-    assert len(caller.token("k")) <= TOKEN_MAX
-    assert caller.token("k") != caller.token("l")
-    assert caller.token("k") == caller.token("k")
+    assert len(caller.token("acks", "k")) <= TOKEN_MAX
+    assert caller.token("acks", "k") != caller.token("acks", "l")
+    assert caller.token("acks", "k") == caller.token("acks", "k")
 
 
 def test_anonymous_requests_are_refused_unless_allowed(

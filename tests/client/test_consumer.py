@@ -118,7 +118,7 @@ def test_each_message_is_the_caller_of_its_own_ack(fanin):
     (stored,) = fanin._transport.tracker.store.batches.values()
 
     assert batch.status().is_complete
-    assert stored.completed_by == "m1"
+    assert stored.completed_by == "acks:m1"
 
 
 def test_every_record_reaches_the_work_once_and_as_it_came(fanin):

@@ -262,3 +262,16 @@ def test_two_tenants_do_not_see_each_other(tracker):
 
 def test_a_batch_shows_its_id(fanin):
     assert re.fullmatch(r"<Batch [0-9a-f-]{36}>", repr(fanin.open()))
+
+
+@pytest.mark.parametrize("last", ["acks", "close"])
+def test_one_key_on_close_and_on_acks_names_two_callers_and_each_is_told_again(fanin, last):
+    batch = fanin.open()
+    items = batch.add(1)
+    calls = {
+        "acks": lambda: bool(fanin.ack(items, key="k").completions),
+        "close": lambda: fanin.close(batch.id, key="k").completed_by_you,
+    }
+    order = sorted(calls, key=lambda route: route == last)
+
+    assert [calls[route]() for route in (*order, *order)] == [False, True, False, True]

@@ -54,7 +54,7 @@ def test_a_delivery_is_one_request_in_the_names_of_its_messages(tracker: Countin
     assert failed(consume_acks.handler(delivery(*items), None)) == []
     assert _acked(tracker, batch_id) == 20
     (acks,) = tracker.asked
-    assert [ack.caller for ack in acks] == [f"message-{number}" for number in range(20)]
+    assert [ack.caller for ack in acks] == [f"acks:message-{number}" for number in range(20)]
 
 
 def test_an_ack_may_be_json(tracker: CountingTracker) -> None:

@@ -26,9 +26,13 @@ class Caller:
     principal: str
     request_id: str
 
-    def token(self, key: str | None) -> str:
-        """What names this caller in the tracker, the same again for the same idempotency *key*."""
-        token = f"{self.principal}:{self.request_id if key is None else key}"
+    def token(self, route: str, key: str | None) -> str:
+        """What names this caller in the tracker: the same again for the same idempotency *key* on a *route*.
+
+        The length keeps two principals apart, whatever their names and keys hold.
+        """
+        asked = self.request_id if key is None else key
+        token = f"{route}:{len(self.principal)}:{self.principal}:{asked}"
         if len(token) <= TOKEN_MAX:
             return token
         return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.aws import clients
@@ -67,7 +67,7 @@ class DirectTransport:
 
     def close(self, batch_id: str, key: str) -> Closed:
         self.tracker.bind_key(self.tenant, "close", key, batch_id)
-        closed = self.tracker.close(self.tenant, batch_id, key)
+        closed = self.tracker.close(self.tenant, batch_id, _caller("close", key))
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
@@ -84,7 +84,8 @@ class DirectTransport:
         return f"{batch_id}:{batch.state}"
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # acks name callers
-        report = self.tracker.ack(self.tenant, acks)
+        named = [replace(ack, caller=_caller("acks", ack.caller)) for ack in acks]
+        report = self.tracker.ack(self.tenant, named)
         return AckReport(
             tuple(_item(result) for result in report.results if result.ack.size == 1),
             tuple(_completion(done.batch) for done in report.completions),
@@ -110,6 +111,11 @@ class DirectTransport:
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
         found = self.tracker.list(self.tenant, ListWish(user_key, state, after=cursor))
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
+
+
+def _caller(route: str, key: str) -> str:
+    """What names a caller in the tracker: one key may stand for a call of each route."""
+    return f"{route}:{key}"
 
 
 def _item(result: Result) -> ItemVerdict:
