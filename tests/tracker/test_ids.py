@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from fanin.errors import InvalidRequest
 from fanin.tracker import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
 from fanin.tracker.ids import named_batch_id
+from fanin.tracker.items import key_of
+from fanin.tracker.model import BatchKey, PageKey
 
 SALT = b"0123456789abcdef"
 BATCH = "00000000-0000-4000-8000-000000000001"
@@ -111,3 +113,11 @@ def test_a_batch_named_by_a_key_is_the_same_for_the_same_tenant_and_key_alone():
     assert (
         len({name, named_batch_id("b", "key"), named_batch_id("a", "yek"), named_batch_id("ak", "ey")}) == 4
     )
+
+
+@given(st.text("a#1:", min_size=1, max_size=8), st.uuids(), st.integers(0, 9), st.integers(0, 2**40))
+def test_a_key_is_read_from_its_end_so_that_it_names_one_tenant_batch_and_page(tenant, batch, level, page):
+    key = BatchKey(tenant, checked_batch_id(str(batch)))
+
+    assert key_of(str(key)) == key
+    assert str(PageKey(key, level, page)).rsplit("#", 3) == [tenant, str(batch), str(level), str(page)]

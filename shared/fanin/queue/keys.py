@@ -19,7 +19,11 @@ _PLAIN_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class QueueKey:
-    """Names a queue of a tenant: 1 to 80 letters, digits, dots, dashes and underscores."""
+    """Names a queue of a tenant: 1 to 80 letters, digits, dots, dashes and underscores.
+
+    A tenant may be called anything. A queue has no ``#`` in its name, and a part none in its number, so that
+    a key, read from its end, names one of them only.
+    """
 
     tenant: str
     name: str
