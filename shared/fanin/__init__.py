@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     )
     from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue
+    from fanin.queue.aio import AsyncQueue
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
     "AckReport",
+    "AsyncQueue",
     "Batch",
     "Cancelled",
     "Closed",
@@ -81,6 +83,7 @@ _ROOMS = {
         "TaskStatus",
     ),
     "fanin.errors": ("Conflict", "FaninError", "InvalidRequest", "KeyReused", "NotFound", "StoreUnavailable"),
+    "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }

@@ -1,0 +1,185 @@
+"""The queue for asyncio: the same scopes, whose requests and waiting run in threads.
+
+A cancelled scope returns its jobs and counts nothing, wherever the cancellation meets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self, TypeVar, overload
+
+from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.errors import ShutDown
+from fanin.queue.model import Job, NewJob, OnBusy, Rejected
+from fanin.queue.scope import Jobs
+from fanin.queue.service import Queue
+from fanin.queue.store import Write
+
+LISTEN_SECONDS = 1.0
+"""For so long a cancelled take may go on listening."""
+T = TypeVar("T")
+
+
+@dataclass
+class Leavable:
+    """A doorbell that one may stop listening to: it is listened to for a second at a time."""
+
+    bell: Doorbell
+    left: threading.Event = field(default_factory=threading.Event)
+
+    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
+        self.bell.ring(rings, delay)
+
+    def wait(self, seconds: float, most: int) -> Sequence[Ring]:
+        until = time.monotonic() + seconds
+        while not self.left.is_set():
+            rest = until - time.monotonic()
+            rings = self.bell.wait(max(0.0, min(LISTEN_SECONDS, rest)), most)
+            if rings or rest <= LISTEN_SECONDS:
+                return rings
+        raise ShutDown("nobody waits for this take any more")
+
+    def heard(self, rings: Sequence[Ring]) -> None:
+        self.bell.heard(rings)
+
+
+class AsyncQueue:
+    """A queue as coroutines use it, in place of the *queue* itself.
+
+    The heartbeat runs in a thread, too: it does not depend on the event loop. What is not here, such as the
+    listings, is asked of ``queue``, by ``asyncio.to_thread``.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self.doorbell = Leavable(queue.doorbell)
+        self.queue = replace(queue, doorbell=self.doorbell)
+        self.line = asyncio.Lock()
+        self._threads = ThreadPoolExecutor(thread_name_prefix=queue.key.name)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.doorbell.left.set()
+        await self.run(self.queue.close)
+
+    async def add(
+        self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT
+    ) -> bool:
+        """As ``Queue.add``."""
+        return await self.run(lambda: self.queue.add(job, payload, on_busy=on_busy))
+
+    async def add_all(
+        self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT
+    ) -> tuple[Rejected, ...]:
+        """As ``Queue.add_all``."""
+        return await self.run(lambda: self.queue.add_all(jobs, on_busy=on_busy))
+
+    def take(self, most: int = 1, wait: float | None = None) -> AsyncJobs:
+        """As ``Queue.take``. A take that is cancelled while it waits ends a second later at most."""
+        return AsyncJobs(self, most, wait)
+
+    async def stream(self, wait: float | None = None) -> AsyncIterator[Job]:
+        """As ``Queue.stream``; within ``contextlib.aclosing`` a loop that is left returns its job at once."""
+        with suppress(ShutDown):
+            while True:
+                async with self.take(1, wait) as jobs:
+                    if not jobs:
+                        return
+                    yield jobs[0]
+
+    async def run(self, call: Callable[[], T], leave: Callable[[], None] | None = None) -> T:
+        """The answer of a call in a thread. A cancellation waits for its end, as does the next one.
+
+        *leave*: brings the end about.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        cancelled: asyncio.CancelledError | None = None
+        while not running.done():
+            try:
+                await asyncio.wait([running])
+            except asyncio.CancelledError as error:
+                cancelled = error
+                if leave is not None:
+                    leave()
+        if cancelled is not None:
+            running.exception()
+            raise cancelled
+        return running.result()
+
+
+class AsyncJobs(Sequence[Job]):
+    """The jobs of one take, as ``Jobs`` are, for ``async with``."""
+
+    def __init__(self, queue: AsyncQueue, most: int, wait: float | None) -> None:
+        self._queue, self._most, self._wait = queue, most, wait
+        self._scope = queue.queue.take(most, wait)
+
+    async def __aenter__(self) -> Self:
+        began = time.monotonic()
+        if await self._is_my_turn():
+            try:
+                spent = time.monotonic() - began
+                left = None if self._wait is None else max(0.0, self._wait - spent)
+                await self._enter(self._queue.queue.take(self._most, left))
+            finally:
+                self._queue.line.release()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._queue.run(lambda: self._scope.__exit__(kind, error, trace))
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Job]: ...
+    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
+        return self._scope[index]
+
+    def __len__(self) -> int:
+        return len(self._scope)
+
+    @property
+    def lost(self) -> bool:
+        """As ``Jobs.lost``."""
+        return self._scope.lost
+
+    async def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
+        """As ``Jobs.ack``; one that is cancelled is done, or not, by the time the cancellation goes on."""
+        return await self._queue.run(lambda: self._scope.ack(job, writes))
+
+    async def release(
+        self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = ""
+    ) -> None:
+        """As ``Jobs.release``."""
+        await self._queue.run(lambda: self._scope.release(job, failed=failed, delay=delay, error=error))
+
+    async def _is_my_turn(self) -> bool:
+        """Whether one's turn came in time: takes are let through one at a time, as they came."""
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._queue.line.acquire()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _enter(self, scope: Jobs) -> None:
+        """Take; what was taken when a cancellation came is returned before it goes on."""
+        self._scope, left = scope, self._queue.doorbell.left
+        left.clear()
+        try:
+            await self._queue.run(scope.__enter__, left.set)
+        except asyncio.CancelledError as error:
+            await self.__aexit__(type(error), error, error.__traceback__)
+            raise

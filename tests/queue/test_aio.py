@@ -1,0 +1,367 @@
+"""The queue for asyncio: its scopes, and what a cancellation leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from contextlib import aclosing, suppress
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.queue import LostClaim, NewJob, Options, Queue, ShutDown
+from fanin.queue.aio import AsyncQueue
+from fanin.queue.doorbell import MemoryDoorbell
+from tests.queue.conftest import KEY, OUTCOME, Boom, Counting, expects, names
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """A wait that is cancelled ends soon."""
+    monkeypatch.setattr("fanin.queue.aio.LISTEN_SECONDS", 0.01)
+
+
+@pytest.fixture
+def inner():
+    return Queue(Counting(), MemoryDoorbell(), KEY, Options(parts=1))
+
+
+def run(inner, story):
+    """Play a story with the queue for asyncio, and close it."""
+
+    async def play():
+        async with AsyncQueue(inner) as queue, asyncio.timeout(PATIENCE):
+            return await story(queue)
+
+    return asyncio.run(play())
+
+
+def queued(inner) -> list[tuple[str, int, int]]:
+    return [(job.name, job.failures, job.deliveries) for job in inner.queued()]
+
+
+async def until(holds) -> None:
+    while not holds():
+        await asyncio.sleep(0.001)
+
+
+class Gate:
+    """Holds up a request of the store, after it was carried out, until it is opened."""
+
+    def __init__(self, store, name: str) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        self.whole = getattr(store, name)
+        setattr(store, name, self.call)
+
+    def call(self, *args):
+        answer = self.whole(*args)
+        self.reached.set()
+        assert self.open.wait(PATIENCE)
+        return answer
+
+
+async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
+    """Cancel a task twice while its request is held up: it does not end before the request."""
+    await until(gate.reached.is_set)
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0.01)
+        assert not task.done()
+    gate.open.set()
+    with expects(asyncio.CancelledError):
+        await task
+
+
+def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
+    async def story(queue):
+        taking = asyncio.create_task(take_one(queue))
+        await until(lambda: queue.queue._turnstile.line)
+        added = await queue.add("a")
+        return added, await taking
+
+    async def take_one(queue):
+        async with queue.take(2) as jobs:
+            return names(jobs), jobs.lost, jobs[0].name, len(jobs)
+
+    assert run(inner, story) == (True, (["a"], False, "a", 1))
+    assert inner.depth().ready == inner.depth().busy == 0
+    assert inner.store.members(KEY) == []
+
+
+def test_single_jobs_are_acked_with_writes_and_released(inner):
+    async def story(queue):
+        rejected = await queue.add_all(["a", NewJob("b"), "c", "a"])
+        assert not await queue.add("c")
+        async with queue.take(3) as jobs:
+            await jobs.ack(jobs[0], [OUTCOME])
+            await jobs.release(jobs[1], failed=True)
+            with pytest.raises(InvalidRequest):
+                await jobs.ack(jobs[0])
+        return [refused.key for refused in rejected]
+
+    assert run(inner, story) == ["a"]
+    assert inner.store.written == [OUTCOME]
+    assert queued(inner) == [("b", 1, 1)]
+
+
+def test_an_exception_counts_a_failure(inner):
+    async def story(queue):
+        await queue.add("a")
+        with expects(Boom):
+            async with queue.take():
+                raise Boom
+
+    run(inner, story)
+
+    assert queued(inner) == [("a", 1, 1)]
+
+
+def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
+    async def story(queue):
+        await queue.add_all("ab")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05), queue.take(2):
+                await asyncio.sleep(PATIENCE)
+
+    run(inner, story)
+
+    assert queued(inner) == [("a", 0, 1), ("b", 0, 1)]
+
+
+def test_a_cancelled_wait_takes_nothing_any_more(inner):
+    async def story(queue):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05), queue.take():
+                pass
+        await queue.add("a")
+        await asyncio.sleep(0.05)
+        early = queued(inner)
+        async with queue.take() as jobs:
+            return early, names(jobs)
+
+    assert run(inner, story) == ([("a", 0, 0)], ["a"])
+
+
+def test_a_take_waits_again_after_one_that_was_cancelled(inner):
+    async def story(queue):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05), queue.take():
+                pass
+        adding = asyncio.create_task(add_later(queue))
+        async with queue.take() as jobs:
+            await adding
+            return names(jobs)
+
+    async def add_later(queue):
+        await asyncio.sleep(0.05)
+        await queue.add("a")
+
+    assert run(inner, story) == ["a"]
+
+
+def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
+    gate = Gate(inner.store, "claim")
+
+    async def story(queue):
+        await queue.add("a")
+        taking = asyncio.create_task(enter(queue.take()))
+        await cancelled_at(gate, taking)
+        return queued(inner), inner.in_progress(), queue.queue._worker.session.held
+
+    async def enter(scope):
+        async with scope:
+            raise AssertionError("nobody may work on it")
+
+    assert run(inner, story) == ([("a", 0, 1)], [], {})
+
+
+def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
+    async def story(queue):
+        await queue.add_all("ab")
+        gate = Gate(inner.store, "end")
+        working = asyncio.create_task(work(queue))
+        await cancelled_at(gate, working)
+
+    async def work(queue):
+        async with queue.take(2) as jobs:
+            await jobs.ack(jobs[0], [OUTCOME])
+
+    run(inner, story)
+
+    assert inner.store.written == [OUTCOME]
+    assert queued(inner) == [("b", 0, 1)]
+
+
+def test_a_cancellation_on_leaving_waits_for_the_acks(inner):
+    async def story(queue):
+        await queue.add_all("ab")
+        gate = Gate(inner.store, "end")
+        working = asyncio.create_task(work(queue))
+        await cancelled_at(gate, working)
+
+    async def work(queue):
+        async with queue.take(2):
+            pass
+
+    run(inner, story)
+
+    assert queued(inner) == inner.in_progress() == []
+
+
+def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inner):
+    chance = random.Random(1)
+
+    async def story(queue):
+        await queue.add_all(str(i) for i in range(40))
+        workers = [asyncio.create_task(work_on(queue)) for _ in range(3)]
+        while inner.depth().ready + inner.depth().busy:
+            await asyncio.sleep(chance.random() * 0.01)
+            chosen = chance.randrange(3)
+            workers[chosen].cancel()
+            workers[chosen] = asyncio.create_task(work_on(queue))
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        return queue.queue._worker.session.held
+
+    async def work_on(queue):
+        while True:
+            async with queue.take(3) as jobs:
+                for job in jobs:
+                    await asyncio.sleep(chance.random() * 0.005)
+                    await jobs.ack(job, [{"job": job.name}])
+
+    assert run(inner, story) == {}
+    assert sorted(int(write["job"]) for write in inner.store.written) == list(range(40))
+
+
+def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
+    async def story(queue):
+        served = []
+
+        async def wait(number):
+            async with queue.take() as jobs:
+                served.append((number, names(jobs)))
+
+        waiting = []
+        for number in range(3):
+            waiting.append(asyncio.create_task(wait(number)))
+            await until(lambda: queue.queue._turnstile.line)
+        waiting[1].cancel()
+        for key in "ab":
+            await queue.add(key)
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return served
+
+    assert run(inner, story) == [(0, ["a"]), (2, ["b"])]
+
+
+def test_a_turn_that_does_not_come_in_time_gives_an_empty_take(inner):
+    async def story(queue):
+        first = asyncio.create_task(enter(queue, None))
+        await until(lambda: queue.queue._turnstile.line)
+        second = await enter(queue, 0.01), await enter(queue, 0)
+        await queue.add("a")
+        return second, await first, await enter(queue, 0)
+
+    async def enter(queue, wait):
+        async with queue.take(1, wait) as jobs:
+            return names(jobs)
+
+    assert run(inner, story) == (([], []), ["a"], [])
+
+
+def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
+    asked = []
+
+    async def story(queue):
+        whole = queue.queue.take
+        monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
+        entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
+        await until(lambda: queue.queue._turnstile.line)
+        await queue.add_all("ab")
+        await asyncio.gather(*entering)
+
+    async def enter(scope):
+        async with scope:
+            pass
+
+    run(inner, story)
+
+    assert asked[:2] == [(1, PATIENCE)] * 2
+    assert asked[2][1] <= PATIENCE
+    assert asked[3][1] < asked[2][1]
+
+
+def test_a_waiting_take_does_not_ask_the_tables_though_it_listens_in_slices(inner, monkeypatch):
+    listened = []
+    whole = inner.doorbell.wait
+    monkeypatch.setattr(inner.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
+
+    async def story(queue):
+        async with queue.take(1, wait=0):
+            pass
+        looks = inner.store.requests.count("ready")
+        async with queue.take(1, wait=0.2):
+            return inner.store.requests.count("ready") - looks
+
+    assert run(inner, story) == 2
+    assert len(listened) > 5
+
+
+def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
+    async def story(queue):
+        await queue.add_all("abc")
+        return [(job.name, len(inner.queued())) async for job in queue.stream(wait=0)]
+
+    assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
+    assert inner.depth().busy == 0
+
+
+def test_a_stream_that_is_left_returns_the_present_job(inner):
+    async def story(queue):
+        await queue.add_all("ab")
+        async with aclosing(queue.stream()) as stream:
+            async for job in stream:
+                if job.name == "b":
+                    break
+
+    run(inner, story)
+
+    assert queued(inner) == [("b", 0, 1)]
+
+
+def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
+    async def story(queue):
+        streaming = asyncio.create_task(drain(queue))
+        await until(lambda: queue.queue._turnstile.line)
+        await queue.__aexit__(None, None, None)
+        await streaming
+        with expects(ShutDown):
+            async with queue.take():
+                pass
+
+    async def drain(queue):
+        async for _ in queue.stream():
+            pass
+
+    run(inner, story)
+
+    assert inner.store.members(KEY) == []
+
+
+def test_a_lost_claim_is_told_to_who_acks(inner):
+    async def story(queue):
+        await queue.add("a")
+        with expects(LostClaim):
+            async with queue.take() as jobs:
+                inner.store.end_session(KEY, jobs[0].session, None)
+                inner.sweep()
+                await jobs.ack(jobs[0], [OUTCOME])
+
+    run(inner, story)
+
+    assert inner.store.written == []
