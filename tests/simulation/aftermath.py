@@ -5,10 +5,10 @@ from __future__ import annotations
 from fanin.errors import Conflict
 from fanin.tracker import Added, Batch, State, Tracker, Verdict
 from fanin.tracker.model import BatchKey, PageKey
+from tests.simulating.violation import require
 from tests.simulation import endings
 from tests.simulation.ledger import Ledger, Message
 from tests.simulation.scenario import TENANT
-from tests.simulation.violation import require
 from tests.simulation.world import World
 
 ASKED_AGAIN = 3

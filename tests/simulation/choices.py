@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
-from tests.simulation.faults import ON_TRANSACTIONS, Fault
+from tests.simulating.faults import ON_TRANSACTIONS, Fault
 
 
 class Choices(Protocol):

@@ -10,11 +10,11 @@ from datetime import timedelta
 
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
 from fanin.tracker.life import CHECK_AFTER
+from tests.simulating.violation import require
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger
 from tests.simulation.looking import check_samples, parent_knows
 from tests.simulation.scenario import TENANT
-from tests.simulation.violation import require
 from tests.simulation.world import World
 
 ROUNDS_MAX = 300

@@ -16,11 +16,11 @@ from dataclasses import replace
 from random import Random
 
 from fanin.tracker import Mode
-from tests.simulation.faults import Fault
+from tests.simulating.faults import Fault
+from tests.simulating.violation import Violation
 from tests.simulation.scenario import AddScript, BatchScript, Scenario
 from tests.simulation.simulation import play
 from tests.simulation.trace import Trace
-from tests.simulation.violation import Violation
 
 Disturbances = dict[int, int]
 """Which alternative is taken, by the number of the decision."""
@@ -123,9 +123,9 @@ def _explored(name: str, depth: int) -> int:
 
 
 def _show(name: str, disturbances: Disturbances) -> None:
-    trace = Trace()
-    outcome = play(SCENARIOS[name], Random(0), ScriptedChoices(disturbances), trace)
-    print("\n".join(trace.lines), f"\n{name}, {disturbances}: {outcome.violation}")
+    lines: list[str] = []
+    outcome = play(SCENARIOS[name], Random(0), ScriptedChoices(disturbances), Trace(lines))
+    print("\n".join(lines), f"\n{name}, {disturbances}: {outcome.violation}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rules of folded acks, each left out once; see :mod:`tests.simulation.mutants` for how they are tried."""
+"""Rules of folded acks, each left out once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
-from tests.simulation.mutant import Mutant
+from tests.simulating.mutants import Mutant
 
 
 def _replace_bits(alive: bool, added: bool):
@@ -49,11 +49,12 @@ def _asks_if_anything_is_unset(self, page):
 
 FOLDING_MUTANTS = (
     Mutant(
-        "folded failures are counted in a live batch", MemoryStore, "replace_bits", _replace_bits(False, True)
+        "folded failures are counted in a live batch",
+        (MemoryStore, "replace_bits", _replace_bits(False, True)),
     ),
-    Mutant("folded failures leave a healing", MemoryStore, "replace_bits", _replace_bits(True, False)),
-    Mutant("folded success heals a failure", Climber, "settle", _settle_without_healing),
-    Mutant("enough folded failures end a batch", Climber, "settle", _settle_without_end),
-    Mutant("a folded duplicate climbs", Words, "asks_of", _asks_if_anything_is_unset),
-    Mutant("of two folded words success is the last", Words, "failed", property(lambda self: self.bad)),
+    Mutant("folded failures leave a healing", (MemoryStore, "replace_bits", _replace_bits(True, False))),
+    Mutant("folded success heals a failure", (Climber, "settle", _settle_without_healing)),
+    Mutant("enough folded failures end a batch", (Climber, "settle", _settle_without_end)),
+    Mutant("a folded duplicate climbs", (Words, "asks_of", _asks_if_anything_is_unset)),
+    Mutant("of two folded words success is the last", (Words, "failed", property(lambda self: self.bad))),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, Verdict, Words
+from tests.simulating.faults import Crash
+from tests.simulating.violation import require
 from tests.simulation import answers, looking
-from tests.simulation.faults import Crash
 from tests.simulation.junk import Junk
 from tests.simulation.ledger import Asked, Ledger, Message
 from tests.simulation.scenario import TENANT, AddScript
-from tests.simulation.violation import require
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -25,7 +26,7 @@ SWEEPS = 6
 
 
 @dataclass(slots=True)
-class Job:
+class Job(ABC):
     """One thing to do, in one of the processes; done again after a failure, like a message of a queue."""
 
     world: World
@@ -41,8 +42,9 @@ class Job:
             self.world.restart(self.process)
             self.failed()
 
+    @abstractmethod
     def work(self) -> None:
-        raise NotImplementedError
+        """Do it; StoreUnavailable and Crash are failures that the actor expects."""
 
     def failed(self) -> None:
         self.world.waiting.append(self)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fanin.tracker import Ack, Added, Batch, BatchKey, Closed, Outcome, State
+from tests.simulating.violation import require
 from tests.simulation.scenario import AddScript, BatchScript
-from tests.simulation.violation import require
 
 
 @dataclass(frozen=True, slots=True)

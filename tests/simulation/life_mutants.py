@@ -1,4 +1,4 @@
-"""Rules of the whole life, each left out once; see :mod:`tests.simulation.mutants` for how they are tried."""
+"""Rules of the whole life, each left out once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Written
 from fanin.tracker.sweeping import Sweeper
 from fanin.tracker.walking import Walk
-from tests.simulation.mutant import Mutant
+from tests.simulating.mutants import Mutant
 
 _admits, _fail_bits = Turn.admits, MemoryStore.fail_bits
 _fail = Climber.fail
@@ -268,69 +268,73 @@ def _turn_from_anywhere(self, key, turn):
 ALL = (State.OPEN, State.CLOSED, State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED)
 
 LIFE_MUTANTS = (
-    Mutant("a failure is counted with its bit", MemoryStore, "fail_bits", _fail_bits_uncounted),
-    Mutant("a failure is counted in a live batch", MemoryStore, "fail_bits", _fail_bits_after_the_end),
-    Mutant("failure never overrides success", MemoryStore, "fail_bits", _fail_over_success),
-    Mutant("success heals a failure", Climber, "succeed", _succeed_without_healing),
-    Mutant("healing wants the bits to be failed", MemoryStore, "heal_bits", _heal(True, False)),
-    Mutant("healing wants a live batch", MemoryStore, "heal_bits", _heal(False, True)),
-    Mutant("healing goes on with what is left", Climber, "_heal", _heal_once),
-    Mutant("enough failures are enough, not one more", Turn, "admits", _one_failure_late),
-    Mutant("enough failures end a batch", Climber, "fail", _fail_without_end),
+    Mutant("a failure is counted with its bit", (MemoryStore, "fail_bits", _fail_bits_uncounted)),
+    Mutant("a failure is counted in a live batch", (MemoryStore, "fail_bits", _fail_bits_after_the_end)),
+    Mutant("failure never overrides success", (MemoryStore, "fail_bits", _fail_over_success)),
+    Mutant("success heals a failure", (Climber, "succeed", _succeed_without_healing)),
+    Mutant("healing wants the bits to be failed", (MemoryStore, "heal_bits", _heal(True, False))),
+    Mutant("healing wants a live batch", (MemoryStore, "heal_bits", _heal(False, True))),
+    Mutant("healing goes on with what is left", (Climber, "_heal", _heal_once)),
+    Mutant("enough failures are enough, not one more", (Turn, "admits", _one_failure_late)),
+    Mutant("enough failures end a batch", (Climber, "fail", _fail_without_end)),
     Mutant(
-        "enough failures were seen by who ends a batch", Climber, "end_by_failures", _end_by_failures_unseen
+        "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
-    Mutant("enough failures, and nothing healed since", Turn, "admits", _admits_whatever_was_healed, 1400),
-    Mutant("a step starts from its states", Turn, "sources", ALL),
-    Mutant("what has ended is not cancelled", MemoryStore, "turn", _turn_from_anywhere),
-    Mutant("a batch expires when it was not active", Turn, "admits", _admits_without("expires_at")),
-    Mutant("a batch closes with what it expects", Turn, "admits", _admits_without_expected),
-    Mutant("an extension does not shorten", MemoryStore, "extend", _extend_always),
-    Mutant("an extension wants a live batch", MemoryStore, "extend", _extend_the_ended),
-    Mutant("an extension expects that the batch was closed", Tracker, "_prolong", _extend_as_open),
-    Mutant("activity counts", Tracker, "_prolong", lambda self, batch: None),
-    Mutant("a look is not put off for a batch that moved", MemoryStore, "postpone", _postpone_always),
-    Mutant("the sweeper climbs from full pages", Sweeper, "_repaired", _repaired_without_leaves),
-    Mutant("the sweeper climbs from leaves", sweeping, "_climb_again", _climb_root_only),
-    Mutant("the sweeper climbs from parents", sweeping, "_climb_again", _climb_again_from_leaves),
-    Mutant("the sweeper seals", Sweeper, "_repaired", _repaired_without_seal),
-    Mutant("the sweeper ends by time", sweeping, "end_by_time", lambda climber, batch: batch),
-    Mutant("the sweeper tells the parent", Sweeper, "_announce", _announce(False, True, False)),
-    Mutant("the sweeper sends the event again", Sweeper, "_announce", _announce(True, False, False)),
-    Mutant("the sweeper forgets what is confirmed alone", Sweeper, "_announce", _announce(True, True, True)),
-    Mutant("a parent is told", Tracker, "_tell_parent", lambda self, batch: None),
-    Mutant("a parent is told after the end", Tracker, "close", _tell_parent_first),
-    Mutant("a parent is told how it ended", Tracker, "_tell_parent", _tell_good_news_only),
-    Mutant("failures lie under full pages too", Walk, "_is_worth", _worth_whatever_failed),
-    Mutant("a compacted leaf has nothing outstanding", Walk, "_wanted", _wanted_though_compacted),
-    Mutant("a parent marks who held failures", MemoryStore, "add_bits", _unmarked_parents),
-    Mutant("nothing is written to what has ended", Recorder, "_too_late", _ended_forgotten),
-    Mutant("a failure is counted in an estimate", MemoryStore, "fail_count", _fail_count_uncounted),
-    Mutant("every ack of a request counts", PagePlan, "size", property(lambda self: 1)),
-    Mutant("a key's last batch ends before the next one", Tracker, "open", _open_without_end),
-    Mutant("a state is read again", Tracker, "_known_batch", _known_for_ever),
-    Mutant("a sample is of what failed", Recorder, "_keep_reasons", _samples_of_the_first),
+    Mutant(
+        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=1400
+    ),
+    Mutant("a step starts from its states", (Turn, "sources", ALL)),
+    Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
+    Mutant("a batch expires when it was not active", (Turn, "admits", _admits_without("expires_at"))),
+    Mutant("a batch closes with what it expects", (Turn, "admits", _admits_without_expected)),
+    Mutant("an extension does not shorten", (MemoryStore, "extend", _extend_always)),
+    Mutant("an extension wants a live batch", (MemoryStore, "extend", _extend_the_ended)),
+    Mutant("an extension expects that the batch was closed", (Tracker, "_prolong", _extend_as_open)),
+    Mutant("activity counts", (Tracker, "_prolong", lambda self, batch: None)),
+    Mutant("a look is not put off for a batch that moved", (MemoryStore, "postpone", _postpone_always)),
+    Mutant("the sweeper climbs from full pages", (Sweeper, "_repaired", _repaired_without_leaves)),
+    Mutant("the sweeper climbs from leaves", (sweeping, "_climb_again", _climb_root_only)),
+    Mutant("the sweeper climbs from parents", (sweeping, "_climb_again", _climb_again_from_leaves)),
+    Mutant("the sweeper seals", (Sweeper, "_repaired", _repaired_without_seal)),
+    Mutant("the sweeper ends by time", (sweeping, "end_by_time", lambda climber, batch: batch)),
+    Mutant("the sweeper tells the parent", (Sweeper, "_announce", _announce(False, True, False))),
+    Mutant("the sweeper sends the event again", (Sweeper, "_announce", _announce(True, False, False))),
+    Mutant(
+        "the sweeper forgets what is confirmed alone", (Sweeper, "_announce", _announce(True, True, True))
+    ),
+    Mutant("a parent is told", (Tracker, "_tell_parent", lambda self, batch: None)),
+    Mutant("a parent is told after the end", (Tracker, "close", _tell_parent_first)),
+    Mutant("a parent is told how it ended", (Tracker, "_tell_parent", _tell_good_news_only)),
+    Mutant("failures lie under full pages too", (Walk, "_is_worth", _worth_whatever_failed)),
+    Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
+    Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
+    Mutant("nothing is written to what has ended", (Recorder, "_too_late", _ended_forgotten)),
+    Mutant("a failure is counted in an estimate", (MemoryStore, "fail_count", _fail_count_uncounted)),
+    Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
+    Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),
+    Mutant("a state is read again", (Tracker, "_known_batch", _known_for_ever)),
+    Mutant("a sample is of what failed", (Recorder, "_keep_reasons", _samples_of_the_first)),
 )
 
 LIFE_EQUIVALENT = (
     (
-        Mutant("the store looks for enough failures", Turn, "admits", _one_failure_early),
+        Mutant("the store looks for enough failures", (Turn, "admits", _one_failure_early)),
         "who asks has seen enough of them, and that none was healed since",
     ),
     (
-        Mutant("a look is put off once", MemoryStore, "postpone", _postpone_unless_turned),
+        Mutant("a look is put off once", (MemoryStore, "postpone", _postpone_unless_turned)),
         "within a state all plans for the next look are early enough, whichever of two is kept",
     ),
     (
-        Mutant("a batch times out at its deadline", Turn, "admits", _admits_without("deadline_at")),
+        Mutant("a batch times out at its deadline", (Turn, "admits", _admits_without("deadline_at"))),
         "a deadline never changes, and who asks has looked at it and at the clock",
     ),
     (
-        Mutant("a compacted parent has full children", Walk, "_is_worth", _worth_if_unknown),
+        Mutant("a compacted parent has full children", (Walk, "_is_worth", _worth_if_unknown)),
         "whoever looks below it finds its children full: it costs reads, and the answer is the same",
     ),
     (
-        Mutant("successes go before failures", AckPlan, "in_order", _in_order_of_coming),
+        Mutant("successes go before failures", (AckPlan, "in_order", _in_order_of_coming)),
         "a success that comes second heals the failure: all that is stored and told is the same",
     ),
 )

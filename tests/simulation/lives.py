@@ -7,7 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from fanin.tracker import Mode, Retention
-from tests.simulation.faults import LATE, STALLED
+from tests.simulating.faults import LATE, STALLED
 from tests.simulation.scenario import (
     GUARDED_DIGITS,
     PAGES_A_LEVEL,

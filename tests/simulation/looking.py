@@ -10,9 +10,9 @@ from fanin.tracker import Batch, GroupId, ListWish, Mode, Slice, State, Tracker
 from fanin.tracker.life import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
+from tests.simulating.violation import Violation, require
 from tests.simulation.ledger import Ledger
 from tests.simulation.scenario import TENANT
-from tests.simulation.violation import Violation, require
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

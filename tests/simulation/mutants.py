@@ -1,17 +1,11 @@
-"""Breaks the protocol, one rule at a time, and counts the seeds until the simulation notices.
-
-``python -m tests.simulation.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested too
-weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
-"""
+"""The rules of the tracker, each left out once: ``python -m tests.simulation.mutants --seeds 2000``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import count, product
+from dataclasses import replace
+from itertools import count
 
 from fanin.tracker import State, Tracker, Verdict, acking
 from fanin.tracker.acking import AckPlan, PagePlan
@@ -23,35 +17,13 @@ from fanin.tracker.model import PageKey, Receipt
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 from fanin.tracker.tree import tails
+from tests.simulating.mutants import Mutant, drive
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
-from tests.simulation.mutant import Mutant
-from tests.simulation.simulation import simulate
+from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
 _turn = MemoryStore.turn
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """The first seed that noticed a mutant, and the invariant that broke; *races*: in its race."""
-
-    seed: int
-    invariant: str
-    detail: str
-    races: bool
-
-
-def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
-    """Run *seeds* against a mutant, from its own first one on, until one of them breaks a promise."""
-    with mutant.alive():
-        for seed, races in product(
-            range(mutant.since + seeds.start, mutant.since + seeds.stop), (False, True)
-        ):
-            violation = simulate(seed, races=races).violation
-            if violation:
-                return Kill(seed, violation.invariant, str(violation), races)
-    return None
 
 
 def _climb_if_fresh(self, batch, number, mask, caller):
@@ -211,96 +183,66 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 
 MUTANTS = (
-    Mutant("a duplicate climbs", Climber, "succeed", _climb_if_fresh),
-    Mutant("a compacted page climbs", Climber, "climb", _climb_if_not_compacted),
-    Mutant("an add is guarded", Page, "admits", lambda self, mask: True),
-    Mutant("an add is refused by a compacted page", Page, "admits", lambda self, mask: not self.bits & mask),
-    Mutant("only a full page is compacted", Climber, "climb", _compact_each),
-    Mutant("climb, then compact", Climber, "climb", _compact_first),
-    Mutant("a page is full at its size", Page, "is_full", lambda self, capacity: self.n >= capacity),
-    Mutant("only a closed batch completes, once", MemoryStore, "turn", _complete_always),
+    Mutant("a duplicate climbs", (Climber, "succeed", _climb_if_fresh)),
+    Mutant("a compacted page climbs", (Climber, "climb", _climb_if_not_compacted)),
+    Mutant("an add is guarded", (Page, "admits", lambda self, mask: True)),
+    Mutant(
+        "an add is refused by a compacted page", (Page, "admits", lambda self, mask: not self.bits & mask)
+    ),
+    Mutant("only a full page is compacted", (Climber, "climb", _compact_each)),
+    Mutant("climb, then compact", (Climber, "climb", _compact_first)),
+    Mutant("a page is full at its size", (Page, "is_full", lambda self, capacity: self.n >= capacity)),
+    Mutant("only a closed batch completes, once", (MemoryStore, "turn", _complete_always)),
     Mutant(
         "told is who is stored, not whose request succeeded",
-        MemoryStore,
-        "turn",
-        _complete_is_mine_if_applied,
+        (MemoryStore, "turn", _complete_is_mine_if_applied),
     ),
-    Mutant("told is who is stored, not whoever asks", Climber, "complete", _tell_everyone),
-    Mutant("a caller has one name for all its attempts", PagePlan, "speaker", _new_name_each_time),
-    Mutant("a batch closes once", MemoryStore, "turn", _close_always),
-    Mutant("a batch is created once", MemoryStore, "create", _create_always),
-    Mutant("a reservation wants an open batch", MemoryStore, "reserve", _reserve(False, True, True)),
-    Mutant("a reservation wants the total it saw", MemoryStore, "reserve", _reserve(True, False, True)),
-    Mutant("a reservation wants no earlier receipt", MemoryStore, "reserve", _reserve(True, True, False)),
-    Mutant("a retried add has the key it had", Tracker, "add", _add_under_new_key),
-    Mutant("a receipt is found after close", MemoryStore, "receipt", lambda self, key, receipt_key: None),
-    Mutant("the tag of a group is checked", GroupId, "is_of", lambda self, salt, batch_id: True),
-    Mutant("an index lies within its group", acking, "judge", _judge_without_bound),
-    Mutant("two acks of an item in one request set one bit", PagePlan, "mask", property(_sum_of_masks)),
-    Mutant("two acks of an item in one request: one accepted", AckPlan, "settle", _settle_without_memory),
-    Mutant("a replacement wants the count it saw", MemoryStore, "replace_bits", _replace_bits(False, True)),
-    Mutant("close climbs", Climber, "seal", _seal_without_climb),
-    Mutant("close climbs from each level", Climber, "seal", _seal_climbs_from_root),
-    Mutant("close fences before it looks at the total", Tracker, "close", _seal_then_close),
+    Mutant("told is who is stored, not whoever asks", (Climber, "complete", _tell_everyone)),
+    Mutant("a caller has one name for all its attempts", (PagePlan, "speaker", _new_name_each_time)),
+    Mutant("a batch closes once", (MemoryStore, "turn", _close_always)),
+    Mutant("a batch is created once", (MemoryStore, "create", _create_always)),
+    Mutant("a reservation wants an open batch", (MemoryStore, "reserve", _reserve(False, True, True))),
+    Mutant("a reservation wants the total it saw", (MemoryStore, "reserve", _reserve(True, False, True))),
+    Mutant("a reservation wants no earlier receipt", (MemoryStore, "reserve", _reserve(True, True, False))),
+    Mutant("a retried add has the key it had", (Tracker, "add", _add_under_new_key)),
+    Mutant("a receipt is found after close", (MemoryStore, "receipt", lambda self, key, receipt_key: None)),
+    Mutant("the tag of a group is checked", (GroupId, "is_of", lambda self, salt, batch_id: True)),
+    Mutant("an index lies within its group", (acking, "judge", _judge_without_bound)),
+    Mutant("two acks of an item in one request set one bit", (PagePlan, "mask", property(_sum_of_masks))),
+    Mutant("two acks of an item in one request: one accepted", (AckPlan, "settle", _settle_without_memory)),
+    Mutant("a replacement wants the count it saw", (MemoryStore, "replace_bits", _replace_bits(False, True))),
+    Mutant("close climbs", (Climber, "seal", _seal_without_climb)),
+    Mutant("close climbs from each level", (Climber, "seal", _seal_climbs_from_root)),
+    Mutant("close fences before it looks at the total", (Tracker, "close", _seal_then_close)),
     *LIFE_MUTANTS,
     *FOLDING_MUTANTS,
 )
 
 EQUIVALENT = (
     (
-        Mutant("compaction wants the count it saw", Page, "may_compact", lambda self, n: not self.compacted),
+        Mutant(
+            "compaction wants the count it saw", (Page, "may_compact", lambda self, n: not self.compacted)
+        ),
         "only who saw a page full asks for it, and the count of a full page never changes",
     ),
     (
         Mutant(
             "a replacement is refused by a compacted page",
-            MemoryStore,
-            "replace_bits",
-            _replace_bits(True, False),
+            (MemoryStore, "replace_bits", _replace_bits(True, False)),
         ),
         "a compacted page has the count of a full one, so that one who saw this count had no bit left to set",
     ),
     (
-        Mutant("an open batch does not complete", MemoryStore, "turn", _complete_open_too),
+        Mutant("an open batch does not complete", (MemoryStore, "turn", _complete_open_too)),
         "only who saw a page marked as root asks for it, or a total of 0 after the fence: both follow CLOSED",
     ),
     (
-        Mutant("close goes from the leaves to the root", Climber, "seal", _seal_from_root),
+        Mutant("close goes from the leaves to the root", (Climber, "seal", _seal_from_root)),
         "each last page is told its size before it is looked at, so that no order hides a full one",
     ),
     *LIFE_EQUIVALENT,
 )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """0 where every mutant was killed, and none of the equivalent ones."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
-    parser.add_argument("--rule", default="", help="only rules that contain this")
-    wanted = parser.parse_args(argv)
-    seeds = range(wanted.seeds)
-    chosen = [mutant for mutant in MUTANTS if wanted.rule in mutant.rule]
-    alive = [mutant.rule for mutant in chosen if not _report(mutant, seeds)]
-    print("\nequivalent:")
-    refuted = [
-        mutant.rule
-        for mutant, reason in EQUIVALENT
-        if wanted.rule in mutant.rule and _report(mutant, seeds, reason)
-    ]
-    print(f"\n{len(chosen) - len(alive)} of {len(chosen)} killed; alive: {alive}; not equivalent: {refuted}")
-    return 1 if alive or refuted else 0
-
-
-def _report(mutant: Mutant, seeds: range, reason: str = "") -> bool:
-    """Print the fate of a mutant; whether it was killed."""
-    began = time.monotonic()
-    kill = first_kill(mutant, seeds)
-    fate = f"survives {len(seeds)} seeds; {reason}"
-    if kill:
-        fate = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
-    print(f"without '{mutant.rule}':".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
-    return kill is not None
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drive(ROOM, MUTANTS, EQUIVALENT))

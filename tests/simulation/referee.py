@@ -17,8 +17,8 @@ from fanin.tracker.ids import GroupId
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
+from tests.simulating.violation import Violation, require
 from tests.simulation.ledger import Asked
-from tests.simulation.violation import Violation, require
 
 BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "turn", "tail", "read", "notice"
 KINDS = {

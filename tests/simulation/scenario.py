@@ -7,7 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from fanin.tracker import Mode, Retention
-from tests.simulation.faults import Fault
+from tests.simulating.faults import Fault
 
 TENANT = "t"
 GUARDED_DIGITS = 20

@@ -5,39 +5,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import Random
 
 from fanin.tracker import State, climb, model
 from fanin.tracker import progress as looking
+from tests.simulating.room import Outcome, played
 from tests.simulation import aftermath, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
-from tests.simulation.violation import Violation
 from tests.simulation.world import World
 
 PLAIN = 0.5
 """The part of the seeds that see no more than adds, closes and acks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run came to: the broken promise, if any, and what it met on its way."""
-
-    violation: Violation | None
-    requests: Counter[str]
-    faults: Counter[str]
-    events: Counter[str]
-
-
-def simulate(seed: int, trace: Trace | None = None, races: bool = False) -> Outcome:
-    """Run the scenario of *seed*, or its race, under the schedule and the faults of *seed*."""
+def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
+    """Run the scenario of *seed*, under the schedule and the faults of *seed*."""
     random = Random(seed)
-    if races:
-        drawn = lives.draw_race(random)
-    else:
-        drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
+    drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
+    return _played_at_random(drawn, random, lines)
+
+
+def race(seed: int, lines: list[str] | None = None) -> Outcome:
+    """Run the race of *seed*: a small scenario in which things meet."""
+    random = Random(seed)
+    return _played_at_random(lives.draw_race(random), random, lines)
+
+
+def _played_at_random(drawn: Scenario, random: Random, lines: list[str] | None) -> Outcome:
+    trace = Trace(lines) if lines is not None else None
     return play(drawn, random, RandomChoices(random, drawn.struck), trace)
 
 
@@ -45,19 +42,8 @@ def play(drawn: Scenario, random: Random, choices: Choices, trace: Trace | None 
     """Run a scenario to its end, or to the first promise that breaks."""
     with _tuned(drawn):
         world = World(drawn, random, choices, trace)
-        violation = _play_out(world)
+        violation = played(world.run, lambda: aftermath.check(world))
         return Outcome(violation, world.store.requests, world.store.faults, _events(world))
-
-
-def _play_out(world: World) -> Violation | None:
-    try:
-        world.run()
-        aftermath.check(world)
-    except Violation as found:
-        return found
-    except Exception as error:
-        return Violation("error", f"{type(error).__name__}: {error}")
-    return None
 
 
 def _events(world: World) -> Counter[str]:

@@ -11,9 +11,10 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
+from tests.simulating.faults import Crash, Fault
 from tests.simulation.choices import Choices
-from tests.simulation.faults import POSSIBLE, Crash, Fault
 from tests.simulation.loop import Loop
+from tests.simulation.possible import POSSIBLE
 from tests.simulation.referee import NOTHING, Referee
 from tests.simulation.trace import Trace
 

@@ -12,12 +12,12 @@ from fanin.tracker import ItemId, OpenBatch, Retention, State, Tracker
 from fanin.tracker.life import turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
+from tests.simulating.violation import Violation
 from tests.simulation.choices import RandomChoices
 from tests.simulation.ledger import Asked
 from tests.simulation.referee import Referee
 from tests.simulation.scenario import AddScript, BatchScript, Scenario
 from tests.simulation.simulation import play
-from tests.simulation.violation import Violation
 from tests.simulation.world import NOW
 
 HOUR = timedelta(hours=1)

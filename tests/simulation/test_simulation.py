@@ -5,22 +5,23 @@ from __future__ import annotations
 import pytest
 
 from fanin.tracker import Mode
+from tests.simulating.mutants import first_kill
+from tests.simulating.run import run_seeds
 from tests.simulation.exhaustive import SCENARIOS, explore
-from tests.simulation.faults import POSSIBLE
-from tests.simulation.mutants import EQUIVALENT, MUTANTS, first_kill
-from tests.simulation.run import main, run_seeds
-from tests.simulation.simulation import simulate
-from tests.simulation.trace import Trace
+from tests.simulation.mutants import EQUIVALENT, MUTANTS
+from tests.simulation.possible import POSSIBLE
+from tests.simulation.run import ROOM
+from tests.simulation.simulation import race, simulate
 
 SEEDS = range(2000)
 RACES = range(300)
-SEEDS_TO_KILL = range(1000)
-SEEDS_TO_SURVIVE = range(40)
+SEEDS_TO_KILL = 1000
+SEEDS_TO_SURVIVE = 40
 
 
 @pytest.fixture(scope="module")
 def tally():
-    return run_seeds(SEEDS)
+    return run_seeds(simulate, SEEDS)
 
 
 def test_no_schedule_breaks_a_promise(tally):
@@ -28,7 +29,7 @@ def test_no_schedule_breaks_a_promise(tally):
 
 
 def test_no_race_breaks_a_promise():
-    assert run_seeds(RACES, races=True).violations == []
+    assert run_seeds(race, RACES).violations == []
 
 
 def test_every_fault_strikes_and_every_request_is_sent(tally):
@@ -46,9 +47,9 @@ def test_batches_end_in_every_way_at_every_height(tally):
 
 
 def traced(seed):
-    trace = Trace()
-    simulate(seed, trace)
-    return trace.lines
+    lines = []
+    simulate(seed, lines)
+    return lines
 
 
 @pytest.mark.parametrize("seed", [3, 20, 77])
@@ -56,24 +57,14 @@ def test_a_seed_replays_request_by_request(seed):
     assert traced(seed) == traced(seed) != traced(seed + 1)
 
 
-def test_a_violation_is_reported_with_the_seed_that_replays_it(capsys):
-    mutant = MUTANTS[0]
-    kill = first_kill(mutant, SEEDS_TO_KILL)
-
-    kind = ["--races"] if kill.races else []
-    with mutant.alive():
-        assert main([*kind, "--seeds", "1", "--from", str(kill.seed), "--jobs", "1"]) == 1
-    assert f"--replay {kill.seed} --trace" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_the_simulation_notices_a_rule_that_is_gone(mutant):
-    assert first_kill(mutant, SEEDS_TO_KILL)
+    assert first_kill(ROOM, mutant, SEEDS_TO_KILL)
 
 
 @pytest.mark.parametrize(("mutant", "_reason"), EQUIVALENT, ids=lambda given: getattr(given, "rule", ""))
 def test_a_rule_that_another_one_holds_up_may_go(mutant, _reason):
-    assert first_kill(mutant, SEEDS_TO_SURVIVE) is None
+    assert first_kill(ROOM, mutant, SEEDS_TO_SURVIVE) is None
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -11,10 +11,10 @@ from fanin.tracker.store import Written
 
 
 class Trace:
-    """Collects the lines of one run."""
+    """Takes the requests of one run down in *lines*."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
 
     def request(self, actor: str, name: str, args: tuple[Any, ...], fault: str, answer: str) -> None:
         shown = ", ".join(text for text in map(brief, args) if text)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fanin.tracker import Added, Batch, BatchKey, ItemId, Mode, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from tests.simulating.violation import require
 from tests.simulation import junk, looking
 from tests.simulation.choices import Choices
 from tests.simulation.jobs import (
@@ -30,7 +31,6 @@ from tests.simulation.referee import Referee
 from tests.simulation.scenario import AddScript, Scenario
 from tests.simulation.store import UnreliableStore
 from tests.simulation.trace import Trace
-from tests.simulation.violation import require
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanin.grouper import BundleKey, Task, TaskState
 from fanin.grouper.rules import PART
-from tests.simulation.violation import require
+from tests.simulating.violation import require
 from tests.simulation_grouper.world import SWEEPS_MAX, World
 
 

@@ -1,20 +1,11 @@
-"""Breaks the protocol, one rule at a time, and counts the seeds until the simulation notices.
-
-``python -m tests.simulation_grouper.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested
-too weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
-"""
+"""The grouper with one rule broken at a time: ``python -m tests.simulation_grouper.mutants --seeds 2000``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
-from unittest.mock import patch
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import (
@@ -35,50 +26,13 @@ from fanin.grouper.leading import Leader, Turn, Turned
 from fanin.grouper.limiting import Limiter
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.sweeping import Sweeper, Swept
+from tests.simulating.mutants import Mutant, drive
 from tests.simulation_grouper.referee import Referee
-from tests.simulation_grouper.simulation import simulate
+from tests.simulation_grouper.run import ROOM
+from tests.simulation_grouper.world import World
 
 _serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
 _first_term, _begin, _token = rules.first_term, Handler._begin, limiting.token
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """*rule* says what is left out; each owner's attribute is broken while the mutant lives."""
-
-    rule: str
-    patches: tuple[tuple[Any, str, Any], ...]
-    sweeping: bool = True
-
-    @contextmanager
-    def alive(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for owner, name, broken in self.patches:
-                stack.enter_context(patch.object(owner, name, broken, create=not hasattr(owner, name)))
-            yield
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """The first seed that noticed a mutant, and the invariant that broke."""
-
-    seed: int
-    invariant: str
-    detail: str
-
-
-def first_kill(mutant: Mutant, seeds: range) -> Kill | None:
-    """Run *seeds* against a mutant until one of them breaks a promise."""
-    with mutant.alive():
-        for seed in seeds:
-            violation = simulate(seed, sweeping=mutant.sweeping).violation
-            if violation:
-                return Kill(seed, violation.invariant, str(violation))
-    return None
-
-
-def mutant(rule: str, *patches: tuple[Any, str, Any], sweeping: bool = True) -> Mutant:
-    return Mutant(rule, patches, sweeping)
 
 
 def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callable[..., Claim]:
@@ -318,83 +272,69 @@ def _put_bundle(self, bundle, joining):
 
 
 MUTANTS = (
-    mutant("no per-task condition in the claim", (MemoryStore, "claim", _claim(task_condition=False))),
-    mutant("no condition on the bundle in the claim", (MemoryStore, "claim", _claim(bundle_condition=False))),
-    mutant(
+    Mutant("no per-task condition in the claim", (MemoryStore, "claim", _claim(task_condition=False))),
+    Mutant("no condition on the bundle in the claim", (MemoryStore, "claim", _claim(bundle_condition=False))),
+    Mutant(
         "no transaction: tasks first, then the member list",
         (Filler, "_claim", _claim_in_two_steps),
         (Referee, "mark", _mark),
         (Referee, "list_members", _list_members),
     ),
-    mutant(
-        "the index is trusted",
-        (Filler, "_claim", _fill_from_index),
-        (Referee, "put_bundle", _put_bundle),
+    Mutant(
+        "the index is trusted", (Filler, "_claim", _fill_from_index), (Referee, "put_bundle", _put_bundle)
     ),
-    mutant("no sweeper", sweeping=False),
-    mutant("the sweeper looks after tasks only", (Sweeper, "sweep", _sweep_tasks_only)),
-    mutant("the sweeper looks after bundles only", (Sweeper, "sweep", _sweep_bundles_only)),
-    mutant("no isolation after a refusal", (rules, "verdicts", _fail_together)),
-    mutant("no isolation after the last attempt", (rules, "verdicts", _give_up_together)),
-    mutant("the parts of a bundle meet again", (rules, "part_shard", _apart_in_place)),
-    mutant(
+    Mutant("no sweeper", (World, "sweeping", False)),
+    Mutant("the sweeper looks after tasks only", (Sweeper, "sweep", _sweep_tasks_only)),
+    Mutant("the sweeper looks after bundles only", (Sweeper, "sweep", _sweep_bundles_only)),
+    Mutant("no isolation after a refusal", (rules, "verdicts", _fail_together)),
+    Mutant("no isolation after the last attempt", (rules, "verdicts", _give_up_together)),
+    Mutant("the parts of a bundle meet again", (rules, "part_shard", _apart_in_place)),
+    Mutant(
         "no fence: a lease is taken, kept and released without condition",
         (MemoryStore, "put_lease", _put_lease_always),
     ),
-    mutant("a lease is released by whoever comes", (MemoryStore, "put_lease", _release_always)),
-    mutant("a redelivery comes in under the same fence", (rules, "first_term", _holder_is_the_task)),
-    mutant("a bundle is written without condition", (MemoryStore, "replace_bundle", _replace_always)),
-    mutant(
+    Mutant("a lease is released by whoever comes", (MemoryStore, "put_lease", _release_always)),
+    Mutant("a redelivery comes in under the same fence", (rules, "first_term", _holder_is_the_task)),
+    Mutant("a bundle is written without condition", (MemoryStore, "replace_bundle", _replace_always)),
+    Mutant(
         "a write of a bundle carries its members along", (MemoryStore, "replace_bundle", _replace_and_members)
     ),
-    mutant("a task is settled without condition", (MemoryStore, "settle", _settle_always)),
-    mutant("a task is created without condition", (MemoryStore, "create", _create_always)),
-    mutant("a bundle is retried for ever", (rules, "verdicts", _retry_for_ever)),
-    mutant("attempts are not bounded after crashes", (rules, "next_step", _never_give_up)),
-    mutant("the call's lease is ignored", (rules, "next_step", _ignore_call_lease)),
-    mutant("a repeated call is the same attempt", (Handler, "_begin", _same_attempt)),
-    mutant("a recorded outcome does not keep from calling", (rules, "next_step", _call_again_when_done)),
-    mutant("the outcome is applied before it is recorded", (Handler, "_decide", _apply_unrecorded)),
-    mutant("the bundle is over before its outcome is applied", (Handler, "_apply", _end_without_applying)),
-    mutant("the bundle is over before anybody is told", (Handler, "_apply", _notify_last)),
-    mutant("waiting raises the receive count", (Leader, "_wait", _wait_by_failing)),
-    mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
-    mutant("no limit of rate", (Limiter, "take", _take_always)),
-    mutant("tokens are taken without condition", (Referee, "put_full_at", _put_full_at_always)),
-    mutant("a token is given before its time", (limiting, "token", _give_early)),
-    mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
-    mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
+    Mutant("a task is settled without condition", (MemoryStore, "settle", _settle_always)),
+    Mutant("a task is created without condition", (MemoryStore, "create", _create_always)),
+    Mutant("a bundle is retried for ever", (rules, "verdicts", _retry_for_ever)),
+    Mutant("attempts are not bounded after crashes", (rules, "next_step", _never_give_up)),
+    Mutant("the call's lease is ignored", (rules, "next_step", _ignore_call_lease)),
+    Mutant("a repeated call is the same attempt", (Handler, "_begin", _same_attempt)),
+    Mutant("a recorded outcome does not keep from calling", (rules, "next_step", _call_again_when_done)),
+    Mutant("the outcome is applied before it is recorded", (Handler, "_decide", _apply_unrecorded)),
+    Mutant("the bundle is over before its outcome is applied", (Handler, "_apply", _end_without_applying)),
+    Mutant("the bundle is over before anybody is told", (Handler, "_apply", _notify_last)),
+    Mutant("waiting raises the receive count", (Leader, "_wait", _wait_by_failing)),
+    Mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
+    Mutant("no limit of rate", (Limiter, "take", _take_always)),
+    Mutant("tokens are taken without condition", (Referee, "put_full_at", _put_full_at_always)),
+    Mutant("a token is given before its time", (limiting, "token", _give_early)),
+    Mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
+    Mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
 )
 """Each of these breaks a promise, and the simulation shows how."""
 
 EQUIVALENT = (
-    mutant("a takeover seals nothing", (Leader, "_serve", _seal_none)),
-    mutant("the leader does not add its own task", (Filler, "_fresh", _index_only)),
-    mutant("the leader does not look after its own task", (Leader, "_serve", _no_recheck)),
+    (
+        Mutant("a takeover seals nothing", (Leader, "_serve", _seal_none)),
+        "a bundle whose leader died waits for the sweeper",
+    ),
+    (
+        Mutant("the leader does not add its own task", (Filler, "_fresh", _index_only)),
+        "its task is left to later messages, or to the sweeper",
+    ),
+    (
+        Mutant("the leader does not look after its own task", (Leader, "_serve", _no_recheck)),
+        "its task is left to later messages, or to the sweeper",
+    ),
 )
-"""These cost time and repeated work only, by design. Without the seal, a bundle whose leader died waits for
-the sweeper; a leader without its own task, or a look after it, leaves it to later messages or the sweeper."""
-
-
-def main(argv: list[str] | None = None) -> int:
-    """0 where every mutant was noticed, 1 where one was not."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2_000, help="how many a mutant")
-    parser.add_argument("--only", default="", help="mutants whose rule contains this")
-    parser.add_argument("--equivalent", action="store_true", help="run those that cannot be noticed, too")
-    wanted = parser.parse_args(argv)
-    survivors = 0
-    for one in MUTANTS + (EQUIVALENT if wanted.equivalent else ()):
-        if wanted.only not in one.rule:
-            continue
-        began = time.monotonic()
-        kill = first_kill(one, range(wanted.seeds))
-        survivors += kill is None and one in MUTANTS
-        found = f"seed {kill.seed:5}, {kill.detail}" if kill else f"NOT NOTICED in {wanted.seeds} seeds"
-        print(f"{one.rule:60} {found} ({time.monotonic() - began:.1f} s)", flush=True)
-    print(f"{len(MUTANTS)} mutants, {survivors} not noticed")
-    return 1 if survivors else 0
+"""These cost time and repeated work only, by design."""
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drive(ROOM, MUTANTS, EQUIVALENT))

@@ -10,7 +10,7 @@ from typing import Any
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import Answer, Call, Outcome, Posting, Task, Verdict
-from tests.simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, LOST, THROTTLED, Crash, Fault
+from tests.simulating.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, LOST, THROTTLED, Crash, Fault
 from tests.simulation_grouper.loop import Loop
 from tests.simulation_grouper.scenario import LEASE, Scenario
 

@@ -21,7 +21,7 @@ from fanin.grouper import (
     TaskState,
     Verdict,
 )
-from tests.simulation.violation import require
+from tests.simulating.violation import require
 from tests.simulation_grouper.loop import Loop
 from tests.simulation_grouper.referee import Referee
 from tests.simulation_grouper.scenario import RECEIVES_MAX, VISIBILITY, Scenario

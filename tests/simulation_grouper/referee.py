@@ -11,7 +11,7 @@ from typing import Any
 
 from fanin.grouper import Bundle, BundleKey, BundleState, Lane, Lease, Task, TaskKey, TaskState
 from fanin.grouper.memory import MemoryStore
-from tests.simulation.violation import require
+from tests.simulating.violation import require
 from tests.simulation_grouper.scenario import Scenario
 
 SEALED_LIVE = {BundleState.READY, BundleState.CALLING}

@@ -1,111 +1,14 @@
-"""Runs many seeds, or replays one: ``python -m tests.simulation_grouper.run --seeds 100000``."""
+"""Runs many seeds of the grouper, or replays one: ``python -m tests.simulation_grouper.run --seeds 1000``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from multiprocessing import get_context
 
-from tests.simulation_grouper.simulation import Outcome, simulate
+from tests.simulating.room import Room
+from tests.simulating.run import drive
+from tests.simulation_grouper.simulation import simulate
 
-CHUNK = 250
-SECONDS_BETWEEN_LINES = 10.0
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a number of seeds came to. *violations*: (seed, invariant, what was found)."""
-
-    seeds: int = 0
-    requests: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
-    violations: list[tuple[int, str, str]] = field(default_factory=list)
-
-    def note(self, seed: int, outcome: Outcome) -> None:
-        found = outcome.violation
-        violations = [(seed, found.invariant, str(found))] if found else []
-        self.add(Tally(1, outcome.requests, outcome.faults, outcome.events, violations))
-
-    def add(self, other: Tally) -> None:
-        self.seeds += other.seeds
-        self.requests.update(other.requests)
-        self.faults.update(other.faults)
-        self.events.update(other.events)
-        self.violations += other.violations
-
-
-def run_seeds(seeds: range) -> Tally:
-    """Simulate each of *seeds*."""
-    tally = Tally()
-    for seed in seeds:
-        tally.note(seed, simulate(seed))
-    return tally
-
-
-def main(argv: list[str] | None = None) -> int:
-    """0 where no promise was broken, 1 where one was."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=100_000, help="how many")
-    parser.add_argument("--from", type=int, default=0, dest="first", help="the first one")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument(
-        "--replay", type=int, metavar="SEED", help="run this one seed only, request by request"
-    )
-    wanted = parser.parse_args(argv)
-    if wanted.replay is not None:
-        return _replay(wanted.replay)
-    return _run(wanted.first, wanted.seeds, wanted.jobs)
-
-
-def _replay(seed: int) -> int:
-    lines: list[str] = []
-    outcome = simulate(seed, lines)
-    print("\n".join(lines))
-    print(f"seed {seed}: {outcome.violation or 'no violation'}; faults: {_listed(outcome.faults)}")
-    return 1 if outcome.violation else 0
-
-
-def _run(first: int, count: int, jobs: int) -> int:
-    began = shown = time.monotonic()
-    tally = Tally()
-    for part in _tallies(first, count, jobs):
-        tally.add(part)
-        for seed, _, found in part.violations:
-            print(
-                f"seed {seed}: {found}\n  python -m tests.simulation_grouper.run --replay {seed}", flush=True
-            )
-        if time.monotonic() - shown > SECONDS_BETWEEN_LINES:
-            shown = time.monotonic()
-            faults, broken = tally.faults.total(), len(tally.violations)
-            print(f"{tally.seeds:,} seeds, {faults:,} faults, {broken} violations", flush=True)
-    seconds = time.monotonic() - began
-    print(f"seeds {first} to {first + count - 1} in {seconds:.1f} s ({count / seconds:,.0f} a second)")
-    print(f"requests: {_listed(tally.requests)}")
-    print(f"faults: {_listed(tally.faults)}")
-    print(f"seen: {_listed(tally.events)}")
-    print(f"violations: {_listed(Counter(invariant for _, invariant, _ in tally.violations))}")
-    return 1 if tally.violations else 0
-
-
-def _tallies(first: int, count: int, jobs: int) -> Iterator[Tally]:
-    end = first + count
-    chunks = (range(start, min(start + CHUNK, end)) for start in range(first, end, CHUNK))
-    if jobs == 1:
-        yield from map(run_seeds, chunks)
-        return
-    with get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap_unordered(run_seeds, chunks)
-
-
-def _listed(counts: Counter[str]) -> str:
-    kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
-    return f"{counts.total():,}" + (f" ({kinds})" if kinds else "")
-
+ROOM = Room("tests.simulation_grouper", simulate)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drive(ROOM))

@@ -7,7 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from fanin.grouper import Isolation, Policy
-from tests.simulation.faults import (
+from tests.simulating.faults import (
     CONFLICT,
     CRASH_AFTER,
     CRASH_BEFORE,

@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.violation import Violation
+from tests.simulating.room import Outcome, played
 from tests.simulation_grouper import aftermath, scenario
 from tests.simulation_grouper.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run came to: the broken promise, if any, and what it met on its way."""
-
-    violation: Violation | None
-    requests: Counter[str]
-    faults: Counter[str]
-    events: Counter[str]
-
-
-def simulate(seed: int, lines: list[str] | None = None, sweeping: bool = True) -> Outcome:
+def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
-    world = World(scenario.draw(random), random, lines)
-    world.sweeping = sweeping
-    return play(world)
+    return play(World(scenario.draw(random), random, lines))
 
 
 def play(world: World) -> Outcome:
     """Run a world to its end, or to the first promise that breaks."""
-    violation = _play_out(world)
+    violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
-
-
-def _play_out(world: World) -> Violation | None:
-    try:
-        world.run()
-        aftermath.check(world)
-    except Violation as found:
-        return found
-    except Exception as error:
-        return Violation("error", f"{type(error).__name__}: {error}")
-    return None
 
 
 def _events(world: World) -> Counter[str]:

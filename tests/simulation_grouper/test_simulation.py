@@ -8,9 +8,10 @@ from random import Random
 import pytest
 
 from fanin.grouper import Policy
-from tests.simulation_grouper import run
-from tests.simulation_grouper.mutants import EQUIVALENT, MUTANTS, first_kill
-from tests.simulation_grouper.run import run_seeds
+from tests.simulating.mutants import first_kill
+from tests.simulating.run import run_seeds
+from tests.simulation_grouper.mutants import EQUIVALENT, MUTANTS
+from tests.simulation_grouper.run import ROOM
 from tests.simulation_grouper.scenario import ALL, TICK, Wanted, draw
 from tests.simulation_grouper.simulation import play, simulate
 from tests.simulation_grouper.world import World
@@ -20,7 +21,7 @@ SEEDS = 250
 
 @pytest.fixture(scope="module")
 def tally():
-    return run_seeds(range(SEEDS))
+    return run_seeds(simulate, range(SEEDS))
 
 
 def test_no_schedule_of_faults_breaks_a_promise(tally):
@@ -74,18 +75,12 @@ def test_a_seed_is_the_same_run_each_time():
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_a_broken_rule_is_noticed(mutant):
-    kill = first_kill(mutant, range(2_000))
+    kill = first_kill(ROOM, mutant, 2_000)
 
     assert kill is not None
     assert kill.invariant != "error"
 
 
-@pytest.mark.parametrize("mutant", EQUIVALENT, ids=lambda mutant: mutant.rule)
-def test_a_rule_that_only_saves_time_breaks_nothing_when_it_is_gone(mutant):
-    assert first_kill(mutant, range(60)) is None
-
-
-def test_the_command_runs_seeds_and_replays_one(capsys):
-    assert run.main(["--seeds", "3", "--from", "10", "--jobs", "1"]) == 0
-    assert run.main(["--replay", "10"]) == 0
-    assert "seed 10: no violation" in capsys.readouterr().out
+@pytest.mark.parametrize(("mutant", "_reason"), EQUIVALENT, ids=lambda given: getattr(given, "rule", ""))
+def test_a_rule_that_only_saves_time_breaks_nothing_when_it_is_gone(mutant, _reason):
+    assert first_kill(ROOM, mutant, 60) is None

@@ -9,8 +9,8 @@ from random import Random
 from fanin.errors import StoreUnavailable
 from fanin.grouper import Grouper, NewTask, Policies, TaskMessage, Timing
 from fanin.grouper import World as Effects
-from tests.simulation.faults import Crash
-from tests.simulation.violation import require
+from tests.simulating.faults import Crash
+from tests.simulating.violation import require
 from tests.simulation_grouper.loop import START, Loop
 from tests.simulation_grouper.network import Network, RemoteApi, RemoteNotifier, RemoteQueue, RemoteStore
 from tests.simulation_grouper.outside import Api, Listeners, Queues, Sent
@@ -26,6 +26,9 @@ SWEEPS_MAX = 6
 class World:
     """Everything that takes part in a run."""
 
+    sweeping = True
+    """Whether a sweeper comes round."""
+
     def __init__(self, scenario: Scenario, random: Random, lines: list[str] | None) -> None:
         self.scenario, self.random = scenario, random
         self.loop = Loop(random)
@@ -37,7 +40,6 @@ class World:
         self.remote_api = RemoteApi(self.network, self.api, self.loop)
         self.remote_listeners = RemoteNotifier(self.network, self.listeners)
         self.grouper = self._grouper()
-        self.sweeping = True
         self.woken = 0
         self.final_sweeps = 0
         self._duplicates = scenario.duplicates

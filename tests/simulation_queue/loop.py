@@ -9,7 +9,7 @@ from typing import Any
 
 from greenlet import getcurrent, greenlet
 
-from tests.simulation.faults import Crash
+from tests.simulating.faults import Crash
 
 SECOND = 1_000_000
 

@@ -1,20 +1,10 @@
-"""Breaks the queue, one rule at a time, and counts the seeds until the simulation notices.
-
-``python -m tests.simulation_queue.mutants --seeds 2000``. A rule whose loss goes unnoticed is either tested
-too weakly or held up by another rule: EQUIVALENT lists the latter, with the reason.
-"""
+"""The rules of the queue, each left out once: ``python -m tests.simulation_queue.mutants --seeds 2000``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
-from unittest.mock import patch
+from dataclasses import replace
 
 from fanin.queue import life
 from fanin.queue.claims import Claims
@@ -25,48 +15,11 @@ from fanin.queue.model import GivenBack, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue
 from fanin.queue.session import Session
-from tests.simulation_queue.simulation import simulate
+from tests.simulating.mutants import Mutant, drive
+from tests.simulation_queue.run import ROOM
 
 _end, _fate, _given_back, _end_claim = MemoryStore.end, life.fate, life.given_back, Claims.end
 _ring = Janitor.ring
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """*rule* says what is left out; each of *changes* is (owner, name, what stands there instead).
-
-    *since*: the seed to begin with, for a rule whose loss shows seldom.
-    """
-
-    rule: str
-    changes: tuple[tuple[Any, str, Any], ...]
-    since: int = 0
-
-    @contextmanager
-    def alive(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for owner, name, broken in self.changes:
-                stack.enter_context(patch.object(owner, name, broken))
-            yield
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """The first seed that noticed a mutant, and the invariant that broke."""
-
-    seed: int
-    invariant: str
-    detail: str
-
-
-def first_kill(mutant: Mutant, seeds: int) -> Kill | None:
-    """Run so many seeds against a mutant until one of them breaks a promise."""
-    with mutant.alive():
-        for seed in range(mutant.since, mutant.since + seeds):
-            violation = simulate(seed).violation
-            if violation:
-                return Kill(seed, violation.invariant, str(violation))
-    return None
 
 
 def _end_in_two_steps(self, job, at, writes=(), dead=None):
@@ -235,90 +188,63 @@ _FORGETS = (MemoryStore, "end", _end_and_forget)
 
 MUTANTS = (
     Mutant(
-        "all of them (the naive port)", (_ENDS_IN_TWO, _GIVES_BACK_ANY, _NUMBERS, _BEATS_ON, _FREES_NOTHING)
+        "all of them (the naive port)", _ENDS_IN_TWO, _GIVES_BACK_ANY, _NUMBERS, _BEATS_ON, _FREES_NOTHING
     ),
-    Mutant("the outcome and the end are one transaction", (_ENDS_IN_TWO,)),
-    Mutant("an end compares the claim", ((MemoryStore, "end", _end_whoever_asks),), since=860),
-    Mutant("a return compares the claim", (_GIVES_BACK_ANY,)),
+    Mutant("the outcome and the end are one transaction", _ENDS_IN_TWO),
+    Mutant("an end compares the claim", (MemoryStore, "end", _end_whoever_asks), since=860),
+    Mutant("a return compares the claim", _GIVES_BACK_ANY),
+    Mutant("a return compares the claim, not the session", (MemoryStore, "give_back", _give_back_by_session)),
+    Mutant("a returned job keeps its place", (life, "given_back", _given_back_at_the_end)),
+    Mutant("the parts are swept", _FREES_NOTHING, (Janitor, "_end", _end_without_freeing)),
+    Mutant("who ends a session frees its claims", (Janitor, "_end", _end_without_freeing)),
+    Mutant("a missing session is a dead one", (Janitor, "_free_the_abandoned", _free_only_the_dead)),
+    Mutant("a claim is unique for ever", _NUMBERS),
+    Mutant("only a ready job is claimed", (life, "may_be_claimed", _is_live)),
+    Mutant("a claim compares the deliveries", (life, "may_be_claimed", _is_ready), since=910),
+    Mutant("a done job leaves a mark", _FORGETS),
+    Mutant("an add compares the generation", (life, "may_be_added", _added_over_any_done)),
+    Mutant("an add is refused by a live job", (life, "may_be_added", lambda stored, over: True)),
+    Mutant("a dead session does not beat", _BEATS_ON),
     Mutant(
-        "a return compares the claim, not the session", ((MemoryStore, "give_back", _give_back_by_session),)
+        "a claim without an answer is looked for", (Janitor, "_is_mine_unknown", lambda self, entry: False)
     ),
-    Mutant("a returned job keeps its place", ((life, "given_back", _given_back_at_the_end),)),
-    Mutant("the parts are swept", (_FREES_NOTHING, (Janitor, "_end", _end_without_freeing))),
-    Mutant("who ends a session frees its claims", ((Janitor, "_end", _end_without_freeing),)),
-    Mutant("a missing session is a dead one", ((Janitor, "_free_the_abandoned", _free_only_the_dead),)),
-    Mutant("a claim is unique for ever", (_NUMBERS,)),
-    Mutant("only a ready job is claimed", ((life, "may_be_claimed", _is_live),)),
-    Mutant("a claim compares the deliveries", ((life, "may_be_claimed", _is_ready),), since=910),
-    Mutant("a done job leaves a mark", (_FORGETS,)),
-    Mutant("an add compares the generation", ((life, "may_be_added", _added_over_any_done),)),
-    Mutant("an add is refused by a live job", ((life, "may_be_added", lambda stored, over: True),)),
-    Mutant("a dead session does not beat", (_BEATS_ON,)),
-    Mutant(
-        "a claim without an answer is looked for", ((Janitor, "_is_mine_unknown", lambda self, entry: False),)
-    ),
-    Mutant("a claim without an answer is remembered", ((Session, "doubts", lambda self: set()),)),
-    Mutant("an interruption returns the jobs", ((Jobs, "_return_all", _return_errors_only),)),
+    Mutant("a claim without an answer is remembered", (Session, "doubts", lambda self: set())),
+    Mutant("an interruption returns the jobs", (Jobs, "_return_all", _return_errors_only)),
     Mutant(
         "lost rings are made up for",
-        ((Queue, "_look", _look_at_rings_only), (Janitor, "_ring_for_old", lambda self, key: False)),
+        (Queue, "_look", _look_at_rings_only),
+        (Janitor, "_ring_for_old", lambda self, key: False),
     ),
-    Mutant("the sweep promotes", ((Janitor, "promote", lambda self, entry: None),)),
-    Mutant("an end without an answer is asked after", ((Claims, "end", _ended_by_a_guess),)),
-    Mutant("an end is known as one's own", ((life, "fate", _fate_of_an_applied_end),)),
-    Mutant("an end looks for a run asked for", ((MemoryStore, "end", _end_without_looking_for_a_rerun),)),
-    Mutant("a run is asked for over the one seen", ((MemoryStore, "rerun", _rerun_over_any),), since=1880),
-    Mutant("what is to be told is stored with the end", ((MemoryStore, "end", _end_and_tell_nobody),)),
-    Mutant("a death is recorded with the end", ((MemoryStore, "end", _end_without_the_dead_record),)),
-    Mutant("the dead record goes when the job comes back", ((MemoryStore, "revive", _revive_and_keep),)),
-    Mutant("a take gives at most what was asked", ((Claims, "_claim_some", _claim_some_more),)),
-    Mutant(
-        "who frees a claim looks there himself", ((Janitor, "take_notice", lambda self, most: Counter()),)
-    ),
-    Mutant("a freed job is rung for twice", ((Janitor, "ring", _ring_once),)),
+    Mutant("the sweep promotes", (Janitor, "promote", lambda self, entry: None)),
+    Mutant("an end without an answer is asked after", (Claims, "end", _ended_by_a_guess)),
+    Mutant("an end is known as one's own", (life, "fate", _fate_of_an_applied_end)),
+    Mutant("an end looks for a run asked for", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
+    Mutant("a run is asked for over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
+    Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
+    Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
+    Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
+    Mutant("a take gives at most what was asked", (Claims, "_claim_some", _claim_some_more)),
+    Mutant("who frees a claim looks there himself", (Janitor, "take_notice", lambda self, most: Counter())),
+    Mutant("a freed job is rung for twice", (Janitor, "ring", _ring_once)),
 )
 
 EQUIVALENT = (
     (
         Mutant(
-            "a session that beat is not ended", ((MemoryStore, "end_session", _end_session_without_looking),)
+            "a session that beat is not ended", (MemoryStore, "end_session", _end_session_without_looking)
         ),
         "ending a living session costs second executions, never a second ack",
     ),
     (
-        Mutant("a session gives itself up", ((Session, "alive", lambda self: not self.lost),)),
+        Mutant("a session gives itself up", (Session, "alive", lambda self: not self.lost)),
         "the store refuses what a lost claim asks for; giving up saves the work",
     ),
     (
-        Mutant("old ready jobs are rung for", ((Janitor, "_ring_for_old", lambda self, key: False),)),
+        Mutant("old ready jobs are rung for", (Janitor, "_ring_for_old", lambda self, key: False)),
         "after so many seconds of silence the owner of a part looks for himself",
     ),
 )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """0 where every mutant was killed, and none of the equivalent ones."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
-    parser.add_argument("--equivalent-seeds", type=int, default=500, help="how many the equivalent ones run")
-    wanted = parser.parse_args(argv)
-    alive = [mutant.rule for mutant in MUTANTS if not _report(mutant, wanted.seeds)]
-    print("\nequivalent:")
-    few = wanted.equivalent_seeds
-    refuted = [mutant.rule for mutant, reason in EQUIVALENT if _report(mutant, few, reason)]
-    killed = len(MUTANTS) - len(alive)
-    print(f"\n{killed} of {len(MUTANTS)} killed; alive: {alive}; not equivalent: {refuted}")
-    return 1 if alive or refuted else 0
-
-
-def _report(mutant: Mutant, seeds: int, reason: str = "") -> bool:
-    """Print the fate of a mutant; whether it was killed."""
-    began = time.monotonic()
-    kill = first_kill(mutant, seeds)
-    fate = f"seed {kill.seed:<4} {kill.detail[:70]}" if kill else f"survives {seeds} seeds; {reason}"
-    print(f"without '{mutant.rule}':".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
-    return kill is not None
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drive(ROOM, MUTANTS, EQUIVALENT))

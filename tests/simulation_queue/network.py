@@ -16,7 +16,7 @@ from uuid import UUID
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Ring
 from fanin.queue.background import Duty
-from tests.simulation.faults import ON_READS, ON_WRITES, Crash, Fault
+from tests.simulating.faults import ON_READS, ON_WRITES, Crash, Fault
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.referee import WRITES, Referee
 

@@ -10,7 +10,7 @@ from typing import Any
 from fanin.queue.keys import JobKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Job, JobState, Member
-from tests.simulation_queue.judging import require
+from tests.simulating.violation import require
 
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "told"}

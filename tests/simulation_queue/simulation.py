@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.violation import Violation
-from tests.simulation_queue.judging import require
+from tests.simulating.room import Outcome, played
+from tests.simulating.violation import require
 from tests.simulation_queue.takeover import Takeover
 from tests.simulation_queue.world import World
 
 TAKEOVER_EVERY = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run came to: the broken promise, if any, and what it met on its way."""
-
-    violation: Violation | None
-    requests: Counter[str]
-    faults: Counter[str]
-    events: Counter[str]
-
-
-def simulate(seed: int, trace: Callable[[str], None] | None = None) -> Outcome:
+def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario, the schedule and the faults of *seed*; every tenth is a takeover."""
     scenario = Takeover if seed % TAKEOVER_EVERY == TAKEOVER_EVERY - 1 else World
-    world = scenario(Random(seed), trace)
-    violation = _play_out(world)
-    world.close()
+    world = scenario(Random(seed), lines.append if lines is not None else None)
+    violation = played(lambda: _play_out(world))
     return Outcome(violation, world.network.requests, world.weather.faults, world.events)
 
 
-def _play_out(world: World) -> Violation | None:
+def _play_out(world: World) -> None:
     try:
         world.run()
         check(world)
-    except Violation as found:
-        return found
-    except Exception as error:
-        return Violation("error", f"{type(error).__name__}: {error}")
-    return None
+    finally:
+        world.close()
 
 
 def check(world: World) -> None:

@@ -13,7 +13,7 @@ from fanin.errors import StoreUnavailable
 from fanin.queue import LostClaim, NewJob, Queue
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.model import Job, JobState
-from tests.simulation_queue.judging import require
+from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.world import QUEUE, World
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation_queue.mutants import MUTANTS, first_kill
-from tests.simulation_queue.run import run_seeds
+from tests.simulating.mutants import first_kill
+from tests.simulating.run import run_seeds
+from tests.simulation_queue.mutants import MUTANTS
+from tests.simulation_queue.run import ROOM
 from tests.simulation_queue.simulation import simulate
 
 SEEDS = 150
@@ -14,7 +16,7 @@ SEEDS_A_MUTANT = 2000
 
 @pytest.fixture(scope="module")
 def tally():
-    return run_seeds(range(SEEDS))
+    return run_seeds(simulate, range(SEEDS))
 
 
 def test_no_schedule_breaks_a_promise(tally):
@@ -30,8 +32,8 @@ def test_the_schedules_go_where_they_say(tally):
 def test_a_seed_replays_to_the_letter():
     first: list[str] = []
     again: list[str] = []
-    simulate(3, first.append)
-    simulate(3, again.append)
+    simulate(3, first)
+    simulate(3, again)
 
     assert first
     assert first == again
@@ -39,4 +41,4 @@ def test_a_seed_replays_to_the_letter():
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_a_broken_rule_is_noticed(mutant):
-    assert first_kill(mutant, SEEDS_A_MUTANT) is not None
+    assert first_kill(ROOM, mutant, SEEDS_A_MUTANT) is not None

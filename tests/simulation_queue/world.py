@@ -13,7 +13,7 @@ from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutD
 from fanin.queue.keys import PartKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Job, JobState
-from tests.simulation_queue.judging import require
+from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
 from tests.simulation_queue.referee import Referee

@@ -38,31 +38,3 @@ CONFLICT = Fault("conflict", applied=False)
 ON_READS = (THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER)
 ON_WRITES = (*ON_READS, UNANSWERED, REPEATED, LATE, STALLED)
 ON_TRANSACTIONS = (*ON_WRITES, CONFLICT)
-
-POSSIBLE = {
-    "create": ON_WRITES,
-    "get": ON_READS,
-    "reserve": ON_TRANSACTIONS,
-    "receipt": ON_READS,
-    "groups": ON_READS,
-    "turn": ON_TRANSACTIONS,
-    "extend": ON_TRANSACTIONS,
-    "postpone": ON_TRANSACTIONS,
-    "notice": ON_WRITES,
-    "announced": ON_READS,
-    "confirm": ON_WRITES,
-    "add_bits": ON_TRANSACTIONS,
-    "replace_bits": ON_TRANSACTIONS,
-    "fail_bits": ON_TRANSACTIONS,
-    "heal_bits": ON_TRANSACTIONS,
-    "add_count": ON_TRANSACTIONS,
-    "fail_count": ON_TRANSACTIONS,
-    "mark_tail": ON_TRANSACTIONS,
-    "compact": ON_TRANSACTIONS,
-    "pages": ON_READS,
-    "sample": ON_WRITES,
-    "samples": ON_READS,
-    "due": ON_READS,
-    "listing": ON_READS,
-}
-"""The faults that each request of the store port can meet; what a transaction touches can meet one."""

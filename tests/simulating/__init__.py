@@ -1,0 +1,1 @@
+"""What the simulators share: faults, broken promises, many seeds, broken rules."""

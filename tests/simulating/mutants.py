@@ -1,0 +1,100 @@
+"""Breaks a protocol, one rule at a time, and counts the seeds until the simulation notices.
+
+A rule whose loss goes unnoticed is either tested too weakly or held up by another rule: a simulator lists the
+latter as equivalent, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+from tests.simulating.room import Room
+
+Change = tuple[Any, str, Any]
+"""An owner, the name of an attribute of it, and what stands there instead."""
+
+
+class Mutant:
+    """A rule, by its name or by its breach, and how to live without it: by *changes*, while the mutant lives.
+
+    *since*: the seed to begin with, for a rule whose loss shows seldom.
+    """
+
+    def __init__(self, rule: str, *changes: Change, since: int = 0) -> None:
+        self.rule, self.changes, self.since = rule, changes, since
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for owner, name, broken in self.changes:
+                stack.enter_context(patch.object(owner, name, broken, create=not hasattr(owner, name)))
+            yield
+
+
+Equivalent = tuple[Mutant, str]
+"""A mutant that breaks no promise, and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The first seed that noticed a mutant, and the invariant that broke; *races*: in its race."""
+
+    seed: int
+    races: bool
+    invariant: str
+    detail: str
+
+
+def first_kill(room: Room, mutant: Mutant, seeds: int) -> Kill | None:
+    """Run so many seeds against a mutant, from its own first one on, until one of them breaks a promise."""
+    ways = (False, True) if room.race else (False,)
+    with mutant.alive():
+        for seed, races in product(range(mutant.since, mutant.since + seeds), ways):
+            violation = room.way(races)(seed).violation
+            if violation:
+                return Kill(seed, races, violation.invariant, str(violation))
+    return None
+
+
+def drive(
+    room: Room, mutants: Sequence[Mutant], equivalent: Sequence[Equivalent], argv: list[str] | None = None
+) -> int:
+    """0 where every mutant was killed, and none of the equivalent ones."""
+    wanted = _parser(room).parse_args(argv)
+    chosen = [mutant for mutant in mutants if wanted.rule in mutant.rule]
+    alive = [mutant.rule for mutant in chosen if not _report(room, mutant, wanted.seeds)]
+    print("\nequivalent:")
+    idle = [(mutant, reason) for mutant, reason in equivalent if wanted.rule in mutant.rule]
+    few = wanted.equivalent_seeds
+    refuted = [mutant.rule for mutant, reason in idle if _report(room, mutant, few, reason)]
+    print(f"\n{len(chosen) - len(alive)} of {len(chosen)} killed; alive: {alive}; not equivalent: {refuted}")
+    return 1 if alive or refuted else 0
+
+
+def _parser(room: Room) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {room.package}.mutants",
+        description="Breaks one rule at a time, and shows the seed that tells.",
+    )
+    parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
+    parser.add_argument("--rule", "--only", default="", help="only rules that contain this")
+    parser.add_argument("--equivalent-seeds", type=int, default=500, help="how many the equivalent ones run")
+    return parser
+
+
+def _report(room: Room, mutant: Mutant, seeds: int, reason: str = "") -> bool:
+    """Print the fate of a mutant; whether it was killed."""
+    began = time.monotonic()
+    kill = first_kill(room, mutant, seeds)
+    fate = f"survives {seeds} seeds; {reason}"
+    if kill:
+        fate = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
+    print(f"{mutant.rule}:".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
+    return kill is not None
