@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from infra.handlers import READ_PAGES
+from infra.handlers import CHANGE, CHANGE_PAGES, READ_PAGES
 
 GET = ("dynamodb:GetItem",)
 SCAN = ("dynamodb:Scan",)
@@ -46,8 +46,15 @@ class PipelineJob:
 
 JOBS = (
     PipelineJob(name="fan_out", sends=True, opens=True, told=("--region", "--api-url"), retries=1),
+    PipelineJob(
+        name="bulk_ack",
+        batches=CHANGE,
+        pages=CHANGE_PAGES,
+        told=("--tenant", "--aside", *TABLES),
+    ),
     PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, told=TABLES),
     PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, told=TABLES, retries=1),
     # What looks wrong in a Scan is looked at once more, row by row.
     PipelineJob(name="audit", batches=(*SCAN, *GET), pages=(*SCAN, *READ_PAGES), told=TABLES, scheduled=True),
+    PipelineJob(name="history", reads_archive=True, told=("--archive", "--out"), scheduled=True),
 )

@@ -1,14 +1,16 @@
 """The script that AWS Glue or EMR Serverless starts, with the project's zip on its path.
 
-    entry.py --fanin-job NAME [the job's own options]
+    entry.py --fanin-job NAME [--fanin-paths "PATH ..."] [the job's own options]
 
 Glue hands the script every parameter of a job, its own among them, and each with a value. So Glue's own are
-dropped, and an option whose value is ``true`` or empty becomes a flag (``--dry-run true``). All else goes to
-the job's own parser, which refuses what it does not know.
+dropped, an option whose value is ``true`` or empty becomes a flag (``--dry-run true``), and what a job takes
+without an option's name comes as ``--fanin-paths``, quoted as in a shell. All else goes to the job's own
+parser, which refuses what it does not know.
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -18,6 +20,7 @@ from types import ModuleType
 from pipeline import jobs
 
 JOB = "--fanin-job"
+PATHS = "--fanin-paths"
 
 # The names in «Using job parameters in AWS Glue jobs» of its developer guide, and in the parser of its own
 # library (awsglue.utils.getResolvedOptions, awsglue.job.Job).
@@ -48,16 +51,20 @@ class WrongArguments(ValueError):
 def read(argv: Iterable[str]) -> tuple[str, list[str]]:
     """The job's name, and the arguments that are for its own parser."""
     names: list[str] = []
+    paths: list[str] = []
     kept: list[str] = []
     for option in _options(argv):
         name, _, joined = option[0].partition("=")
+        values = [joined] if joined else option[1:]
         if name == JOB:
-            names += [joined] if joined else option[1:]
+            names += values
+        elif name == PATHS:
+            paths += [path for value in values for path in shlex.split(value)]
         elif name not in GLUE:
             kept += option[:1] if option[1:] in (["true"], [""]) else option
     if len(names) != 1:
         raise WrongArguments(f"{JOB} takes the name of one job: {', '.join(known())}")
-    return names[0], kept
+    return names[0], paths + kept
 
 
 def _options(argv: Iterable[str]) -> Iterator[Option]:

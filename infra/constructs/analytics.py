@@ -10,6 +10,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.constructs import emr_application, glue_jobs
 from infra.constructs.analytics_ground import Ground
+from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Reach, Roles
 from infra.constructs.emr_application import EmrApplication
 from infra.constructs.glue_jobs import GlueJobs
@@ -25,13 +26,14 @@ class Analytics(Construct):
         super().__init__(scope, id_)
         self.ground = Ground(self, "Ground", config)
         self.outputs = {"PipelineBucket": self.ground.bucket.bucket_name}
+        places = Places(self.ground, reach)
         self.engine: GlueJobs | EmrApplication
         if config.analytics == "glue":
             roles = Roles(config, self.ground, reach, glue_jobs.SERVICE)
-            self.engine = GlueJobs(self, "Glue", config, self.ground, roles)
+            self.engine = GlueJobs(self, "Glue", config, self.ground, roles, places)
         else:
             roles = Roles(config, self.ground, reach, emr_application.SERVICE)
-            self.engine = EmrApplication(self, "Emr", config, self.ground, roles)
+            self.engine = EmrApplication(self, "Emr", config, self.ground, roles, places)
             self.outputs |= self.engine.outputs
 
     def report_failures(self, topic: sns.Topic) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -32,16 +31,6 @@ class Reach:
     tables: Tables
     api: Api
     archive: s3.IBucket | None = None
-
-    def told(self, job: PipelineJob) -> dict[str, str]:
-        """The options of *job* that name a place of the deployment, with that place."""
-        places = {
-            "--region": Aws.REGION,
-            "--api-url": self.api.stage.url,
-            "--batches-table": self.tables.batches.table_name,
-            "--pages-table": self.tables.pages.table_name,
-        }
-        return {option: place for option, place in places.items() if option in job.told}
 
 
 class Roles:

@@ -20,6 +20,7 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.analytics_ground import Ground
+from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
 from infra.constructs.functions import log_group, service_name
 from infra.nag import accept_wildcards
@@ -41,18 +42,20 @@ START = "arn:aws:scheduler:::aws-sdk:emrserverless:startJobRun"
 class EmrApplication(Construct):
     """The application, a role for each job of the pipeline, and the schedules of those that have one."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles, places: Places
+    ) -> None:
         super().__init__(scope, id_)
         self.config = config
         self.ground = ground
         self.log = log_group(self, "Log", config, f"{ground.logs}/emr", ground.key)
         self.application = self._application()
-        self.reach = roles.reach
+        self.places = places
         self.roles = {job.name: roles.add(Construct(self, job.title), job) for job in JOBS}
         for role in self.roles.values():
             self._let_log(role)
         if config.analytics_schedule:
-            self._schedule([job for job in JOBS if job.scheduled])
+            self._schedule(places.scheduled())
 
     @property
     def failures(self) -> events.EventPattern:
@@ -152,7 +155,7 @@ class EmrApplication(Construct):
         )
 
     def _run(self, job: PipelineJob) -> dict[str, Any]:
-        told = [text for pair in self.reach.told(job).items() for text in pair]
+        told = [text for pair in self.places.told(job).items() for text in pair]
         return {
             "ApplicationId": self.application.attr_application_id,
             # Two deliveries of one moment start one run.

@@ -16,6 +16,7 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.analytics_ground import TEMPORARY, Ground
+from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
 from infra.constructs.functions import log_group, service_name
 from infra.pipeline_jobs import JOBS, PipelineJob
@@ -32,15 +33,18 @@ USE_KEY = ("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey")
 class GlueJobs(Construct):
     """A Glue job for each job of the pipeline, one run at a time, and the trigger of those on a schedule."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles, places: Places
+    ) -> None:
         super().__init__(scope, id_)
         self.config = config
         self.ground = ground
         self.roles = roles
+        self.places = places
         self.security = self._security()
         self.jobs = {job.name: self._add(job) for job in JOBS}
         if config.analytics_schedule:
-            self._schedule([job.name for job in JOBS if job.scheduled])
+            self._schedule([job.name for job in places.scheduled()])
 
     @property
     def failures(self) -> events.EventPattern:
@@ -85,7 +89,7 @@ class GlueJobs(Construct):
             "--enable-auto-scaling": "true",
             "--custom-logGroup-prefix": self.ground.logs,
             "--TempDir": f"s3://{bucket}/{TEMPORARY}/",
-            **self.roles.reach.told(job),
+            **self.places.told(job),
         }
 
     def _security(self) -> glue.CfnSecurityConfiguration:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tomllib
 from itertools import chain
+from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
 
@@ -79,7 +82,7 @@ def test_a_run_has_a_bound_in_size_time_number_and_repetitions(jobs):
         bounds = (each["WorkerType"], each["NumberOfWorkers"], each["Timeout"], each["ExecutionProperty"])
 
         assert bounds == ("G.1X", 7, 480, {"MaxConcurrentRuns": 1}), name
-        assert each["MaxRetries"] == (1 if name in {"fan_out", "bulk_ack", "redrive"} else 0)
+        assert each["MaxRetries"] == (1 if name in {"fan_out", "redrive"} else 0)
         assert each["DefaultArguments"]["--job-bookmark-option"] == "job-bookmark-disable"
         assert each["DefaultArguments"]["--enable-auto-scaling"] == "true"
 
@@ -92,13 +95,17 @@ def test_glue_runs_the_spark_that_the_tests_run(jobs):
     assert "pyspark==4.1.1" in project["optional-dependencies"]["spark"]
 
 
+def names_in(archive):
+    with ZipFile(io.BytesIO(archive)) as opened:
+        return opened.namelist()
+
+
 def test_glue_is_given_the_script_and_the_zip(glue, jobs, tmp_path):
     pipeline_code.pack(tmp_path / "fresh.zip")
+    fresh = names_in((tmp_path / "fresh.zip").read_bytes())
     for each in jobs.values():
         assert asset_of(glue, each["Command"]["ScriptLocation"]) == (PIPELINE / "entry.py").read_bytes()
-        assert asset_of(glue, each["DefaultArguments"]["--extra-py-files"]) == (
-            (tmp_path / "fresh.zip").read_bytes()
-        )
+        assert names_in(asset_of(glue, each["DefaultArguments"]["--extra-py-files"])) == fresh
 
 
 @pytest.mark.parametrize("name", entry.known())
@@ -187,6 +194,19 @@ def test_without_a_queue_to_send_to_no_job_sends():
         if action.startswith("sqs:")
     ]
     assert not bare.of_type("AWS::Glue::Trigger")
+
+
+def test_the_history_runs_by_itself_only_where_there_is_an_archive(glue):
+    from infra.constructs.analytics_places import Places
+    from infra.constructs.analytics_roles import Reach
+
+    without = Places(SimpleNamespace(bucket=None), Reach(tables=None, api=None))
+    trigger = glue.only("AWS::Glue::Trigger")["Properties"]
+    started = [action["JobName"]["Ref"] for action in trigger["Actions"]]
+
+    assert [job.name for job in without.scheduled()] == ["audit"]
+    assert [re.match("AnalyticsGlue(.*)Job", name)[1] for name in started] == ["Audit", "History"]
+    assert (trigger["Type"], trigger["Schedule"], trigger["StartOnCreation"]) == ("SCHEDULED", CRON, True)
 
 
 def test_each_role_is_for_one_job_and_only_glue_may_take_it(glue, jobs):

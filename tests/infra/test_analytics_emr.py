@@ -10,7 +10,7 @@ from botocore.validate import validate_parameters
 
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted
+from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted, names_in
 
 SCHEDULED = [job.name for job in JOBS if job.scheduled]
 
@@ -58,10 +58,10 @@ def test_it_runs_spark_4_0_2_within_a_cap_and_stops_when_idle(application):
     assert "InitialCapacity" not in application
 
 
-def test_every_run_has_the_zip_and_workers_of_one_size(emr, application, tmp_path):
+def test_every_run_has_the_zip_and_workers_of_one_size(emr, application):
     defaults = properties(application["RuntimeConfiguration"])
 
-    assert asset_of(emr, defaults["spark.submit.pyFiles"])[:2] == b"PK"
+    assert "pipeline/jobs/audit.py" in names_in(asset_of(emr, defaults["spark.submit.pyFiles"]))
     assert {defaults[f"spark.{who}.cores"] for who in ("driver", "executor")} == {"4"}
     # One of the seven workers is the driver.
     assert defaults["spark.dynamicAllocation.maxExecutors"] == "6"

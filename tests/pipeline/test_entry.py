@@ -31,6 +31,12 @@ def test_a_value_may_stand_behind_a_sign_of_equality():
     assert entry.read(["--fanin-job=fan_out", "--JOB_ID=j", "--limit=5"]) == ("fan_out", ["--limit=5"])
 
 
+def test_paths_that_belong_to_no_option_come_first():
+    given = ["--fanin-job", "bulk_ack", "--rate", "5", "--fanin-paths", "s3://b/acks/ 's3://b/two words'"]
+
+    assert entry.read(given) == ("bulk_ack", ["s3://b/acks/", "s3://b/two words", "--rate", "5"])
+
+
 def test_what_neither_glue_nor_the_job_knows_is_refused(capsys):
     with pytest.raises(SystemExit):
         entry.main([*GLUES, "--fanin-job", "fan_out", "--dry-run", "true", "--dataste", "s3://b/d"])
@@ -70,7 +76,7 @@ def test_no_option_of_a_job_has_a_name_that_glue_takes_for_itself(name, capsys):
     options = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
 
     assert options
-    assert not options & {*entry.GLUE, entry.JOB}
+    assert not options & {*entry.GLUE, entry.JOB, entry.PATHS}
 
 
 def test_fan_out_is_a_job():

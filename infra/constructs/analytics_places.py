@@ -1,0 +1,40 @@
+"""The places of a deployment, as the pipeline's jobs are told of them."""
+
+from __future__ import annotations
+
+from aws_cdk import Aws
+
+from infra.constructs.analytics_ground import Ground
+from infra.constructs.analytics_roles import Reach
+from infra.constructs.archive import FOLDER
+from infra.pipeline_jobs import JOBS, PipelineJob
+
+
+class Places:
+    """Defaults of the jobs' options: what they work on is in *reach*, what they leave goes on *ground*."""
+
+    def __init__(self, ground: Ground, reach: Reach) -> None:
+        self.bucket = ground.bucket
+        self.reach = reach
+
+    def told(self, job: PipelineJob) -> dict[str, str]:
+        """The options of *job* that name a place, with that place."""
+        own = f"s3://{self.bucket.bucket_name}/{job.label}/"
+        archive = self.reach.archive
+        places = {
+            "--region": Aws.REGION,
+            # The tenant of the account's own callers.
+            "--tenant": Aws.ACCOUNT_ID,
+            "--api-url": self.reach.api.stage.url,
+            "--batches-table": self.reach.tables.batches.table_name,
+            "--pages-table": self.reach.tables.pages.table_name,
+            "--aside": own,
+            "--out": own,
+        }
+        if archive:
+            places["--archive"] = f"s3://{archive.bucket_name}/{FOLDER}"
+        return {option: place for option, place in places.items() if option in job.told}
+
+    def scheduled(self) -> list[PipelineJob]:
+        """The jobs that run by themselves: one that reads the archive does where there is one."""
+        return [job for job in JOBS if job.scheduled and (self.reach.archive or not job.reads_archive)]
