@@ -104,6 +104,8 @@ def _placed(row: Row) -> Placed:
 
 
 def _after(found: DataFrame, looked: dict[Placed, bool | None]) -> DataFrame:
+    if not looked:
+        return found
     verdicts = [
         (at.key.tenant, at.key.batch_id, at.finding.level, at.finding.page, str(at.finding.rule), there)
         for at, there in looked.items()
@@ -120,13 +122,15 @@ def _report(found: DataFrame, facts: Facts, saved: str | None, started: float, r
     """Tell some findings and the counts of all, and save them if wished; how many are sure."""
     if saved:
         found.coalesce(1).write.parquet(saved)
-    wrong, all_of_them = found.where("sure").count(), found.count()
-    for row in found.orderBy(F.desc("sure"), *PLACE, "rule").limit(SHOWN).collect():
-        report("finding", _told(row))
-    if all_of_them > SHOWN:
-        report("more", {"findings": all_of_them - SHOWN})
+    counted = {row.sure: row["count"] for row in found.groupBy("sure").count().collect()}
+    wrong, doubtful = counted.get(True, 0), counted.get(False, 0)
+    if counted:
+        for row in found.orderBy(F.desc("sure"), *PLACE, "rule").limit(SHOWN).collect():
+            report("finding", _told(row))
+    if wrong + doubtful > SHOWN:
+        report("more", {"findings": wrong + doubtful - SHOWN})
     seconds = round(time.monotonic() - started, 3)
-    report("audited", {**facts, "wrong": wrong, "doubtful": all_of_them - wrong, "seconds": seconds})
+    report("audited", {**facts, "wrong": wrong, "doubtful": doubtful, "seconds": seconds})
     return wrong
 
 

@@ -58,7 +58,7 @@ def from_exports(spark: SparkSession, roots: Sequence[str], batch_id: str | None
     """What the exports in the folders *roots* hold, of one batch or of all. Raises NotAnExport."""
     found = [export.describe(root) for root in roots]
     files = [(file.path, file.items) for each in found for file in each.files]
-    frame = spark.createDataFrame(files, "path string, items long").repartition(max(1, len(files)), "path")
+    frame = spark.createDataFrame(files, "path string, items long").repartition(max(1, len(files)))
     rows = frame.mapInArrow(partial(_read_files, about=batch_id), schemas.ROWS)
     return Told(min(each.taken_at for each in found), rows)
 

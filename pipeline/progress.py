@@ -53,7 +53,8 @@ def watching(context: SparkContext, report: Report) -> Iterator[None]:
     def tell() -> None:
         stages = [info for at in tracker.getActiveStageIds() if (info := tracker.getStageInfo(at))]
         done, tasks = sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)
-        report("working", {"done": done, "tasks": tasks, "seconds": round(time.monotonic() - started, 1)})
+        if tasks:
+            report("working", {"done": done, "tasks": tasks, "seconds": round(time.monotonic() - started, 1)})
 
     with every(WATCH_SECONDS, tell):
         yield
