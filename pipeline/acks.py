@@ -106,6 +106,7 @@ def _union(name: str) -> Column:
 
 
 def to_words(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """WORDS of rows of BLOCK, a block each, without a null."""
     schema = to_arrow_schema(schemas.WORDS)
     for batch in found:
         good, bad = (bits.as_rows(batch.column(name).to_pylist()) for name in ("good", "bad"))

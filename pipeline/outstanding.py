@@ -73,7 +73,7 @@ def _wanted(leaves: Iterator[pa.RecordBatch], page_bits: int, total: int) -> Ite
     for batch in leaves:
         pages = batch.column("page").to_numpy()
         acked, failed = (_rows(batch.column(name)) for name in ("bits", "failed"))
-        outstanding = ~acked & _held(pages, page_bits, total)
+        outstanding = ~acked & held(pages, page_bits, total)
         kept = (outstanding | failed).any(axis=1)
         columns = [pa.array(pages[kept]), _as_words(outstanding[kept]), _as_words(failed[kept])]
         yield pa.RecordBatch.from_arrays(columns, names=schemas.WANTED.names)
@@ -84,7 +84,7 @@ def _rows(words: pa.Array) -> Words:
     return bits.as_rows(word or bytes(bits.WORD_BYTES) for word in words.to_pylist())
 
 
-def _held(pages: Longs, page_bits: int, total: int) -> Words:
+def held(pages: Longs, page_bits: int, total: int) -> Words:
     """The words of all items that each page has; the last page may have fewer than the others."""
     sizes = np.clip(total - pages * page_bits, 0, page_bits)
     return np.packbits(np.arange(bits.WORD_BYTES * 8) < sizes[:, None], axis=1, bitorder="little")

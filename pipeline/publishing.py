@@ -7,6 +7,7 @@ order finds its batch and its group by their idempotency keys, and every item go
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import cost, manifest, sinks, sources, transforms
-from pipeline.progress import Report
+from pipeline.progress import Report, watching
 from pipeline.sending import send_all, task_count
 
 
@@ -54,12 +55,16 @@ class BatchApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to fan out and where to. *rate* is for all executors together, in messages a second."""
+    """What to fan out and where to: to *queue*, or as Parquet to the folder *files*.
+
+    *rate* is for all executors together, in messages a second.
+    """
 
     dataset: str
     manifest: str
-    queue: sinks.Queue
+    queue: sinks.Queue | None
     user_key: str
+    files: str | None = None
     limit: int | None = None
     rate: float | None = None
     chaos_duplicates: float = 0.0
@@ -121,7 +126,22 @@ def _publish(items: DataFrame, batch_id: str, total: int, order: Order, report: 
     slots = items.sparkSession.sparkContext.defaultParallelism
     copies = transforms.with_copies(items, order.chaos_duplicates, order.seed)
     messages = transforms.as_messages(copies, task_count(total, slots))
+    if order.queue is None:
+        return _save(messages, batch_id, order, report)
     return FannedOut(batch_id, **send_all(messages, total, order.queue, order.rate, report))
+
+
+def _save(messages: DataFrame, batch_id: str, order: Order, report: Report) -> FannedOut:
+    """Write the messages to files; what a run before this one left there is written over, the same."""
+    started, context = time.monotonic(), messages.sparkSession.sparkContext
+    with watching(context, report):
+        messages.write.mode("overwrite").parquet(order.files)
+        saved = messages.sparkSession.read.parquet(order.files).groupBy("copy").count().collect()
+    rows = {row.copy: row["count"] for row in saved}
+    done = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
+    seconds = round(time.monotonic() - started, 3)
+    report("saved", {"path": order.files, "sent": done.sent, "copies": done.copies, "seconds": seconds})
+    return done
 
 
 def _dataset(spark: SparkSession, order: Order) -> DataFrame:

@@ -22,6 +22,10 @@ FORMATS = {
 }
 
 
+TABLE = "table:"
+"""Before the name of a table of the session's catalog."""
+
+
 def format_of(path: str) -> tuple[str, dict[str, str]]:
     """Spark's format and options for *path*, by its suffix, a compression's aside; ValueError if unknown."""
     for suffix in PurePosixPath(path.rstrip("/")).suffixes[-2:]:
@@ -31,12 +35,16 @@ def format_of(path: str) -> tuple[str, dict[str, str]]:
 
 
 def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> DataFrame:
-    """The rows of *path*, the first *limit* of them if given; a malformed row stops the job."""
+    """The rows of *path*, or of ``table:NAME``, the first *limit* if given; a malformed row stops the job."""
+    rows = spark.read.table(path.removeprefix(TABLE)) if path.startswith(TABLE) else _load(spark, path)
+    return rows if limit is None else rows.limit(limit)
+
+
+def _load(spark: SparkSession, path: str) -> DataFrame:
     name, options = format_of(path)
     reader = spark.read.format(name).options(**options)
     if name in ("csv", "json"):
         reader = reader.option("mode", "FAILFAST")
     if Path(path) in (CATALOG, CATALOG_SLICE):
         reader = reader.schema(schemas.CATALOG)
-    rows = reader.load(path)
-    return rows if limit is None else rows.limit(limit)
+    return reader.load(path)

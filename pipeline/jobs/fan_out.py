@@ -17,11 +17,13 @@ from pipeline.progress import Report, teller
 from pipeline.publishing import Order, fan_out, preview
 from pipeline.session import spark_session
 
-NEEDED = {"manifest": "--manifest", "api_url": "--api-url", "queue_url": "--queue-url"}
+NEEDED = {"manifest": "--manifest", "api_url": "--api-url"}
 
 SENTENCES = {
     "manifest": "manifest {path}: {items:,} items",
     "opened": "batch {batchId}: {items:,} items, closed",
+    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
+    "saved": "saved {sent:,} messages in {seconds:.1f} s, {copies:,} of them twice: {path}",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {copies:,} of them twice, {retried:,} retried",
     "estimate": cost.SENTENCE,
@@ -41,12 +43,13 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     add(
         "--dataset",
         default=str(sources.CATALOG),
-        help="JSON lines, CSV, Parquet or ORC (default: the catalog)",
+        help="JSON lines, CSV, Parquet or ORC, or table:NAME (default: the catalog)",
     )
     add("--limit", type=int, metavar="N", help="only the first N rows")
     add("--manifest", metavar="PATH", help="where the numbered rows are kept; the same path resumes")
     add("--api-url", metavar="URL", help="fanin's API")
     add("--queue-url", metavar="URL", help="the SQS queue that takes the messages")
+    add("--files", metavar="PATH", help="in place of a queue: save the messages here, as Parquet")
     add("--region", help="the region of queue and API (default: the environment's)")
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")
 
@@ -66,8 +69,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     missing = [flag for name, flag in NEEDED.items() if getattr(options, name) is None]
+    if not options.queue_url and not options.files:
+        missing.append("--queue-url (or --files)")
     if missing and not options.dry_run:
         parser.error(f"needed: {', '.join(missing)}")
+    if options.queue_url and options.files:
+        parser.error("--queue-url and --files exclude each other")
+    if options.files and options.rate:
+        parser.error("--rate goes with --queue-url")
     try:
         _run(options, teller(SENTENCES, options.json))
     except (FaninError, ValueError) as error:
@@ -88,7 +97,8 @@ def _order(options: argparse.Namespace) -> Order:
     return Order(
         dataset=options.dataset,
         manifest=options.manifest or "",
-        queue=sinks.Queue(options.queue_url or "", options.region, options.endpoint_url),
+        queue=None if options.files else sinks.Queue(options.queue_url, options.region, options.endpoint_url),
+        files=options.files,
         user_key=options.user_key,
         limit=options.limit,
         rate=options.rate,

@@ -47,3 +47,9 @@ def test_a_malformed_row_stops_the_job(spark, tmp_path):
 def test_an_unknown_suffix_names_those_that_are_known():
     with pytest.raises(ValueError, match=r"\.parquet"):
         sources.format_of("rows.xlsx")
+
+
+def test_a_table_of_the_catalog_is_a_dataset(spark):
+    spark.range(5).createOrReplaceTempView("five")
+
+    assert sources.read_dataset(spark, "table:five", 3).count() == 3

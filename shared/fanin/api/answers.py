@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from fanin.api import cursors
-from fanin.api.events import event_id
 from fanin.api.instants import iso
 from fanin.api.requests import AckBody
+from fanin.tracker.events import event_id
 from fanin.tracker.model import (
     AckReport,
     Added,

@@ -9,22 +9,11 @@ from typing import Any
 from fanin.api.instants import iso
 from fanin.errors import InvalidRequest
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
+from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.items import BATCH_ROW, key_of
 
 RANGES_TOLD = 100
 """Outstanding ranges in an event; all of them are at the batch's own route."""
-
-DETAIL_TYPES: Mapping[State, str] = {
-    State.COMPLETE: "BatchCompleted",
-    State.CANCELLED: "BatchCancelled",
-    State.TIMED_OUT: "BatchTimedOut",
-    State.EXPIRED: "BatchExpired",
-}
-
-
-def event_id(batch: Batch) -> str:
-    """Names the ending event of *batch*, the same however often it is sent."""
-    return f"{batch.batch_id}:{batch.state}"
 
 
 def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
@@ -42,7 +31,7 @@ def turned_into(records: Iterable[Mapping[str, Any]]) -> list[State]:
     """The states in which batches ended here for the first time; a notice speaks of an end told before."""
     images = (record["dynamodb"].get("NewImage", {}) for record in records)
     states = (image["state"]["S"] for image in images if image.get("sk") == {"S": BATCH_ROW})
-    return [State(state) for state in states if state in DETAIL_TYPES]
+    return [State(state) for state in states if state in EVENT_TYPES]
 
 
 def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
@@ -66,7 +55,7 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
 
 def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
     detail = {
-        "detailType": DETAIL_TYPES[batch.state],
+        "detailType": EVENT_TYPES[batch.state],
         "eventId": event_id(batch),
         "tenant": batch.tenant,
         "batchId": batch.batch_id,

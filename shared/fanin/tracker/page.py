@@ -52,6 +52,11 @@ class Page:
         """The page of an estimated batch after *count* more acks."""
         return replace(self, n=self.n + count)
 
+    def is_worth(self, bit: int, failures: bool) -> bool:
+        """Whether what is outstanding, or what failed, may lie under the child *bit* of this parent."""
+        full = self.compacted or self.bits >> bit & 1
+        return bool(self.failed >> bit & 1) if full and failures else not full
+
     def healed(self, mask: int) -> Page:
         """The page after failures became successes."""
         return replace(self, failed=self.failed & ~mask)

@@ -64,16 +64,11 @@ class Walk:
             for child in below
             if capacity(child.level, child.number, self.batch.total, self.batch.shape)
         ]
-        worth = [child for child in below if self._is_worth(page, child.number - first)]
+        worth = [child for child in below if page.is_worth(child.number - first, self.failures)]
         for at, child in enumerate(worth):
             if at % READ_AHEAD == 0:
                 self._look_ahead(worth[at : at + READ_AHEAD])
             yield from self._under(child)
-
-    def _is_worth(self, page: Page, bit: int) -> bool:
-        """Whether anything that is looked for may lie under a child."""
-        full = page.compacted or page.bits >> bit & 1
-        return bool(page.failed >> bit & 1) if full and self.failures else not full
 
     def _wanted(self, page: Page, size: int) -> int:
         """The bits of a leaf that are looked for."""

@@ -1,0 +1,50 @@
+"""Spark's data source `fanin`: the items of a batch as rows, acks as a write, endings as a stream.
+
+    from pipeline.datasource import FaninSource
+    spark.dataSource.register(FaninSource)
+
+    tables = {"tenant": "123456789012", "batchesTable": "Batches", "pagesTable": "Pages"}
+    spark.read.format("fanin").options(**tables, batchId=batch_id).load()
+    done.write.format("fanin").options(**tables).mode("append").save()
+    spark.readStream.format("fanin").options(**tables).load()
+    done.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
+
+A thin layer over the plain transforms. The options are those of `pipeline.datasource.options`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from pipeline import schemas
+from pipeline.datasource.items import ItemReader
+from pipeline.datasource.options import Access, Reading, Writing
+from pipeline.datasource.stream import EventReader
+from pipeline.datasource.writing import AckStreamWriter, AckWriter
+
+__all__ = ["FaninSource"]
+
+
+class FaninSource(DataSource):
+    """`fanin`: see the module."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "fanin"
+
+    def schema(self) -> StructType:
+        """ITEMS of one batch where ``batchId`` names it; else EVENTS, which come as a stream."""
+        return schemas.ITEMS if "batchId" in self.options else schemas.EVENTS
+
+    def reader(self, schema: StructType) -> ItemReader:
+        return ItemReader(Reading.of(self.options))
+
+    def writer(self, schema: StructType, overwrite: bool) -> AckWriter:
+        return AckWriter(Writing.of(self.options, overwrite))
+
+    def streamReader(self, schema: StructType) -> EventReader:
+        return EventReader(Access.of(self.options))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> AckStreamWriter:
+        return AckStreamWriter(Writing.of(self.options, overwrite))
