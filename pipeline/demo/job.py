@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +19,9 @@ from fanin.local.connection import CREDENTIALS
 from pipeline.demo.errors import DemoError
 from pipeline.session import ROOT
 
+MODULE = "pipeline.demo.spark"
 STOP_SECONDS = 10.0
+POLL_SECONDS = 0.1
 ERROR_LINES = 12
 
 Event = Mapping[str, Any]
@@ -33,7 +36,7 @@ class SparkJob:
         with log.open("w") as errors:
             # A session of its own: Ctrl-C reaches the demo alone, and the whole group can be ended at once.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pipeline.demo.spark"],
+                [sys.executable, "-m", MODULE, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -66,12 +69,13 @@ class SparkJob:
 
     def stop(self) -> None:
         """End the process and all that it started; fine where it has ended."""
-        self._end(signal.SIGTERM)
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._end(signal.SIGKILL)
-            self._process.wait()
+        give_up = time.monotonic() + STOP_SECONDS
+        # Asked first: the JVM removes its temporary files, and may outlive the process that started it.
+        while self._signalled(signal.SIGTERM) and time.monotonic() < give_up:
+            self._process.poll()
+            time.sleep(POLL_SECONDS)
+        self._signalled(signal.SIGKILL)
+        self._process.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +85,13 @@ class SparkJob:
     ) -> None:
         self.stop()
 
-    def _end(self, number: int) -> None:
+    def _signalled(self, number: int) -> bool:
+        """Whether somebody was there to be signalled."""
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
-            return
+            return False
+        return True
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
