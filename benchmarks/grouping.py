@@ -12,7 +12,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +72,18 @@ class Burst:
         )
 
 
+Tell = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """Progress for nobody."""
+
+
+def progress(step: str) -> None:
+    """A step, for whoever looks on."""
+    print(step, file=sys.stderr, flush=True)
+
+
 def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) -> None:
     """Tell the deployed functions how to bundle and whom to call, as a deployment's settings would."""
     settings = {
@@ -91,8 +103,8 @@ def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:
         list(senders.map(one, ids))
 
 
-def endings(api: Api, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Every task as it ended; those that did not in time are as they are."""
+def endings(api: Api, ids: Sequence[str], tell: Tell = _silent) -> dict[str, dict[str, Any]]:
+    """Every task as it ended; those that did not in time are as they are. *tell* hears how far it is."""
     found: dict[str, dict[str, Any]] = {}
     give_up = time.monotonic() + PATIENCE_SECONDS
     left = list(ids)
@@ -100,6 +112,7 @@ def endings(api: Api, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         for name in left:
             found[name] = json.loads(api.pool.request("GET", f"{api.url}/v1/tasks/{name}").data)
             if found[name]["state"] not in ENDED:
+                tell(f"at least {len(ids) - len(left)} of {len(ids)} tasks have ended")
                 time.sleep(1)
                 break
         left = [name for name in left if found.get(name, {}).get("state") not in ENDED]
@@ -147,7 +160,8 @@ def burst(run: LocalRun, tasks: int, targets: int, weather: Weather) -> Burst:
         api, began = Api(run.url), time.monotonic()
         target_of = {f"t{weather.seed}-{number}": f"target-{number % targets}" for number in range(tasks)}
         register(api, list(target_of), target_of)
-        found = endings(api, list(target_of))
+        progress(f"{tasks} tasks are registered")
+        found = endings(api, list(target_of), progress)
         seconds = time.monotonic() - began
         return Burst(
             tasks=tasks,
@@ -167,7 +181,7 @@ def main() -> int:
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
     weather = Weather(asked.seed, throttled=10, failing=10, rejected=2, poison=0.1, slow_seconds=0.5)
-    with LocalRun.start() as run:
+    with LocalRun.start(progress=progress) as run:
         found = burst(run, asked.tasks, asked.targets, weather)
         print(found, flush=True)
     return 0 if found.is_good else 1
