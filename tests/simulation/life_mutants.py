@@ -7,8 +7,9 @@ from dataclasses import replace
 from fanin.tracker import Outcome, State, Tracker, service, sweeping
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
+from fanin.tracker.life import Turn
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey, Turn
+from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Written

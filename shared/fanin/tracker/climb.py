@@ -14,8 +14,8 @@ from threading import Lock
 
 from fanin.aws.pacing import pause
 from fanin.errors import StoreUnavailable
-from fanin.tracker.life import turned
-from fanin.tracker.model import Batch, PageKey, State, Turn
+from fanin.tracker.life import Turn, turned
+from fanin.tracker.model import Batch, PageKey, State
 from fanin.tracker.page import DIGIT_BITS, Page, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails

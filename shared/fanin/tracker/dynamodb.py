@@ -12,7 +12,8 @@ from fanin.aws.pacing import pause
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.tracker import items, lookups, requests
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, Turn
+from fanin.tracker.life import Turn
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
 

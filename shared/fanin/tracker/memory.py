@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, Turn, shard_of
+from fanin.tracker.life import Turn
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, shard_of
 from fanin.tracker.page import Page
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -297,57 +297,6 @@ class Progress:
     failed: int
     upper_bound: int
     exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A step in the life of a batch, as a condition and what then holds.
-
-    *expected*: the items that were announced must have been added. *failures*: at least so many must have
-    failed, and none been healed since *healed* were. *due*: its deadline (for TIMED_OUT) or its time (for
-    EXPIRED) must have come.
-    """
-
-    to: State
-    at: datetime
-    expires_at: datetime
-    due_at: datetime
-    caller: str | None = None
-    reason: str | None = None
-    expected: bool = False
-    failures: int | None = None
-    healed: int = 0
-
-    @property
-    def sources(self) -> tuple[State, ...]:
-        """The states that it starts from."""
-        if self.to is State.CLOSED:
-            return (State.OPEN,)
-        if self.to is State.COMPLETE and self.failures is None:
-            return (State.CLOSED,)
-        return ALIVE
-
-    def admits(self, batch: Batch) -> bool:
-        """Whether *batch* may take this step now."""
-        if batch.state not in self.sources:
-            return False
-        if self.expected and batch.expected_items is not None and batch.total < batch.expected_items:
-            return False
-        if self.failures is not None and (batch.failed < self.failures or batch.healed != self.healed):
-            return False
-        if self.to is State.TIMED_OUT:
-            return batch.deadline_at is not None and batch.deadline_at <= self.at
-        return self.to is not State.EXPIRED or batch.expires_at <= self.at
-
-    def apply(self, batch: Batch) -> Batch:
-        """The batch after an admitted step."""
-        after = replace(batch, state=self.to, expires_at=self.expires_at, due_at=self.due_at)
-        if self.to is State.CLOSED:
-            return replace(after, closed_at=self.at)
-        after = replace(after, ended_at=self.at, end_reason=self.reason)
-        if self.to is State.COMPLETE:
-            return replace(after, completed_at=self.at, completed_by=self.caller)
-        return after
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from fanin.tracker.items import (
     seconds,
     text,
 )
-from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, Turn
+from fanin.tracker.life import Turn
+from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State
 from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 
 ABSENT = "attribute_not_exists(pk)"

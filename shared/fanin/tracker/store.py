@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Place, Query, Receipt, Sample, Turn
+from fanin.tracker.life import Turn
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Place, Query, Receipt, Sample
 from fanin.tracker.page import Page
 
 ROWS_A_READ = 500
