@@ -16,8 +16,10 @@ from functools import cache
 import pyarrow as pa
 
 from fanin.aws.meter import Meter
+from fanin.aws.pacing import each_in_threads
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.tracker import Ack, Outcome, PageAcked, Tracker, Verdict, Words
+from fanin.tracker.recording import OFFERS_A_REQUEST
 from pipeline import bits
 from pipeline.sinks import ATTEMPTS, Pace, waits
 from pipeline.tables import Tables
@@ -136,13 +138,13 @@ def marker(target: Target) -> Marker:
 def keep_reasons(target: Target, said: Iterable[Row]) -> None:
     """Keep why items failed, rows of REASON; the tracker keeps a bounded number, of those that did fail."""
     acks = [Ack.of(str(row["item_id"]), target.caller, Outcome.FAILURE, str(row["reason"])) for row in said]
-    for at in range(0, len(acks), PAGES_A_CALL):
-        _tracker(target.tables).keep_reasons(target.tenant, acks[at : at + PAGES_A_CALL])
+    for at in range(0, len(acks), OFFERS_A_REQUEST):
+        _tracker(target.tables).keep_reasons(target.tenant, acks[at : at + OFFERS_A_REQUEST])
 
 
 @cache
 def _tracker(tables: Tables) -> Tracker:
-    return Tracker(tables.store)
+    return Tracker(tables.store, each=each_in_threads)
 
 
 @cache

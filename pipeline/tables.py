@@ -10,6 +10,7 @@ import boto3
 from botocore.config import Config
 
 from fanin.aws import settings
+from fanin.aws.pacing import THREADS
 from fanin.tracker.dynamodb import DynamoStore
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 ATTEMPTS = 12
 # Adaptive: a throttled client slows itself down, so that a large job leaves room for the consumers.
 RETRIES = Config(
-    retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS}, connect_timeout=5, read_timeout=20
+    retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS},
+    connect_timeout=5,
+    read_timeout=20,
+    max_pool_connections=THREADS,
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fanin.aws.pacing import each_in_threads
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.tracker import Ack, ItemRange, Mode, Outcome, State, Tracker, Verdict, Words, requests
 from fanin.tracker.memory import MemoryStore
@@ -135,6 +136,25 @@ def test_a_page_with_failures_is_written_once_too(clock):
 
     assert (store.seen["replace_bits"], store.seen["fail_bits"], store.seen["add_bits"]) == (1, 0, 0)
     assert tracker.get("t", batch_id).failed == 500
+
+
+def test_pages_of_successes_go_together_and_each_with_failures_by_itself(clock):
+    together: list[int] = []
+
+    def each(call, values):
+        together.append(len(values))
+        return each_in_threads(call, values)
+
+    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, each=each)
+    batch_id, _ = opened(tracker, 400)
+    found = put(tracker, batch_id, range(400), [400 - 400 // 8 + 1, 3])
+    more = put(tracker, batch_id, [], [])
+    batch_id, _ = opened(tracker, 400)
+    mixed = put(tracker, batch_id, range(0, 400, 2), range(1, 99, 2))
+
+    assert (together, more) == ([100, 0, 75], [])
+    assert [page[0] for page in found] == [page[0] for page in mixed] == list(range(100))
+    assert tracker.get("t", batch_id).failed == 49
 
 
 def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):

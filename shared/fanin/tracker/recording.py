@@ -55,26 +55,40 @@ class Recorder:
             yield from zip(pages, each(record, pages), strict=True)
 
     def record_words(self, batch: Batch, pages: Mapping[int, Words], caller: str) -> list[PageAcked]:
-        """Write folded acks of an exact batch, in the order of the pages; all of them are read at once."""
+        """Write folded acks of an exact batch, pages of successes first; all pages are read at once."""
         if is_expired(batch, self.climber.now()):
             gone = {number: {Verdict.EXPIRED: words.mask.bit_count()} for number, words in pages.items()}
             return [PageAcked(number, counts) for number, counts in sorted(gone.items())]
-        keys = {number: PageKey(batch.key, 0, number) for number in sorted(pages)}
-        stored = self.climber.store.pages(keys.values())
-        done = []
-        for number, key in keys.items():
-            acked, ended = self._record_words(batch, key, pages[number], stored.get(key, Page()), caller)
-            done.append(acked)
-            if ended is not None and batch.is_alive:
-                self.ended(ended)
-                batch = ended
-        return done
+        stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in pages])
+        done: list[PageAcked] = []
+        for each, numbers in self._in_order(pages):
+            record = partial(self._record_words, batch, pages, stored, caller)
+            for acked, ended in each(record, numbers):
+                done.append(acked)
+                if ended is not None and batch.is_alive:
+                    self.ended(ended)
+                    batch = ended
+        return sorted(done, key=attrgetter("number"))
+
+    def _in_order(self, pages: Mapping[int, Words]) -> Iterator[tuple[Each, list[int]]]:
+        """The pages of successes, and then each that has failures by itself: one may end the batch."""
+        numbers = sorted(pages)
+        yield self.each, [number for number in numbers if not pages[number].failed]
+        for number in numbers:
+            if pages[number].failed:
+                yield each_in_turn, [number]
 
     def _record_words(
-        self, batch: Batch, key: PageKey, words: Words, seen: Page, caller: str
+        self,
+        batch: Batch,
+        pages: Mapping[int, Words],
+        stored: Mapping[PageKey, Page],
+        caller: str,
+        number: int,
     ) -> tuple[PageAcked, Batch | None]:
         """One page; and the batch, where it has ended."""
-        mask, number = words.mask, key.number
+        words, seen = pages[number], stored.get(PageKey(batch.key, 0, number), Page())
+        mask = words.mask
         if not batch.is_alive or not words.asks_of(seen):
             late = TOO_LATE.get(batch.state, Verdict.LATE)
             return PageAcked(number, verdicts(mask, 0, _set(seen, mask), late)), None

@@ -191,7 +191,7 @@ class Tracker:
     def ack_pages(
         self, tenant: str, batch_id: str, pages: Mapping[int, Words], caller: str
     ) -> Sequence[PageAcked]:
-        """Mark folded acks of an exact batch: one read of all pages, one write for each that lacks any.
+        """Mark folded acks of an exact batch: all pages are read at once, one that lacks any is written once.
 
         For whoever has checked the ids before folding them. Raises NotFound, Conflict where the batch counts
         its acks, InvalidRequest for a bit that is no item's, StoreUnavailable as ``ack`` does.
@@ -199,7 +199,7 @@ class Tracker:
         batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
         self._need_exact(batch, "which items are acked")
         ended: dict[BatchKey, Batch] = {}
-        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}))
+        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         done = recorder.record_words(batch, pages, caller)
         self._prolong(batch)
         for batch in ended.values():
