@@ -57,8 +57,15 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
-    # A request may touch a thousand pages. The API waits 30 s for its answer.
-    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=29),
+    # A request may touch a thousand pages, 16 at once, which takes some computing. The API waits 30 s.
+    Handler(
+        name="ack_items",
+        route="POST /v1/acks",
+        batches=CHANGE,
+        pages=CHANGE_PAGES,
+        timeout_seconds=29,
+        memory_mb=1024,
+    ),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 # A dead-letter queue of a user's hides a message for 30 s unless told otherwise, and Lambda refuses to read

@@ -221,11 +221,11 @@ def test_a_function_runs_on_the_runtime_with_its_settings(demo, functions, handl
     assert "FANIN_ALLOW_ANONYMOUS" not in variables
 
 
-def test_a_route_ends_before_the_api_gives_it_up_and_acks_have_all_the_time_there_is(functions):
+def test_a_route_ends_before_the_api_gives_it_up_and_acks_have_the_most_time_and_memory(functions):
     routes = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
 
     assert all(functions[route.name]["Timeout"] < 30 for route in routes)
-    assert functions["ack_items"]["Timeout"] == 29
+    assert (functions["ack_items"]["Timeout"], functions["ack_items"]["MemorySize"]) == (29, 1024)
 
 
 def test_the_runtime_and_the_page_size_are_configured():
