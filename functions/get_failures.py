@@ -22,7 +22,7 @@ def get_failures(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = No
     start, tracker = cursors.item_at(cursor), wiring.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     found = tracker.failures(batch, start, limit)
-    return FailedItems.of(found, () if cursor else tracker.samples(batch))
+    return FailedItems.with_samples(found, () if cursor else tracker.samples(batch))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from fanin.api import cursors
@@ -19,7 +19,6 @@ from fanin.tracker.model import (
     Batch,
     Closed,
     Completion,
-    ItemRange,
     Progress,
     Result,
     Sample,
@@ -34,7 +33,11 @@ def _absent(value: object) -> bool:
     return value is None
 
 
-Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+def _told(at: object) -> object:
+    return iso(at) if isinstance(at, datetime) else at
+
+
+Instant = Annotated[str, BeforeValidator(_told), Field(json_schema_extra={"format": "date-time"})]
 Optional = Field(default=None, exclude_if=_absent)
 
 
@@ -44,6 +47,12 @@ class Answer(BaseModel):
     model_config = ConfigDict(
         frozen=True, alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
     )
+
+    @classmethod
+    def like(cls, source: object, **more: Any) -> Self:
+        """What *source* has under the names of this answer's fields, and *more*; the rest stays inside."""
+        same = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
+        return cls(**same | more)
 
 
 class OpenedBatch(Answer):
@@ -59,14 +68,7 @@ class OpenedBatch(Answer):
     @classmethod
     def of(cls, batch: Batch) -> Self:
         """As it was when it was opened: a repeated open is answered like the first."""
-        return cls(
-            batch_id=batch.batch_id,
-            state=State.OPEN,
-            mode=batch.mode,
-            user_key=batch.user_key,
-            created_at=iso(batch.created_at),
-            expires_at=iso(batch.created_at + batch.retention.open),
-        )
+        return cls.like(batch, state=State.OPEN, expires_at=batch.created_at + batch.retention.open)
 
 
 class ProgressAnswer(Answer):
@@ -76,15 +78,6 @@ class ProgressAnswer(Answer):
     failed: int
     upper_bound: int
     exact: bool
-
-    @classmethod
-    def of(cls, progress: Progress) -> Self:
-        return cls(
-            acked=progress.acked,
-            failed=progress.failed,
-            upper_bound=progress.upper_bound,
-            exact=progress.exact,
-        )
 
 
 class BatchSummary(Answer):
@@ -110,8 +103,15 @@ class BatchSummary(Answer):
     expires_at: Instant
 
     @classmethod
-    def of(cls, batch: Batch) -> Self:
-        return cls(**_facts(batch))
+    def of(cls, batch: Batch, **more: Any) -> Self:
+        """*more*: what is told beside its row."""
+        return cls.like(
+            batch,
+            is_closed=batch.state is not State.OPEN,
+            is_complete=batch.state is State.COMPLETE,
+            reason=batch.end_reason,
+            **more,
+        )
 
 
 class BatchAnswer(BatchSummary):
@@ -121,7 +121,7 @@ class BatchAnswer(BatchSummary):
 
     @classmethod
     def with_progress(cls, batch: Batch, progress: Progress) -> Self:
-        return cls(**_facts(batch), progress=ProgressAnswer.of(progress))
+        return cls.of(batch, progress=ProgressAnswer.like(progress))
 
 
 class ListedBatches(Answer):
@@ -143,21 +143,22 @@ class RangeAnswer(Answer):
     first: Annotated[int, Field(alias="from")]
     last: Annotated[int, Field(alias="to")]
 
-    @classmethod
-    def of(cls, items: ItemRange) -> Self:
-        return cls(group_id=items.group_id, first=items.first, last=items.last)
 
-
-class OutstandingItems(Answer):
-    """What is not acked yet, and where to go on; a page may be short, or empty, and not be the last."""
+class ListedRanges(Answer):
+    """A page of ranges."""
 
     ranges: list[RangeAnswer]
     cursor: str | None = Optional
 
     @classmethod
-    def of(cls, found: Slice) -> Self:
-        ranges = [RangeAnswer.of(items) for items in found.ranges]
-        return cls(ranges=ranges, cursor=cursors.of_item(found.resume))
+    def of(cls, found: Slice, **more: Any) -> Self:
+        """*more*: what is told beside the ranges."""
+        ranges = [RangeAnswer.like(items) for items in found.ranges]
+        return cls(ranges=ranges, cursor=cursors.of_item(found.resume), **more)
+
+
+class OutstandingItems(ListedRanges):
+    """What is not acked yet, and where to go on; a page may be short, or empty, and not be the last."""
 
 
 class SampleAnswer(Answer):
@@ -167,23 +168,15 @@ class SampleAnswer(Answer):
     reason: str
     at: Instant
 
-    @classmethod
-    def of(cls, sample: Sample) -> Self:
-        return cls(item_id=sample.item_id, reason=sample.reason, at=iso(sample.at))
 
-
-class FailedItems(Answer):
+class FailedItems(ListedRanges):
     """What failed, and where to go on. *samples*: at most 128 reasons, on the first page."""
 
-    ranges: list[RangeAnswer]
     samples: list[SampleAnswer]
-    cursor: str | None = Optional
 
     @classmethod
-    def of(cls, found: Slice, samples: Sequence[Sample]) -> Self:
-        ranges = [RangeAnswer.of(items) for items in found.ranges]
-        told = [SampleAnswer.of(sample) for sample in samples]
-        return cls(ranges=ranges, samples=told, cursor=cursors.of_item(found.resume))
+    def with_samples(cls, found: Slice, samples: Sequence[Sample]) -> Self:
+        return cls.of(found, samples=[SampleAnswer.like(sample) for sample in samples])
 
 
 class GroupAnswer(Answer):
@@ -202,8 +195,7 @@ class AddedItems(Answer):
 
     @classmethod
     def of(cls, added: Added) -> Self:
-        groups = [GroupAnswer(id=group.id, upto=group.upto) for group in added.groups]
-        return cls(batch_id=added.batch_id, groups=groups, total=added.total)
+        return cls.like(added, groups=[GroupAnswer.like(group) for group in added.groups])
 
 
 class ClosedBatch(Answer):
@@ -218,15 +210,8 @@ class ClosedBatch(Answer):
 
     @classmethod
     def of(cls, closed: Closed) -> Self:
-        batch = closed.batch
-        return cls(
-            batch_id=batch.batch_id,
-            user_key=batch.user_key,
-            state=batch.state,
-            total=batch.total,
-            is_complete=batch.state is State.COMPLETE,
-            completed_by_you=closed.completed_by_caller,
-        )
+        complete = closed.batch.state is State.COMPLETE
+        return cls.like(closed.batch, is_complete=complete, completed_by_you=closed.completed_by_caller)
 
 
 class CancelledBatch(Answer):
@@ -242,15 +227,7 @@ class CancelledBatch(Answer):
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        return cls(
-            batch_id=batch.batch_id,
-            user_key=batch.user_key,
-            state=batch.state,
-            total=batch.total,
-            result=batch.result,
-            reason=batch.end_reason,
-            ended_at=_iso_or_none(batch.ended_at),
-        )
+        return cls.like(batch, reason=batch.end_reason)
 
 
 class NotifiedBatch(Answer):
@@ -262,7 +239,7 @@ class NotifiedBatch(Answer):
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        return cls(batch_id=batch.batch_id, state=batch.state, event_id=event_id(batch))
+        return cls.like(batch, event_id=event_id(batch))
 
 
 class ItemResult(Answer):
@@ -292,12 +269,7 @@ class CompletionAnswer(Answer):
 
     @classmethod
     def of(cls, completion: Completion, caller: str) -> Self:
-        return cls(
-            batch_id=completion.batch.batch_id,
-            user_key=completion.batch.user_key,
-            result=completion.batch.result,
-            completed_by_you=completion.caller == caller,
-        )
+        return cls.like(completion.batch, completed_by_you=completion.caller == caller)
 
 
 class AckedItems(Answer):
@@ -319,39 +291,4 @@ class AckedItems(Answer):
 def _result(word: AckBody, result: Result) -> ItemResult | RangeResult:
     if word.item_id is not None:
         return ItemResult(item_id=word.item_id, verdict=result.verdict)
-    ack = result.ack
-    return RangeResult(
-        batch_id=ack.batch_id,
-        group_id=ack.group_id,
-        first=ack.first,
-        last=ack.last,
-        counts=dict(result.counts),
-    )
-
-
-def _facts(batch: Batch) -> dict[str, Any]:
-    """What a batch's row says of it."""
-    return {
-        "batch_id": batch.batch_id,
-        "user_key": batch.user_key,
-        "mode": batch.mode,
-        "state": batch.state,
-        "is_closed": batch.state is not State.OPEN,
-        "is_complete": batch.state is State.COMPLETE,
-        "result": batch.result,
-        "reason": batch.end_reason,
-        "total": batch.total,
-        "expected_items": batch.expected_items,
-        "max_failures": batch.max_failures,
-        "parent_item_id": batch.parent_item_id,
-        "created_at": iso(batch.created_at),
-        "deadline_at": _iso_or_none(batch.deadline_at),
-        "closed_at": _iso_or_none(batch.closed_at),
-        "completed_at": _iso_or_none(batch.completed_at),
-        "ended_at": _iso_or_none(batch.ended_at),
-        "expires_at": iso(batch.expires_at),
-    }
-
-
-def _iso_or_none(at: datetime | None) -> str | None:
-    return None if at is None else iso(at)
+    return RangeResult.like(result.ack, counts=dict(result.counts))

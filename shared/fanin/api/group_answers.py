@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from fanin.api import cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.api.instants import iso
 from fanin.grouper import Bundle, BundleState, Candidate, Status, Task, TaskState, Verdict
 
 
@@ -19,7 +18,7 @@ class RegisteredTask(Answer):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        return cls(task_id=task.task_id, state=task.state)
+        return cls.like(task)
 
 
 class TaskAnswer(Answer):
@@ -39,19 +38,7 @@ class TaskAnswer(Answer):
 
     @classmethod
     def of(cls, task: Task, status: Status) -> Self:
-        return cls(
-            task_id=task.task_id,
-            target=task.target,
-            state=status,
-            priority=task.priority,
-            attempts=task.attempts,
-            bundle_id=task.bundle_id,
-            item_id=task.item_id,
-            reason=task.detail or None,
-            created_at=iso(task.created_at),
-            due_at=iso(task.due_at),
-            expires_at=iso(task.expires_at),
-        )
+        return cls.like(task, state=status, reason=task.detail or None)
 
 
 class OpenTask(Answer):
@@ -68,7 +55,7 @@ class OpenTasks(Answer):
 
     @classmethod
     def of(cls, found: Sequence[Candidate]) -> Self:
-        return cls(tasks=[OpenTask(task_id=each.task_id, due_at=iso(each.due_at)) for each in found])
+        return cls(tasks=[OpenTask.like(each) for each in found])
 
 
 class BundleSummary(Answer):
@@ -83,16 +70,9 @@ class BundleSummary(Answer):
     expires_at: Instant
 
     @classmethod
-    def of(cls, bundle: Bundle) -> Self:
-        return cls(
-            bundle_id=bundle.bundle_id,
-            target=bundle.lane.target,
-            state=bundle.state,
-            size=len(bundle.members),
-            attempt=bundle.attempt,
-            created_at=iso(bundle.created_at),
-            expires_at=iso(bundle.expires_at),
-        )
+    def of(cls, bundle: Bundle, **more: Any) -> Self:
+        """*more*: what is told beside its row."""
+        return cls.like(bundle, target=bundle.lane.target, size=len(bundle.members), **more)
 
 
 class MemberAnswer(Answer):
@@ -119,7 +99,7 @@ class BundleAnswer(BundleSummary):
             )
             for member in bundle.members
         ]
-        return cls(**BundleSummary.of(bundle).model_dump(), members=members)
+        return cls.of(bundle, members=members)
 
 
 class ListedBundles(Answer):
