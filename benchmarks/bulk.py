@@ -1,0 +1,157 @@
+"""Ids made and acks folded a second a core, beside the plainest way that is right.
+
+``python -m benchmarks.bulk`` compares, in one session and in turns, the median of some rounds of each:
+ids made by the job's column functions, and by a Python function a row; acks folded by the job, and by a
+Python function a row with a set of bits a page; and, on the local run's tables from one process, a write
+a page and a write an item.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fanin.local import LocalRun
+from fanin.local.connection import ACCOUNT
+from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, Tracker, Words
+from fanin.tracker.page import PAGE_BITS_MAX, mask_of
+from pipeline import acks, bulk_acking, transforms
+from pipeline.session import spark_session
+from pipeline.tables import Tables
+
+CORES = 2
+ITEMS, FEW = 10_000_000, 1_000_000
+"""Rows for the job's own way, and for the slow one beside it."""
+PAGES, SINGLES = 2_000, 2_000
+ROUNDS = 3
+
+Ways = dict[str, tuple[int, Callable[[], object]]]
+"""How many rows each way takes, and its work; ours first."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def compare(what: str, ways: Ways, cores: int = CORES) -> None:
+    """Rows a second a core of each way (its rows, its work), in turns; the first beside the others."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for name, (_, work) in [each for _ in range(ROUNDS) for each in ways.items()]:
+        times[name].append(seconds(work))
+    rates = {name: ways[name][0] / statistics.median(times[name]) / cores for name in ways}
+    first = next(iter(rates.values()))
+    for name, rate in rates.items():
+        print(f"{what:>6}: {name:<28} {rate:>12,.0f} rows/s a core   1 : {rate / first:.4f}", flush=True)
+
+
+def drop(frame: DataFrame) -> None:
+    """Compute every row, and keep none."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+class Bench:
+    """A batch of ten million items on the local run's tables, and a session beside it."""
+
+    def __init__(self, spark: SparkSession, tables: Tables) -> None:
+        self.spark, self.tables, self.tracker = spark, tables, Tracker(tables.store)
+        self.batch, self.group = self.opened(ITEMS)
+
+    def opened(self, items: int) -> tuple[Batch, str]:
+        """A batch of so many *items*, and the id of its one group."""
+        batch = self.tracker.open(ACCOUNT, OpenBatch())
+        return batch, self.tracker.add(ACCOUNT, batch.batch_id, items).groups[0].id
+
+    def ids(self, items: int) -> DataFrame:
+        """(position, item_id, record) of the first *items*."""
+        return transforms.with_item_ids(self.positions(items), self.batch.batch_id, self.group)
+
+    def positions(self, items: int) -> DataFrame:
+        return self.spark.range(items).select(
+            F.col("id").alias("position"), F.struct(F.lit(1)).alias("record")
+        )
+
+    def make_ids(self) -> Ways:
+        head = f"{self.batch.batch_id}:{self.group}:"
+        row_by_row = F.udf(lambda position: f"{head}{position}")
+        slow = self.positions(FEW).select("position", row_by_row("position").alias("item_id"), "record")
+        return {
+            "column functions": (ITEMS, lambda: drop(self.ids(ITEMS))),
+            "a Python function a row": (FEW, lambda: drop(slow)),
+        }
+
+    def fold_acks(self, folder: Path) -> Ways:
+        """Both ways read ids from files, check their tags, and leave one bitmap a page, or set of bits."""
+        for name, items in (("many", ITEMS), ("few", FEW)):
+            order = self.ids(items).select("item_id").orderBy(F.xxhash64("item_id"))
+            order.write.parquet(str(folder / name))
+        logs = bulk_acking.list_logs(self.spark, [str(folder / "many")])
+        few = self.spark.read.parquet(str(folder / "few"))
+        return {
+            "arrow and numpy in the task": (
+                ITEMS,
+                lambda: drop(acks.fold(self.spark, logs, self.tables, ACCOUNT)),
+            ),
+            "a Python function a row": (FEW, lambda: drop(by_rows(few, self.batch))),
+        }
+
+    def write(self) -> Ways:
+        """Pages that are folded, one write each, and items that are acked one by one."""
+        rounds = iter([self.opened(PAGES * PAGE_BITS_MAX) for _ in range(ROUNDS)])
+        singles = iter(range(ROUNDS))
+        full = Words(mask_of(0, PAGE_BITS_MAX - 1), 0)
+
+        def by_pages() -> None:
+            batch, _ = next(rounds)
+            for at in range(0, PAGES, 100):
+                pages = dict.fromkeys(range(at, at + 100), full)
+                self.tracker.ack_pages(ACCOUNT, batch.batch_id, pages, "bench")
+
+        def by_items() -> None:
+            turn = next(singles)
+            for index in range(turn * SINGLES, (turn + 1) * SINGLES):
+                item = ItemId(self.batch.batch_id, self.group, index)
+                self.tracker.ack(ACCOUNT, [Ack.of(item, "bench")])
+
+        return {
+            "a write a page": (PAGES * PAGE_BITS_MAX, by_pages),
+            "a write an item": (SINGLES, by_items),
+        }
+
+
+def by_rows(logs: DataFrame, batch: Batch) -> DataFrame:
+    """(page, bits) of the ids in *logs*, each parsed and checked by itself."""
+
+    def place(item_id: str) -> int | None:
+        item = ItemId.parse(item_id)
+        group = GroupId.decode(item.group_id)
+        if group is None or not group.is_of(batch.salt, batch.batch_id) or item.index >= group.upto:
+            return None
+        return group.start + item.index
+
+    found = logs.select(F.udf(place, "long")("item_id").alias("place"))
+    page, bit = F.expr(f"place div {PAGE_BITS_MAX}"), F.expr(f"place % {PAGE_BITS_MAX}")
+    return found.groupBy(page.alias("page")).agg(F.collect_set(bit).alias("bits"))
+
+
+def main() -> None:
+    with LocalRun.start() as run, tempfile.TemporaryDirectory() as folder:
+        os.environ.update(run.environment)
+        tables = Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])
+        with spark_session("bulk", cores=str(CORES)) as spark:
+            bench = Bench(spark, tables)
+            compare("ids", bench.make_ids())
+            compare("acks", bench.fold_acks(Path(folder)))
+            compare("writes", bench.write(), cores=1)
+
+
+if __name__ == "__main__":
+    main()
