@@ -42,7 +42,7 @@ def settings(sections: Iterable[str], url: str) -> dict[str, str]:
 
 
 @dataclass
-class Modest:
+class RateLimited:
     """A judge that takes *rate* calls a second, and answers a bundle that comes again as before.
 
     Of every *lose_every* bundles the first one's answer is lost; of none where that is 0.

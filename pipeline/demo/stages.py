@@ -18,7 +18,7 @@ from fanin.local import LocalRun
 from pipeline.check import java_command, require_java
 from pipeline.demo import expectation, picture, report, verdict, watching
 from pipeline.demo.batch_api import BatchApi
-from pipeline.demo.bundles import Bundled, Modest
+from pipeline.demo.bundles import Bundled, RateLimited
 from pipeline.demo.completions import Arrival
 from pipeline.demo.deployed import Deployed, Row
 from pipeline.demo.errors import DemoError
@@ -83,7 +83,7 @@ def play(options: Options, view: View) -> Report:
     with (
         SparkJob(options.out / "spark.log") as job,
         LocalRun.start(demo=True, progress=view.step) as run,
-        BatchApi(Modest(lose_every=options.lose_every)) as batch_api,
+        BatchApi(RateLimited(lose_every=options.lose_every)) as batch_api,
     ):
         finish = _fan_out(options, expected, job, run, Deployed(run, batch_api), view)
         told = _report(options, finish)

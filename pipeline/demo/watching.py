@@ -17,7 +17,7 @@ from pipeline.demo.progress import Sample
 from pipeline.demo.report import Sent
 
 POLL_SECONDS = 1.0
-OPENING_SECONDS = 120.0
+OPENING_SECONDS = 300.0
 STALLED_SECONDS = 120.0
 
 

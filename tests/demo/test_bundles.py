@@ -3,7 +3,7 @@ from __future__ import annotations
 from fanin.grouper.parsing import endpoints_of, policies_of
 from pipeline.demo import bundles
 from pipeline.demo.batch_api import Call, Request, Ruling
-from pipeline.demo.bundles import Bundled, Modest
+from pipeline.demo.bundles import Bundled, RateLimited
 
 
 def request(bundle: str, *packages: str) -> Request:
@@ -23,7 +23,7 @@ class Clock:
 
 def test_a_call_too_many_a_second_is_refused_and_taken_later():
     clock = Clock()
-    api = Modest(rate=2, now=clock)
+    api = RateLimited(rate=2, now=clock)
 
     first, second = api.judge(request("a")), api.judge(request("b"))
     clock.at += 0.5
@@ -36,7 +36,7 @@ def test_a_call_too_many_a_second_is_refused_and_taken_later():
 
 def test_a_bundle_that_comes_again_is_answered_and_not_done_again():
     clock = Clock()
-    api = Modest(rate=2, now=clock)
+    api = RateLimited(rate=2, now=clock)
 
     api.judge(request("a"))
     clock.at += 1
@@ -46,7 +46,7 @@ def test_a_bundle_that_comes_again_is_answered_and_not_done_again():
 
 def test_one_answer_in_so_many_is_lost_the_first_among_them():
     clock = Clock()
-    api = Modest(lose_every=3, now=clock)
+    api = RateLimited(lose_every=3, now=clock)
     lost = []
     for number in range(7):
         clock.at += 1
@@ -56,7 +56,7 @@ def test_one_answer_in_so_many_is_lost_the_first_among_them():
 
 
 def test_without_chaos_no_answer_is_lost():
-    assert not Modest().judge(request("a")).lost
+    assert not RateLimited().judge(request("a")).lost
 
 
 def test_the_account_counts_bundles_calls_and_what_was_done_in_them():
