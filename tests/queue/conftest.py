@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Effects, Job, Member, MemoryDoorbell, Options, Queue, QueueKey
+from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueKey
 from fanin.queue.background import Duty
 from fanin.queue.memory import MemoryStore
 from fanin.queue.session import Session
@@ -144,10 +144,6 @@ def fail(queue: Queue, most: int = 1, error: type[BaseException] = Boom) -> list
         taken += jobs
         raise error
     return taken
-
-
-def members(queue: Queue) -> list[Member]:
-    return list(queue.store.members(KEY))
 
 
 def session_of(queue: Queue) -> Session:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import JobState, LostClaim, NewJob, QueueKey
+from fanin.queue import JobState, LostClaim, NewJob
 from fanin.queue.keys import PartKey, job_key
 from tests.queue.conftest import KEY, OUTCOME, expects, names, session_of
 
@@ -170,4 +169,3 @@ def test_25_more_parts_are_the_way_to_more_throughput_and_order_holds_within_eac
 
     assert len(by_part) == 4
     assert all(part == sorted(part) for part in by_part.values())
-    assert replace(KEY, name="other") == QueueKey("tenant", "other")

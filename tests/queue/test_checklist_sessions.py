@@ -8,14 +8,14 @@ import socket
 import pytest
 
 from fanin.queue import LostClaim, ShutDown
-from tests.queue.conftest import KEY, OUTCOME, expects, members, names, session_of, unavailable
+from tests.queue.conftest import KEY, OUTCOME, expects, names, session_of, unavailable
 
 
 def test_16_a_session_has_a_row_with_a_heartbeat_and_says_where_it_runs(queue, time, duties):
     with queue.take(wait=0):
-        (before,) = members(queue)
+        (before,) = queue.sessions()
         duties.pass_seconds(1)
-        (after,) = members(queue)
+        (after,) = queue.sessions()
 
     assert (before.host, before.pid, before.started_us) == (
         socket.gethostname(),
@@ -31,7 +31,7 @@ def test_17_heartbeat_and_expiry_are_one_and_five_seconds_and_can_be_set(make, d
         with queue.take(wait=0):
             pass
 
-    assert [member.expiry_us for member in members(usual)] == [5_000_000, 30_000_000]
+    assert [member.expiry_us for member in usual.sessions()] == [5_000_000, 30_000_000]
     assert [[duty.seconds for duty in duties.of[number]] for number in (0, 1)] == [[1.0, 0.5], [2.0, 1.0]]
 
 
@@ -77,7 +77,7 @@ def test_18_a_session_that_cannot_speak_gives_itself_up_before_others_may(make, 
         duties.pass_seconds(1)
 
         assert (lost_early, jobs.lost) == (False, True)
-    (row,) = members(queue)
+    (row,) = queue.sessions()
 
     assert row.live
 
@@ -102,7 +102,7 @@ def test_19_anyone_ends_an_expired_session_and_its_claims_are_freed(make, duties
     duties.pass_seconds(8, without=(0,))
 
     assert [(job.name, job.failures) for job in other.queued()] == [("a", 0), ("b", 0)]
-    assert [member.id for member in members(other)] == [session_of(other).id]
+    assert [member.id for member in other.sessions()] == [session_of(other).id]
 
 
 def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, duties):
@@ -117,7 +117,7 @@ def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, dut
 
     assert kept == []
     assert names(function.queued()) == ["a"]
-    assert members(function) == []
+    assert function.sessions() == []
 
 
 def test_19_q4_a_claim_of_a_session_that_is_gone_already_is_freed_by_the_sweep(make):
@@ -137,7 +137,7 @@ def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(mak
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
         queue.close()
 
-        assert members(other) == []
+        assert other.sessions() == []
         assert [(job.name, job.failures) for job in other.queued()] == [("a", 0)]
         jobs.ack(jobs[0])
     with pytest.raises(ShutDown), queue.take(1, wait=0):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import socket
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,11 +56,28 @@ def test_the_worker_of_the_page_acks_what_it_took(queue):
 def test_the_lambda_of_the_page_takes_from_the_parts_that_rang(queue):
     queue.add_all(["a", "b"])
     drawn = []
-    names = example("lambda", queue, draw=lambda name, _: drawn.append(name))
+    names = example("lambda", queue, draw=lambda name, _: drawn.append(name) or OUTCOME)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
-    names["handler"]({"Records": [{"body": body(KEY, Ring(0))}] * 2}, context)
+    names["handler"]({"Records": [{"body": body(KEY, Ring(0)), "receiptHandle": "r"}] * 2}, context)
 
     assert drawn == ["a", "b"]
+    assert len(queue.store.written) == 2
+    assert queue.depth().ready == queue.depth().busy == 0
+
+
+def test_the_coroutine_of_the_page_takes_and_streams(queue, monkeypatch):
+    monkeypatch.setitem(EXAMPLES, "asyncio", EXAMPLES["asyncio"].replace("wait=20", "wait=0"))
+    queue.add_all(str(i) for i in range(12))
+    drawn = []
+
+    async def draw(name, _):
+        drawn.append(name)
+        return OUTCOME
+
+    asyncio.run(example("asyncio", queue, draw=draw)["work"]())
+
+    assert drawn == [str(i) for i in range(12)]
+    assert len(queue.store.written) == 10
     assert queue.depth().ready == queue.depth().busy == 0
 
 
@@ -71,8 +92,11 @@ def test_the_distinct_queues_interface_is_written_against_ours(queue):
         raise RuntimeError("boom")
     assert seen == [["a", "b"], ["a", "b"], False]
     assert distinct.queued() == ["a", "b", "c"]
+    assert [distinct.metrics(job)[2:] for job in queue.queued()] == [(3, 1), (0, 1), (0, 0)]
+    streamed = list(islice(distinct.stream(), 1))
     with distinct.take_up_to(5):
         pass
+    assert streamed == ["a"]
     assert (distinct.queued(), distinct.in_progress(), distinct.add("a")) == ([], [], True)
 
 
@@ -81,6 +105,7 @@ def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
     queue.add_all(["a", "b"])
 
     assert worker.work_one(lambda _: OUTCOME) == 1
+    assert [session[:2] for session in worker.sessions()] == [(socket.gethostname(), os.getpid())]
     assert (len(queue.store.written), queue.depth().ready) == (1, 1)
 
     def loses_its_claim(job):

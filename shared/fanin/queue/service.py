@@ -18,7 +18,7 @@ from fanin.queue.errors import ShutDown
 from fanin.queue.janitor import Tell
 from fanin.queue.keys import QueueKey
 from fanin.queue.life import telling
-from fanin.queue.model import Dead, Depth, Job, JobState, NewJob, OnBusy, Options, Rejected
+from fanin.queue.model import Dead, Depth, Job, JobState, Member, NewJob, OnBusy, Options, Rejected
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
 from fanin.queue.store import QueueStore
@@ -167,6 +167,10 @@ class Queue:
     def revive(self, dead: Dead) -> bool:
         """Return a dead job to its old place, failures forgiven; False where its key is alive again."""
         return listing.revive(self.place(), dead)
+
+    def sessions(self) -> list[Member]:
+        """Who works here: each session with its host, its process, its beginning and its heartbeats."""
+        return list(self.store.members(self.key))
 
     def depth(self) -> Depth:
         """How full the queue is."""

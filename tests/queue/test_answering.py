@@ -1,0 +1,89 @@
+"""A function that a queue's own doorbell feeds: what it takes, what it returns, and what it refuses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.queue import LostClaim, NewJob, QueueKey, Ring, ShutDown
+from fanin.queue.messages import body
+from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names
+
+SECONDS = 30
+CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: SECONDS * 1000)
+
+
+def event(*rings: Ring, key: QueueKey = KEY) -> dict:
+    """What Lambda hands over."""
+    return {"Records": [{"body": body(key, ring), "receiptHandle": "r"} for ring in rings]}
+
+
+def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
+    queue.add_all("abc")
+    with queue.answer(event(Ring(0), Ring(0)), CONTEXT) as jobs:
+        taken = names(jobs)
+        jobs.ack(jobs[0], [OUTCOME])
+
+    assert taken == ["a", "b"]
+    assert names(queue.queued()) == ["c"]
+    assert queue.store.written == [OUTCOME]
+
+
+def test_an_invocation_looks_only_where_it_was_rung_for(make, store):
+    queue = make(parts=8)
+    queue.add_all(str(i) for i in range(20))
+    with queue.answer(event(*[Ring(3)] * 10), CONTEXT) as jobs:
+        assert jobs
+        assert {job.key.part.number for job in jobs} == {3}
+
+
+def test_a_delayed_job_is_woken_by_the_ring_that_says_it_is_due(queue, time):
+    queue.add(NewJob("a", delay=5))
+    time.sleep(5)
+    with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        early = names(jobs)
+    with queue.answer(event(Ring(0, due=True)), CONTEXT) as jobs:
+        assert (early, names(jobs)) == ([], ["a"])
+
+
+def test_an_exception_returns_the_jobs_and_goes_on_so_that_the_rings_come_again(queue):
+    queue.add_all("ab")
+    with expects(Boom), queue.answer(event(Ring(0), Ring(0)), CONTEXT):
+        raise Boom
+
+    assert [(job.name, job.failures) for job in queue.queued()] == [("a", 1), ("b", 1)]
+    assert queue.sessions() == []
+
+
+def test_a_session_of_an_invocation_lasts_as_long_as_its_time(queue, time):
+    queue.add("a")
+    with expects(LostClaim), queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        (session,) = queue.sessions()
+        lasts = session.expires_us - time.now()
+        time.sleep(SECONDS)
+        jobs.ack(jobs[0], [OUTCOME])
+
+    assert (session.beats, lasts) == (False, (SECONDS + 1) * 1_000_000)
+    assert queue.store.written == []
+
+
+@pytest.mark.parametrize(
+    "stray", [event(Ring(0), key=QueueKey("tenant", "others")), {"Records": [{"body": "{}"}]}]
+)
+def test_a_message_that_is_no_ring_of_this_queue_is_refused_before_anything_is_taken(queue, stray):
+    queue.add("a")
+    mixed = {"Records": [*event(Ring(0))["Records"], *stray["Records"]]}
+    mixed["Records"][1].setdefault("receiptHandle", "r")
+    with expects(InvalidRequest), queue.answer(mixed, CONTEXT):
+        pass
+
+    assert [(job.name, job.deliveries) for job in queue.queued()] == [("a", 0)]
+
+
+def test_a_queue_that_was_closed_answers_no_more(queue):
+    queue.add("a")
+    queue.close()
+    with expects(ShutDown), queue.answer(event(Ring(0)), CONTEXT):
+        pass
