@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import tomllib
 from itertools import chain
@@ -10,6 +11,8 @@ from types import SimpleNamespace
 from zipfile import ZipFile
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra import pipeline_code
 from infra.config import Config, ConfigError
@@ -59,6 +62,13 @@ def flat(value):
 def granted(assembly, role):
     """The pairs of an action and a resource that *role* may."""
     return {(action, flat(resource)) for actions, resource in grants_of(assembly, role) for action in actions}
+
+
+def ours(assembly):
+    """The resources of the analytics, with the hashes of assets masked."""
+    resources = assembly.template["Resources"].items()
+    text = json.dumps({name: each for name, each in resources if name.startswith("Analytics")})
+    return json.loads(re.sub(r"[0-9a-f]{64}", "<asset>", text))
 
 
 def asset_of(assembly, url):
@@ -243,3 +253,7 @@ def test_a_run_that_fails_rings(glue, jobs):
 def test_the_local_run_has_no_engine_for_it():
     with pytest.raises(ConfigError, match="analytics runs on AWS alone"):
         Config(analytics="glue", target="local")
+
+
+def test_the_jobs_on_glue_are_deployed_as_they_were_last_looked_at(glue, snapshot: SnapshotAssertion):
+    assert ours(glue) == snapshot.use_extension(JSONSnapshotExtension)

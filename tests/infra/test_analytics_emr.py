@@ -7,10 +7,12 @@ import json
 import botocore.session
 import pytest
 from botocore.validate import validate_parameters
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted, names_in
+from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted, names_in, ours
 
 SCHEDULED = [job.name for job in JOBS if job.scheduled]
 
@@ -138,3 +140,7 @@ def test_what_a_person_needs_to_start_a_run_is_said(emr):
 
     assert {"PipelineApplicationId", "PipelineScript", "PipelineBucket"} <= outputs.keys()
     assert roles == {job.label: f"<{role_of_job(emr, job.name)}.Arn>" for job in JOBS}
+
+
+def test_the_jobs_on_emr_are_deployed_as_they_were_last_looked_at(emr, snapshot: SnapshotAssertion):
+    assert ours(emr) == snapshot.use_extension(JSONSnapshotExtension)
