@@ -12,6 +12,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from fanin.archive import KINDS
 from fanin.archive.changes import ROOT
+from fanin.aws.rows import text
 from fanin.grouper.items import task_key
 from fanin.grouper.model import TaskKey
 from fanin.queue import items as job_items
@@ -185,11 +186,11 @@ QUEUE = QueueKey("t", "q")
 
 @pytest.mark.parametrize("sk", ["batch", "event", "notice#1", "group#1", "sample#001", "add#key"])
 def test_all_rows_of_a_batch_are_archived(mappings, sk):
-    assert passes(mappings["batches"], {"pk": items.text("t#b"), "sk": items.text(sk)})
+    assert passes(mappings["batches"], {"pk": text("t#b"), "sk": text(sk)})
 
 
 def test_idempotency_keys_are_not(mappings):
-    assert not passes(mappings["batches"], {"pk": items.text("t#key#x"), "sk": items.text(items.KEY_ROW)})
+    assert not passes(mappings["batches"], {"pk": text("t#key#x"), "sk": text(items.KEY_ROW)})
 
 
 def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(mappings):
@@ -197,8 +198,8 @@ def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(ma
     rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(QUEUE)}
     others = (job_items.session_pk(QUEUE), job_items.telling_pk(QUEUE), job_items.config_row(QUEUE)["pk"])
 
-    assert all(passes(mappings["jobs"], {"pk": pk, "sk": items.text("x")}) for pk in rows.values())
-    assert not any(passes(mappings["jobs"], {"pk": pk, "sk": items.text("x")}) for pk in others)
+    assert all(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in rows.values())
+    assert not any(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in others)
 
 
 def test_every_task_is_archived(mappings):

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fanin.aws.rows import number, text
 from fanin.tracker import Batch
-from fanin.tracker.items import batch_item, milliseconds, number, page_key, text
+from fanin.tracker.items import batch_item, milliseconds, page_key
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page, digits

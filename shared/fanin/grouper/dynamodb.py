@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
+from fanin.aws.pacing import pause
+from fanin.aws.reading import read_many
+from fanin.aws.rows import Item
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.grouper import items, requests
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
@@ -17,10 +19,6 @@ from fanin.grouper.store import Claim, Page
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-KEYS_A_READ = 100
-READ_ATTEMPTS = 8
-FIRST_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class DynamoStore:
 
     client: DynamoDBClient
     tables: GrouperTables
-    pause: Callable[[float], None] = time.sleep
+    pause: Callable[[int], None] = pause
 
     def create(self, task: Task) -> Task:
         try:
@@ -52,11 +50,9 @@ class DynamoStore:
         return items.task_of(item) if item else None
 
     def tasks(self, keys: Collection[TaskKey]) -> Mapping[TaskKey, Task]:
-        wanted = list(keys)
-        found: dict[TaskKey, Task] = {}
-        for first in range(0, len(wanted), KEYS_A_READ):
-            found |= self._some_tasks(wanted[first : first + KEYS_A_READ])
-        return found
+        asked = [items.task_key(key) for key in dict.fromkeys(keys)]
+        found = map(items.task_of, read_many(self.client, self.tables.tasks, asked, self.pause))
+        return {task.key: task for task in found}
 
     def settle(self, task: Task, bundle_id: str) -> Task | None:
         try:
@@ -144,25 +140,11 @@ class DynamoStore:
         free = {t.task_id for t in tasks.values() if t.state is TaskState.CREATED and t.lane == bundle.lane}
         return Claim(stored, frozenset(joining) - free)
 
-    def _some_tasks(self, keys: list[TaskKey]) -> dict[TaskKey, Task]:
-        """At most 100 tasks; what an answer leaves unprocessed is asked for again."""
-        wanted = [items.task_key(key) for key in keys]
-        asked: Any = {self.tables.tasks: {"Keys": wanted, "ConsistentRead": True}}
-        found: list[Task] = []
-        for attempt in range(READ_ATTEMPTS):
-            answer = send(self.client.batch_get_item, {"RequestItems": asked})
-            found += [items.task_of(row) for row in answer["Responses"].get(self.tables.tasks, [])]
-            asked = answer.get("UnprocessedKeys")
-            if not asked:
-                return {task.key: task for task in found}
-            self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
-        raise StoreUnavailable("the store is busy; ask again")
-
-    def _row(self, table: str, key: items.Item) -> items.Item | None:
+    def _row(self, table: str, key: Item) -> Item | None:
         request = {"TableName": table, "Key": key, "ConsistentRead": True}
         return send(self.client.get_item, request).get("Item")
 
-    def _turn(self, key: BundleKey, request: items.Item) -> Bundle:
+    def _turn(self, key: BundleKey, request: Item) -> Bundle:
         """The bundle after a write, or as a refused write came upon it."""
         try:
             return items.bundle_of(send(self.client.update_item, request)["Attributes"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from typing import Any
 
+from fanin.aws.rows import Item, number, text
 from fanin.grouper.ids import slot_of
 from fanin.grouper.model import (
     Bundle,
@@ -23,18 +23,9 @@ from fanin.grouper.model import (
 )
 from fanin.grouper.order import EPOCH, order_of
 
-Item = dict[str, Any]
 MICROSECOND = timedelta(microseconds=1)
 LIVE_SHARDS = 4
 PART_LEASE_KEPT = timedelta(days=30)
-
-
-def number(value: int) -> Item:
-    return {"N": str(value)}
-
-
-def text(value: str) -> Item:
-    return {"S": value}
 
 
 def instant(at: datetime) -> Item:

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from fanin.aws.rows import Item, number, text
 from fanin.grouper.items import (
     PART_LEASE_KEPT,
-    Item,
     bundle_key,
     instant,
     lane_key,
     live_shard,
     names,
-    number,
     open_keys,
     outcomes_text,
     task_item,
     task_key,
-    text,
     time_to_live,
 )
 from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState

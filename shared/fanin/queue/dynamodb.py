@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.aws.pacing import pause
-from fanin.errors import StaleWrite, StoreUnavailable
+from fanin.aws.reading import read_many
+from fanin.aws.rows import Item
+from fanin.errors import StaleWrite
 from fanin.queue import items, life, order, requests
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
@@ -17,8 +19,6 @@ from fanin.queue.store import Write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-KEYS_A_READ = 100
-READ_ATTEMPTS = 8
 PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DELAYED: order.DELAYED}
 
 
@@ -145,10 +145,10 @@ class DynamoStore:
             return stored
         return life.ended(job, at)
 
-    def _put(self, request: items.Item) -> bool:
+    def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
 
-    def _applies(self, request: items.Item, operation: Callable[..., Any] | None = None) -> bool:
+    def _applies(self, request: Item, operation: Callable[..., Any] | None = None) -> bool:
         """Whether a conditional write found its condition true."""
         try:
             send(operation or self.client.update_item, request)
@@ -156,7 +156,7 @@ class DynamoStore:
             return False
         return True
 
-    def _update(self, key: JobKey, request: items.Item) -> Job | None:
+    def _update(self, key: JobKey, request: Item) -> Job | None:
         """The job as it is stored after an update, whether its condition was true or not."""
         try:
             return items.job_of(send(self.client.update_item, request)["Attributes"], key.part)
@@ -168,45 +168,30 @@ class DynamoStore:
         (row,) = stale.stored
         return items.job_of(row, key.part) if row else self.get(key)
 
-    def _row(self, key: items.Item) -> items.Item | None:
+    def _row(self, key: Item) -> Item | None:
         return send(self.client.get_item, requests.read(self.table, key)).get("Item")
 
-    def _entries(self, part: PartKey, request: items.Item, limit: int | None = None) -> list[Entry]:
+    def _entries(self, part: PartKey, request: Item, limit: int | None = None) -> list[Entry]:
         return [items.entry_of(row, part) for row in self._rows(request, limit)]
 
-    def _whole_rows(self, request: items.Item, limit: int) -> list[items.Item]:
+    def _whole_rows(self, request: Item, limit: int) -> list[Item]:
         """The rows that a query of the index names, in its order; those that moved on meanwhile left out."""
         listed = self._rows(request, limit)
-        found: dict[tuple[str, str], items.Item] = {}
-        for first in range(0, len(listed), KEYS_A_READ):
-            found |= self._read_some(listed[first : first + KEYS_A_READ])
+        keys = [{"pk": row["pk"], "sk": row["sk"]} for row in listed]
+        found = {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
         rows = ((row, found.get(_key(row))) for row in listed)
         return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
 
-    def _read_some(self, rows: list[items.Item]) -> dict[tuple[str, str], items.Item]:
-        """At most 100 rows; what an answer leaves unprocessed is asked for again."""
-        keys = [{"pk": row["pk"], "sk": row["sk"]} for row in rows]
-        asked: Any = {self.table: {"Keys": keys, "ConsistentRead": True}}
-        found: dict[tuple[str, str], items.Item] = {}
-        for attempt in range(READ_ATTEMPTS):
-            answer = send(self.client.batch_get_item, {"RequestItems": asked})
-            found |= {_key(row): row for row in answer["Responses"].get(self.table, [])}
-            asked = answer.get("UnprocessedKeys")
-            if not asked:
-                return found
-            self.pause(attempt)
-        raise StoreUnavailable("the store is busy; ask again")
-
-    def _rows(self, request: items.Item, limit: int | None = None) -> list[items.Item]:
+    def _rows(self, request: Item, limit: int | None = None) -> list[Item]:
         """The rows of a query, *limit* of them at most, over as many pages as it takes."""
-        found: list[items.Item] = []
+        found: list[Item] = []
         for answer in self._pages(request if limit is None else request | {"Limit": limit}):
             found += answer["Items"]
             if limit is not None and len(found) >= limit:
                 break
         return found[:limit]
 
-    def _pages(self, request: items.Item) -> Iterator[dict[str, Any]]:
+    def _pages(self, request: Item) -> Iterator[dict[str, Any]]:
         start: Any = {}
         while start is not None:
             answer = send(self.client.query, request | start)
@@ -215,7 +200,7 @@ class DynamoStore:
             start = {"ExclusiveStartKey": last} if last else None
 
 
-def _key(row: items.Item) -> tuple[str, str]:
+def _key(row: Item) -> tuple[str, str]:
     return row["pk"]["S"], row["sk"]["S"]
 
 

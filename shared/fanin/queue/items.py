@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
 
-Item = dict[str, Any]
 MARK_SECONDS = 3600
 """How long a done job's mark stays: longer than any copy of a request can be under way (its signature is
 good for 15 minutes)."""
@@ -38,14 +38,6 @@ _NUMBERS = (
     "claimed_us",
     "done_us",
 )
-
-
-def number(value: int) -> Item:
-    return {"N": str(value)}
-
-
-def text(value: str) -> Item:
-    return {"S": value}
 
 
 def part_pk(part: PartKey) -> Item:

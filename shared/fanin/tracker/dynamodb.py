@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.aws.pacing import pause
+from fanin.aws.reading import read_many
+from fanin.aws.rows import Item, text
 from fanin.aws.settings import Tables
-from fanin.errors import StaleWrite, StoreUnavailable
+from fanin.errors import StaleWrite
 from fanin.tracker import items, lookups, requests
 from fanin.tracker.life import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
@@ -19,9 +21,6 @@ from fanin.tracker.store import READS_A_LISTING, Listing, Written
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-KEYS_A_READ = 100
-READ_ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class DynamoStore:
         return self.receipt(seen.key, receipt.key)
 
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
-        item = self._row({"pk": items.text(str(key)), "sk": items.text(items.receipt_row(receipt_key))})
+        item = self._row({"pk": text(str(key)), "sk": text(items.receipt_row(receipt_key))})
         return items.receipt_of(receipt_key, item) if item else None
 
     def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
@@ -75,7 +74,7 @@ class DynamoStore:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
 
     def announced(self, key: BatchKey) -> bool:
-        return self._row({"pk": items.text(str(key)), "sk": items.text(items.EVENT_ROW)}) is not None
+        return self._row({"pk": text(str(key)), "sk": text(items.EVENT_ROW)}) is not None
 
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._written(self.client.put_item, requests.confirm(self.tables.batches, key, expires_at))
@@ -115,11 +114,10 @@ class DynamoStore:
         self._written(self.client.update_item, requests.compact(self.tables.pages, key, count))
 
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        wanted = list(keys)
-        found: dict[PageKey, Page] = {}
-        for first in range(0, len(wanted), KEYS_A_READ):
-            found |= self._some_pages(wanted[first : first + KEYS_A_READ])
-        return found
+        names = {str(key): key for key in keys}
+        asked = [items.page_key(key) for key in names.values()]
+        rows = read_many(self.client, self.tables.pages, asked, self.pause)
+        return {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
         try:
@@ -164,23 +162,7 @@ class DynamoStore:
     def _both(self) -> tuple[str, str]:
         return self.tables.batches, self.tables.pages
 
-    def _some_pages(self, keys: list[PageKey]) -> dict[PageKey, Page]:
-        """At most 100 pages; what an answer leaves unprocessed is asked for again."""
-        names = {str(key): key for key in keys}
-        wanted = [items.page_key(key) for key in keys]
-        asked: Any = {self.tables.pages: {"Keys": wanted, "ConsistentRead": True}}
-        found: dict[PageKey, Page] = {}
-        for attempt in range(READ_ATTEMPTS):
-            answer = send(self.client.batch_get_item, {"RequestItems": asked})
-            rows = answer["Responses"].get(self.tables.pages, [])
-            found |= {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
-            asked = answer.get("UnprocessedKeys")
-            if not asked:
-                return found
-            self.pause(attempt)
-        raise StoreUnavailable("the store is busy; ask again")
-
-    def _query(self, request: items.Item, limit: int | None = None) -> Iterator[items.Item]:
+    def _query(self, request: Item, limit: int | None = None) -> Iterator[Item]:
         """The rows that a query finds, page by page; at most *limit*, and no more is read."""
         if limit is not None:
             request = {**request, "Limit": limit}
@@ -195,11 +177,11 @@ class DynamoStore:
                 return
             request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
-    def _row(self, key: items.Item) -> items.Item | None:
+    def _row(self, key: Item) -> Item | None:
         request = {"TableName": self.tables.batches, "Key": key, "ConsistentRead": True}
         return send(self.client.get_item, request).get("Item")
 
-    def _written(self, operation: Callable[..., Any], request: items.Item) -> bool:
+    def _written(self, operation: Callable[..., Any], request: Item) -> bool:
         """Whether a write was applied; refused, it found its work done, or its time past."""
         try:
             send(operation, request)
@@ -207,7 +189,7 @@ class DynamoStore:
             return False
         return True
 
-    def _change(self, key: BatchKey, request: items.Item) -> Batch | None:
+    def _change(self, key: BatchKey, request: Item) -> Batch | None:
         try:
             return items.batch_of(send(self.client.update_item, request)["Attributes"])
         except StaleWrite as stale:
@@ -218,7 +200,7 @@ class DynamoStore:
         (item,) = stale.stored
         return items.batch_of(item) if item else self.get(key)
 
-    def _write(self, key: PageKey, request: items.Item) -> Written:
+    def _write(self, key: PageKey, request: Item) -> Written:
         try:
             answer = send(self.client.update_item, request)
         except StaleWrite as stale:

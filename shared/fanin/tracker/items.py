@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+from fanin.aws.rows import Item, number, text
 from fanin.tracker.model import (
     Batch,
     BatchKey,
@@ -21,7 +21,6 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.page import Page, bits_of
 
-Item = dict[str, Any]
 SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,14 +29,6 @@ EVENT_ROW = "event"
 KEY_ROW = "key"
 GRACE = timedelta(days=30)
 """A batch's row outlasts its pages by so much: while any of them is left, its id is not given out again."""
-
-
-def number(value: int) -> Item:
-    return {"N": str(value)}
-
-
-def text(value: str) -> Item:
-    return {"S": value}
 
 
 def milliseconds(at: datetime) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.tracker.items import Item, created_key, milliseconds, number, text, user_list
+from fanin.aws.rows import Item, number, text
+from fanin.tracker.items import created_key, milliseconds, user_list
 from fanin.tracker.model import BatchKey, Query
 from fanin.tracker.store import ROWS_A_READ
 

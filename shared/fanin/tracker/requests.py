@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from fanin.aws.rows import Item, number, text
 from fanin.tracker.items import (
     BATCH_ROW,
     EVENT_ROW,
-    Item,
     batch_item,
     due_shard,
     group_item,
     milliseconds,
-    number,
     page_key,
     receipt_item,
     sample_item,
     seconds,
-    text,
 )
 from fanin.tracker.life import Turn
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State
