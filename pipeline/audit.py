@@ -169,7 +169,7 @@ class Audit:
         """Whether a page and the one above it say the same; either may be `Page()`, which is not stored."""
         page, bit = stored.page, stored.number % self.account.shape.fanout
         is_full, is_known = page.is_full(self.account.per_page(stored.level)), parent.bits >> bit & 1
-        if is_full and not is_known and self._should_climb(stored):
+        if is_full and not is_known and self._should_climb(page):
             yield stored.finding(Rule.CLIMB_MISSING, f"n = {page.n}")
         if is_known and not is_full:
             yield stored.finding(Rule.NOT_FULL, f"n = {page.n}")
@@ -190,7 +190,7 @@ class Audit:
         full = all(page.n >= tail.size for tail, page in pages[-1:])
         if account.is_whole and not full:
             yield Finding(Rule.COMPLETE_EARLY, f"total = {account.total}")
-        if self._is_over(full and all(page.root for _, page in pages[-1:])):
+        if self._is_over(full):
             yield Finding(Rule.NOT_COMPLETE, f"it is {account.state}")
         if failures is not None and account.mode is Mode.EXACT and failures != account.failed:
             yield Finding(Rule.FAILED_COUNT, f"failed = {account.failed}, the pages have {failures}")
@@ -215,11 +215,9 @@ class Audit:
             return min(page.n, 1)
         return page.n if page.compacted else page.bits.bit_length()
 
-    def _should_climb(self, stored: Stored) -> bool:
+    def _should_climb(self, page: Page) -> bool:
         """Whether a full page has to be known above: not the root, and not where nobody waits any more."""
-        account = self.account
-        is_alone = account.is_final and self._marks.get((stored.level, stored.number), (0, False))[1]
-        return not stored.page.root and not is_alone and (account.is_whole or account.state in ALIVE)
+        return not page.root and (self.account.is_whole or self.account.state in ALIVE)
 
     def _is_over(self, is_root_full: bool) -> bool:
         """Whether a live batch has come to its end, and nobody said so."""

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import BatchKey, TrackerStore
-from pipeline import schemas
+from pipeline import manifest, schemas
 from pipeline.audit import Account, Finding, Rule, Stored, audit_batch
 from pipeline.pages import Told
 from pipeline.progress import Report, watching
@@ -44,6 +44,8 @@ class Wish:
 def audit(told: Told, wish: Wish, report: Report) -> int:
     """Audit all that was read, and tell what does not agree; how much of it is wrong for sure."""
     started = time.monotonic()
+    if wish.saved:
+        manifest.refuse_committed(told.rows.sparkSession, wish.saved)
     kept = told.rows.cache()
     told = Told(told.taken_at, kept)
     found = findings(told.pages, told.batches, told.taken_at).unionByName(malformed(told.malformed)).cache()
@@ -121,7 +123,7 @@ def _counted(told: Told) -> Facts:
 def _report(found: DataFrame, facts: Facts, saved: str | None, started: float, report: Report) -> int:
     """Tell some findings and the counts of all, and save them if wished; how many are sure."""
     if saved:
-        found.coalesce(1).write.parquet(saved)
+        found.coalesce(1).write.mode("overwrite").parquet(saved)
     counted = {row.sure: row["count"] for row in found.groupBy("sure").count().collect()}
     wrong, doubtful = counted.get(True, 0), counted.get(False, 0)
     if counted:

@@ -30,6 +30,10 @@ _WRITING = {
 }
 
 
+class AlreadyThere(ValueError):
+    """A job that went before has committed what it found at this path."""
+
+
 class AnotherSource(ValueError):
     """The manifest at this path was written from another dataset."""
 
@@ -57,6 +61,12 @@ def is_committed(spark: SparkSession, path: str) -> bool:
     jvm: Any = spark._jvm
     mark = jvm.org.apache.hadoop.fs.Path(path, "_SUCCESS")
     return bool(mark.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).exists(mark))
+
+
+def refuse_committed(spark: SparkSession, path: str) -> None:
+    """Raise AlreadyThere where a job has committed its outcome to *path*; what a dead write left may go."""
+    if is_committed(spark, path):
+        raise AlreadyThere(f"{path} holds what was found before; name another --out")
 
 
 def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:

@@ -60,8 +60,7 @@ class Label:
 
 def reconcile(spark: SparkSession, told: Told, wish: Wish, report: Report) -> dict[str, int]:
     """Save what is outstanding at ``wish.saved``; how many items that is, and how many failed."""
-    if manifest.is_committed(spark, wish.saved):
-        raise CannotReconcile(f"{wish.saved} holds what was found before; name another --out")
+    manifest.refuse_committed(spark, wish.saved)
     kept = told.rows.cache()
     try:
         return _reconcile(spark, Told(told.taken_at, kept), wish, report)

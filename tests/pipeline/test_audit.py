@@ -95,9 +95,11 @@ BROKEN = {
     "a climb died": Case(closed, put(0, 9, FULL_LEAF), Rule.CLIMB_MISSING, (0, 9)),
     "a climb died in an open batch": Case(partly_acked, put(0, 9, FULL_LEAF), Rule.CLIMB_MISSING, (0, 9)),
     "a parent was lost": Case(partly_acked, lose(1, 0), Rule.CLIMB_MISSING, (0, 7)),
+    "a parent forgot a bit": Case(complete, put(1, 2, Page(0b011, 2, 3)), Rule.CLIMB_MISSING, (0, 18)),
     "a parent is ahead": Case(closed, put(1, 1, Page(0b1, 1)), Rule.NOT_FULL, (0, 8)),
     "a parent knows of nothing": Case(closed, put(1, 1, Page(0b1000, 1)), Rule.NOT_FULL, (0, 11)),
     "a full page was lost": Case(complete, lose(0, 4), Rule.NOT_FULL, (0, 4)),
+    "the leaves were lost": Case(complete, lose(0, *range(19)), Rule.NOT_FULL, (0, 0)),
     "a level was lost": Case(complete, lose(1, 0, 1, 2), Rule.NOT_FULL, (1, 2)),
     "a failure without mark": Case(
         complete_with_failures, change(1, 1, failed=0), Rule.FAILURE_UNMARKED, (0, 9)

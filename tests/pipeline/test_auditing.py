@@ -134,6 +134,8 @@ def test_what_is_wrong_is_told_saved_and_ends_badly(spark, job, tmp_path):
     assert told == {str(rule): "wrong" if rule is Rule.COUNT else "in doubt" for rule in broken}
     assert (events[-1]["wrong"], events[-1]["doubtful"], status) == (1, 3, 1)
     assert spark.read.parquet(str(tmp_path / "f")).count() == 4
+    _, again = job("--batches-export", batches, "--pages-export", found, "--out", str(tmp_path / "f"))
+    assert "name another --out" in again
 
 
 def test_what_a_write_may_explain_is_no_bad_end_by_itself(job, tmp_path):

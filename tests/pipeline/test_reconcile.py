@@ -222,7 +222,7 @@ def test_what_was_found_before_is_not_written_over(world):
     batch_id, _ = world.batch(ITEMS)
     world.reconciled(batch_id)
 
-    with pytest.raises(CannotReconcile, match="name another --out"):
+    with pytest.raises(manifest.AlreadyThere, match="name another --out"):
         world.reconciled(batch_id, saved=str(world.folder / "saved-1"))
 
 

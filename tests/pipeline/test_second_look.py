@@ -46,7 +46,7 @@ def test_a_climb_that_is_under_way_at_the_first_look_is_no_finding():
     finding = Finding(Rule.CLIMB_MISSING, "n = 8", 0, 9)
 
     def climb(number: int) -> None:
-        if number == second_look.LOOKS - 1:
+        if number == 1:
             world.put(1, 1, Page(0b10, 1))
 
     assert look(world, finding, meanwhile=climb) == [False]

@@ -123,7 +123,7 @@ def estimated() -> World:
     world = World(total=2**21 + 5, mode=Mode.ESTIMATED)
     for first in range(0, 2**20 + 500_000, 500_000):
         world.ack(first, first + 499_999)
-    world.ack(0, 9, Outcome.FAILURE)
+    world.ack(2**20 + 600_000, 2**20 + 600_009, Outcome.FAILURE)
     return world.close()
 
 
