@@ -99,10 +99,9 @@ class EmrApplication(Construct):
                 of.ConfigurationObjectProperty(classification="spark-defaults", properties=self._spark())
             ],
             monitoring_configuration=of.MonitoringConfigurationProperty(
+                # The group has its key already: nothing is to be said of it, and no role may change it.
                 cloud_watch_logging_configuration=of.CloudWatchLoggingConfigurationProperty(
-                    enabled=True,
-                    log_group_name=self.log.log_group_name,
-                    encryption_key_arn=self.ground.key.key_arn,
+                    enabled=True, log_group_name=self.log.log_group_name
                 )
             ),
         )

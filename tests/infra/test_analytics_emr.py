@@ -78,7 +78,7 @@ def test_the_log_is_encrypted(emr, application):
     )
 
     assert log["Enabled"] is True
-    assert group["KmsKeyId"] == log["EncryptionKeyArn"]
+    assert group["KmsKeyId"] == {"Fn::GetAtt": [next(iter(emr.of_type("AWS::KMS::Key"))), "Arn"]}
 
 
 @pytest.mark.parametrize("name", [job.name for job in JOBS])
