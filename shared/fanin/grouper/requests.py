@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import Item, number, text
+from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.grouper.items import (
     PART_LEASE_KEPT,
     bundle_key,
@@ -23,7 +23,6 @@ from fanin.grouper.items import (
 )
 from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
 
-ABSENT = "attribute_not_exists(pk)"
 OPEN_INDEX = "open"
 LIVE_INDEX = "live"
 LANE_INDEX = "lane"
@@ -31,12 +30,7 @@ LANE_INDEX = "lane"
 
 def create(table: str, task: Task) -> Item:
     """Store the task unless one of its key is there."""
-    return {
-        "TableName": table,
-        "Item": task_item(task),
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return put_new(table, task_item(task))
 
 
 def settle(table: str, task: Task, bundle_id: str) -> Item:
@@ -184,7 +178,7 @@ def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
         guard = "#state = :state AND #version = :seen"
         values = {":joining": names(joining), ":seen": number(bundle.version - 1)}
     grown["ExpressionAttributeValues"] |= values
-    return _in_transaction(grown | {"ConditionExpression": guard})
+    return in_transaction(grown | {"ConditionExpression": guard})
 
 
 def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
@@ -194,12 +188,7 @@ def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
     request["ConditionExpression"] = "#state = :created AND #lane = :lane"
     values = {":created": text(TaskState.CREATED), ":lane": text(str(bundle.lane))}
     request["ExpressionAttributeValues"] |= values
-    return _in_transaction(request)
-
-
-def _in_transaction(request: Item) -> Item:
-    """An action of a transaction answers with no attributes."""
-    return {name: value for name, value in request.items() if not name.startswith("ReturnValues")}
+    return in_transaction(request)
 
 
 def _update(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanin.aws.rows import Item, number, text
+from fanin.aws.rows import ABSENT, Item, number, put_new, text
 from fanin.queue import items, life, order
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
@@ -20,28 +20,17 @@ QUEUES_INDEX = "queues"
 PROJECTED = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 """What the index has beside the keys: enough to claim, free or promote a job."""
 
-ABSENT = "attribute_not_exists(pk)"
 OVER_DONE = "#st = :done AND #generation = :seen"
 
 
 def configure(table: str, queue: QueueKey, parts: int) -> Item:
     """Fix the number of parts, unless it is fixed."""
-    return {
-        "TableName": table,
-        "Item": items.config_item(queue, parts),
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return put_new(table, items.config_item(queue, parts))
 
 
 def add(table: str, job: Job, over: Job | None) -> Item:
     """Store a job in an empty place, or over the done one that was seen."""
-    put: Item = {
-        "TableName": table,
-        "Item": items.job_item(job),
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    put = put_new(table, items.job_item(job))
     if over is None:
         return put
     values = {":done": text(JobState.DONE), ":seen": number(over.generation)}

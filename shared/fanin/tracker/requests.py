@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import Item, number, text
+from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.tracker.items import (
     BATCH_ROW,
     EVENT_ROW,
@@ -24,17 +24,10 @@ from fanin.tracker.life import Turn
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State
 from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 
-ABSENT = "attribute_not_exists(pk)"
-
 
 def create(table: str, batch: Batch) -> Item:
     """Store the batch unless one of its key is there."""
-    return {
-        "TableName": table,
-        "Item": batch_item(batch),
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return put_new(table, batch_item(batch))
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
@@ -78,7 +71,7 @@ def add_bits(table: str, key: PageKey, mask: int, expires_at: datetime, failed: 
 def fail_bits(tables: tuple[str, str], key: PageKey, mask: int, expires_at: datetime) -> Item:
     """One transaction: the bits of the page as failed, and their number on the live batch."""
     page = add_bits(tables[1], key, mask, expires_at, failed=mask)
-    return _with_count(tables[0], key.batch, _in_transaction(page), mask.bit_count())
+    return _with_count(tables[0], key.batch, in_transaction(page), mask.bit_count())
 
 
 def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
@@ -111,7 +104,7 @@ def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Ite
 def fail_count(tables: tuple[str, str], key: PageKey, count: int, expires_at: datetime) -> Item:
     """One transaction: failures of an estimated batch, counted in its page and on the live batch."""
     return _with_count(
-        tables[0], key.batch, _in_transaction(add_count(tables[1], key, count, expires_at)), count
+        tables[0], key.batch, in_transaction(add_count(tables[1], key, count, expires_at)), count
     )
 
 
@@ -141,7 +134,7 @@ def replace_and_fail(
 ) -> Item:
     """One transaction: many digits at once, and the number of those that failed on the live batch."""
     page = replace_bits(tables[1], key, seen, mask, expires_at, failed)
-    return _with_count(tables[0], key.batch, _in_transaction(page), failed.bit_count())
+    return _with_count(tables[0], key.batch, in_transaction(page), failed.bit_count())
 
 
 def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datetime) -> Item:
@@ -235,22 +228,12 @@ def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
     """A failure's reason, in a slot that is free."""
-    return {
-        "TableName": table,
-        "Item": sample_item(key, slot, kept, expires_at),
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return put_new(table, sample_item(key, slot, kept, expires_at))
 
 
 def remember(table: str, row: Item) -> Item:
     """An idempotency key with its payload's fingerprint, unless the key came before."""
-    return {
-        "TableName": table,
-        "Item": row,
-        "ConditionExpression": ABSENT,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return put_new(table, row)
 
 
 def _row(key: BatchKey, sort_key: str, expires_at: datetime) -> Item:
@@ -311,11 +294,6 @@ def _states(states: tuple[State, ...]) -> Item:
 
 def _names(numbers: list[int]) -> str:
     return ",".join(f":v{value}" for value in numbers)
-
-
-def _in_transaction(update: Item) -> Item:
-    """An update as a transaction takes it: it answers nothing."""
-    return {name: value for name, value in update.items() if not name.startswith("ReturnValues")}
 
 
 def _with_count(table: str, key: BatchKey, page: Item, count: int, healed: int = 0) -> Item:
