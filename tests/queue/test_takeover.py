@@ -87,11 +87,22 @@ def test_what_was_freed_is_looked_for_once_and_in_the_bounds_of_the_take(workers
     assert [sum(some.values()) for some in told] == [1, len(orphans) - 1, 0]
 
 
+def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
+    killed, _, alive = workers
+    mine, foreign = alive._worker.janitor.own_parts()[0], 0
+    alive.add_all([name_in(mine), name_in(foreign)])
+    killed.take(1, wait=0, parts=[foreign]).__enter__()
+    duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
+    with alive.take(2, wait=0) as first, alive.take(2, wait=0) as second:
+        assert (names(first), names(second)) == ([name_in(foreign)], [name_in(mine)])
+
+
 def test_a_take_that_is_broken_off_returns_what_it_took_of_the_freed(workers, duties, monkeypatch):
     killed, _, alive = workers
-    part = next(p for p in range(PARTS) if p not in alive._worker.janitor.own_parts())
-    alive.add(name_in(part))
-    killed.take(1, wait=0, parts=[part]).__enter__()
+    parts = [part for part in range(PARTS) if part not in alive._worker.janitor.own_parts()]
+    orphans = [name_in(part) for part in parts]
+    alive.add_all(orphans)
+    killed.take(2, wait=0, parts=parts).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
     whole, asked = alive.store.ready, []
 
@@ -105,6 +116,6 @@ def test_a_take_that_is_broken_off_returns_what_it_took_of_the_freed(workers, du
     with expects(KeyboardInterrupt), alive.take(2, wait=0):
         pass
 
-    assert asked[0] == part
-    assert names(alive.queued()) == [name_in(part)]
+    assert sorted(asked) == parts
+    assert sorted(names(alive.queued())) == sorted(orphans)
     assert not alive._worker.session.held

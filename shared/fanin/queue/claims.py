@@ -37,7 +37,8 @@ class Claims:
         """Claim up to *most* of the first ready jobs of some parts, by priority, then by time."""
         keys = [PartKey(self.queue, part) for part in parts]
         for attempt in range(CLAIM_ROUNDS):
-            heads = [entry for key in keys for entry in self.store.ready(key, most)]
+            parts_heads = self.effects.each(lambda key: self.store.ready(key, most), keys)
+            heads = [entry for entries in parts_heads for entry in entries]
             taken = self._claim_some(sorted(heads, key=lambda entry: entry.ix), most)
             if taken or not heads:
                 return taken

@@ -57,12 +57,12 @@ class Worker:
     stop: Callable[[], None]
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* jobs: first as many as were freed here, each in its part, then in *parts*."""
+        """Claim up to *most* jobs of *parts*; or at once those that were freed here, each in its part."""
         jobs: list[Job] = []
         try:
             for part, freed in self.janitor.take_notice(most).items():
                 jobs += self.claims.take([part], freed)
-            return jobs + (self.claims.take(parts, most - len(jobs)) if len(jobs) < most else [])
+            return jobs or self.claims.take(parts, most)
         except BaseException:
             self.claims.give_back_all(jobs)
             raise
