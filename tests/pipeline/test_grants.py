@@ -27,7 +27,7 @@ FALLBACK = {"bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetIte
 
 @dataclass
 class Witness:
-    """Stands before DynamoDB, hands every request on, and keeps which actions were asked for on which table."""
+    """Stands before DynamoDB, hands every request on, and keeps which actions were asked on which table."""
 
     endpoint: str
     tables: dict[str, str]
