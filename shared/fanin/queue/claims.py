@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -35,10 +35,12 @@ class Claims:
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
         """Claim up to *most* of the first ready jobs of some parts, by priority, then by time."""
-        keys = [PartKey(self.queue, part) for part in parts]
+        return self.take_of(dict.fromkeys(parts, most), most)
+
+    def take_of(self, parts: Mapping[int, int], most: int) -> list[Job]:
+        """The same, with a bound for each of the parts."""
         for attempt in range(CLAIM_ROUNDS):
-            parts_heads = self.effects.each(lambda key: self.store.ready(key, most), keys)
-            heads = [entry for entries in parts_heads for entry in entries]
+            heads = self._heads(parts)
             taken = self._claim_some(sorted(heads, key=lambda entry: entry.ix), most)
             if taken or not heads:
                 return taken
@@ -90,6 +92,11 @@ class Claims:
     def abandon(self, job: Job) -> None:
         """Let go of a job of which nobody could be asked: the sweep frees it, if it is still claimed."""
         self.session.doubt(job.claim or "", job.key)
+
+    def _heads(self, parts: Mapping[int, int]) -> list[Entry]:
+        wanted = [(PartKey(self.queue, part), most) for part, most in parts.items()]
+        found = self.effects.each(lambda each: self.store.ready(*each), wanted)
+        return [entry for entries in found for entry in entries]
 
     def _claim_some(self, heads: Sequence[Entry], most: int) -> list[Job]:
         taken: list[Job] = []

@@ -57,15 +57,9 @@ class Worker:
     stop: Callable[[], None]
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* jobs of *parts*; or at once those that were freed here, each in its part."""
-        jobs: list[Job] = []
-        try:
-            for part, freed in self.janitor.take_notice(most).items():
-                jobs += self.claims.take([part], freed)
-            return jobs or self.claims.take(parts, most)
-        except BaseException:
-            self.claims.give_back_all(jobs)
-            raise
+        """Claim up to *most* jobs of *parts*; but what was freed here first, and without the others."""
+        freed = self.janitor.take_notice(most)
+        return self.claims.take_of(freed, most) or self.claims.take(parts, most)
 
     def leave(self) -> None:
         """Stop the duties, return what is still claimed without counting, and end the session at once."""
