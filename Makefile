@@ -6,6 +6,7 @@ export PYTHONPATH := shared:.
 export UV_HTTP_TIMEOUT := 300
 SEEDS ?= 100000
 SPARK ?= 4.0.2
+SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
@@ -23,7 +24,7 @@ test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: 
 # Everything as requirements-dev.txt pins it, but for Spark itself.
 $(SPARKS_VENV)/.installed: $(INSTALLED)
 	@echo "installing Spark $(SPARK) into $(SPARKS_VENV)"
-	@test -x $(SPARKS_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(SPARKS_VENV)
+	@test -x $(SPARKS_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(SPARKS_PYTHON) $(SPARKS_VENV)
 	@sed "s/^pyspark==[^ ]*/pyspark==$(SPARK)/" requirements-dev.txt > $(SPARKS_VENV)/versions.txt
 	@$(BIN)/uv pip sync --quiet --python $(SPARKS_VENV)/bin/python --no-verify-hashes $(SPARKS_VENV)/versions.txt
 	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-deps --editable .
