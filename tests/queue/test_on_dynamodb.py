@@ -99,7 +99,7 @@ def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
     assert not any("orders" in text or "item" in text.replace("rerun_item", "") for text in expressions)
 
 
-def test_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
+def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
     queue.add_all("ab")
     with queue.take(2, wait=0) as jobs:
         with pytest.raises(StaleWrite):
@@ -110,7 +110,7 @@ def test_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
     assert queue.depth().busy == 0
 
 
-def test_a_lost_claim_writes_nothing(queue, time):
+def test_22_a_lost_claim_writes_nothing(queue, time):
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
         queue.store.end_session(KEY, queue._worker.session.id, None)
