@@ -17,6 +17,8 @@ TASK_ATTEMPTS = 4
 COMMON = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
+    # As the format has it since long, and every reader knows it; Spark's own choice is older still.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
 

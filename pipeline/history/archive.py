@@ -17,6 +17,8 @@ from datetime import date
 
 import pyarrow.fs
 
+from pipeline.acks import LogFile
+
 KINDS = ("pages", "batches", "tasks", "bundles", "jobs")
 _DAY = re.compile(r"/date=(\d{4}-\d{2}-\d{2})/")
 
@@ -42,25 +44,19 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """A file by its path within the file system; *size* in bytes."""
-
-    path: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class Archive:
     """The folder with the ``table=`` folders: a path, or an ``s3://`` URI as pyarrow reads it."""
 
     root: str
 
-    def files(self, kind: str, days: Days) -> list[File]:
-        """The files of a *kind* of table, in the order of their names."""
+    def files(self, kind: str, days: Days) -> list[LogFile]:
+        """The files of a *kind* of table."""
         system, folder = located(self.root)
         selector = pyarrow.fs.FileSelector(f"{folder}/table={kind}", allow_not_found=True, recursive=True)
         found = [each for each in system.get_file_info(selector) if each.is_file and each.size]
-        return sorted((File(f.path, f.size) for f in found if days.hold(f.path)), key=lambda file: file.path)
+        return sorted(
+            (LogFile(f.path, f.size) for f in found if days.hold(f.path)), key=lambda file: file.path
+        )
 
     def check(self) -> None:
         """Raise NotAnArchive where the folder is not there, or holds other things only."""

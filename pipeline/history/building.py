@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline import manifest, sources
@@ -51,16 +51,19 @@ class Tables:
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write *frame* as the table *name*; the table as it was written."""
         started = time.monotonic()
-        path = f"{self.root.rstrip('/')}/{name}"
-        frame.write.mode("overwrite").parquet(path)
+        counted = Observation(name)
+        observed = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
+        observed.write.mode("overwrite").parquet(self.path(name))
         self.names.add(name)
-        kept = self[name]
-        seconds = round(time.monotonic() - started, 1)
-        self.report("table", {"name": name, "path": path, "rows": kept.count(), "seconds": seconds})
-        return kept
+        facts = {"name": name, "path": self.path(name), "rows": counted.get["rows"]}
+        self.report("table", facts | {"seconds": round(time.monotonic() - started, 1)})
+        return self[name]
+
+    def path(self, name: str) -> str:
+        return f"{self.root.rstrip('/')}/{name}"
 
     def __getitem__(self, name: str) -> DataFrame:
-        return self.spark.read.parquet(f"{self.root.rstrip('/')}/{name}")
+        return self.spark.read.parquet(self.path(name))
 
 
 def build(spark: SparkSession, told: Sources, root: str, report: Report) -> Tables:
@@ -95,7 +98,7 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifest
         tables.keep("deliveries", deliveries.repeats(log))
     shares = tables.keep("latencies", latency.percentiles(taken))
     tables.keep("histogram", latency.histogram(taken, shares))
-    tail = tables.keep("tails", latency.tails(placed))
+    tail = tables.keep("tails", latency.tails(tables["throughput"]))
     late = latency.stragglers(placed, tail, tables["groups"])
     tables.keep("stragglers", latency.with_records(late, _records(tables.spark, manifests)))
     tables.keep("reasons", reasons)
@@ -104,8 +107,11 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifest
 def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
     with _held(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
         made = tables.keep("bundles", grouping.bundles(bundles))
-        tables.keep("tasks", grouping.tasks(tasks, made))
-        tables.keep("jobs", grouping.jobs(jobs))
+        bundled = tables.keep("tasks", grouping.tasks(tasks, made))
+        queued = tables.keep("jobs", grouping.jobs(jobs))
+    tables.keep("targets", grouping.targets(bundled, made))
+    tables.keep("sizes", grouping.sizes(made))
+    tables.keep("queues", grouping.queues(queued))
 
 
 def _log(tables: Tables, path: str | None) -> DataFrame | None:
@@ -125,12 +131,13 @@ def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     return made
 
 
-def _span(*frames: DataFrame) -> tuple[datetime | None, datetime | None]:
-    """The first and the last moment of *frames*."""
-    ends = [frame.agg(F.min("at").alias("since"), F.max("at").alias("until")).first() for frame in frames]
-    firsts = [end.since.astimezone(UTC) for end in ends if end and end.since]
-    lasts = [end.until.astimezone(UTC) for end in ends if end and end.until]
-    return min(firsts, default=None), max(lasts, default=None)
+def _span(pages: DataFrame, rows: DataFrame) -> tuple[datetime | None, datetime | None]:
+    """The first and the last moment that the archive knows of."""
+    moments = pages.select("at").unionByName(rows.select("at"))
+    ends = moments.agg(F.min("at").alias("since"), F.max("at").alias("until")).first()
+    if ends is None or ends.since is None:
+        return None, None
+    return ends.since.astimezone(UTC), ends.until.astimezone(UTC)
 
 
 @contextmanager

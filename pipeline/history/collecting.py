@@ -1,16 +1,20 @@
-"""Collects what the report shows: bounded numbers of rows of the tables, as values."""
+"""Collects what the report shows: bounded numbers of rows of the tables, as values.
+
+The tables are read as the files that they are, without Spark: what is large of them was summed up before.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
+from pipeline.history.archive import located
 from pipeline.history.building import Tables
 from pipeline.history.facts import (
     ALIVE,
@@ -26,7 +30,6 @@ from pipeline.history.facts import (
     Straggler,
     Target,
 )
-from pipeline.history.life import LIFE
 
 LISTED, DRAWN, NAMED = 200, 12, 20
 """Batches in the list, batches with a section of their own, and stragglers of each."""
@@ -34,28 +37,55 @@ SHOWN = 30
 """Targets and queues."""
 BUCKETS = 160
 """Stretches of time that a curve is drawn with, at most."""
-STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400)
+LIFE = frozenset(field.name for field in fields(BatchFacts))
+"""The facts of a batch that stand in its row, and some that do not."""
 
-By = Mapping[str, list[Row]]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The rows of the tables as they were written."""
+
+    tables: Tables
+
+    def rows(
+        self, name: str, ids: Collection[str] | None = None, columns: list[str] | None = None
+    ) -> list[Row]:
+        """The rows of the table *name*, of some batches or of all; none where the run did not write it."""
+        if name not in self.tables.names or ids == []:
+            return []
+        system, path = located(self.tables.path(name))
+        chosen = None if ids is None else pc.field("batch_id").isin(list(ids))
+        found = ds.dataset(path, filesystem=system, format="parquet").to_table(columns, filter=chosen)
+        return [{name: _plain(value) for name, value in row.items()} for row in found.to_pylist()]
+
+    def by_batch(self, name: str, ids: Collection[str]) -> Mapping[str, list[Row]]:
+        """The rows of some batches, by batch."""
+        found: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in self.rows(name, ids):
+            found[row["batch_id"]].append(row)
+        return found
 
 
 def collect(tables: Tables, archive: str) -> History:
     """The facts of the report over *tables*."""
-    totals = _totals(tables["batches"])
-    batches = _batches(tables)
-    targets, more_targets = _targets(tables)
-    queues, more_queues = _queues(tables["jobs"])
+    shelf = Shelf(tables)
+    known = shelf.rows("batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "opened_at"])
+    targets = sorted(shelf.rows("targets"), key=lambda row: (-row["tasks"], row["target"]))
+    queues = sorted(shelf.rows("queues"), key=lambda row: (-row["jobs"], row["queue"]))
     return History(
         archive=archive,
         since=tables.since,
         until=tables.until,
-        repeats=_repeats(tables),
-        batches=batches,
-        targets=targets,
-        sizes=_sizes(tables["bundles"]),
-        queues=queues,
-        more={"targets": more_targets, "queues": more_queues},
-        **totals,
+        repeats=_repeats(shelf.rows("deliveries")),
+        batches=_batches(shelf, [row["batch_id"] for row in sorted(known, key=_order)[:LISTED]]),
+        targets=[_target(row) for row in targets[:SHOWN]],
+        sizes=sorted((row["size"], row["bundles"]) for row in shelf.rows("sizes")),
+        queues=[_queue(row) for row in queues[:SHOWN]],
+        more={"targets": max(0, len(targets) - SHOWN), "queues": max(0, len(queues) - SHOWN)},
+        **_totals(known),
     )
 
 
@@ -64,181 +94,120 @@ def step_of(seconds: float) -> float:
     return float(next((step for step in STEPS if seconds / step <= BUCKETS), seconds / BUCKETS))
 
 
-def _totals(batches: DataFrame) -> dict[str, Any]:
-    state = F.col("state")
-    ended = F.count_if(~state.isin(*ALIVE, "UNKNOWN")).alias("ended")
-    row = batches.agg(
-        F.count("*").alias("known"),
-        ended,
-        F.count_if(state == ENDED_WELL).alias("completed"),
-        F.count_if("is_orphan").alias("orphans"),
-        F.coalesce(F.sum("acked"), F.lit(0)).alias("items"),
-        F.coalesce(F.sum("failed"), F.lit(0)).alias("failed"),
-    ).first()
-    return row.asDict() if row else {}
+def _totals(known: Sequence[Row]) -> dict[str, int]:
+    return {
+        "known": len(known),
+        "ended": sum(row["state"] not in (*ALIVE, "UNKNOWN") for row in known),
+        "completed": sum(row["state"] == ENDED_WELL for row in known),
+        "orphans": sum(bool(row["is_orphan"]) for row in known),
+        "items": sum(row["acked"] for row in known),
+        "failed": sum(row["failed"] or 0 for row in known),
+    }
 
 
-def _batches(tables: Tables) -> list[BatchFacts]:
-    """Those to be looked at first, then the newest; the first of them with all that is drawn."""
-    troubled = F.when(F.col("is_orphan") | (F.col("state") == "UNKNOWN"), 0)
-    alive = troubled.when(F.col("state").isin(*ALIVE), 1)
-    rank = alive.when((F.col("failed") > 0) | (F.col("state") != ENDED_WELL), 2).otherwise(3)
-    listed = tables["batches"].orderBy(rank, F.desc("opened_at"), "batch_id").limit(LISTED)
-    found = [_batch(row) for row in listed.collect()]
-    ids = [batch.batch_id for batch in found]
-    shares = _by_batch(tables["latencies"], ids)
-    tails = _by_batch(tables["tails"], ids)
-    timed = [_timed(batch, shares[batch.batch_id], tails[batch.batch_id]) for batch in found]
-    return [*_drawn(tables, timed[:DRAWN]), *timed[DRAWN:]]
+def _order(row: Row) -> tuple[int, float, str]:
+    """What is to be looked at comes first: left behind, under way, with failures, well; then the newest."""
+    opened = row["opened_at"].timestamp() if row["opened_at"] else 0.0
+    if row["is_orphan"] or row["state"] == "UNKNOWN":
+        rank = 0
+    elif row["state"] in ALIVE:
+        rank = 1
+    else:
+        rank = 2 if row["failed"] or row["state"] != ENDED_WELL else 3
+    return rank, -opened, row["batch_id"]
 
 
-def _batch(row: Row) -> BatchFacts:
-    known = {field.name for field in fields(BatchFacts)} & set(LIFE)
-    facts = {name: _plain(row[name]) for name in known}
-    return BatchFacts(**facts | {"failed": facts["failed"] or 0})
+def _batches(shelf: Shelf, ids: list[str]) -> list[BatchFacts]:
+    """The batches with these *ids*, in their order; the first of them with all that is drawn."""
+    rows = {row["batch_id"]: row for row in shelf.rows("batches", ids)}
+    shares, tails = shelf.by_batch("latencies", ids), shelf.by_batch("tails", ids)
+    found = [_batch(rows[batch_id], shares[batch_id], tails[batch_id]) for batch_id in ids]
+    return [*_drawn(shelf, found[:DRAWN]), *found[DRAWN:]]
 
 
-def _timed(batch: BatchFacts, shares: list[Row], tails: list[Row]) -> BatchFacts:
-    """*batch* with its latencies, those from the messages' own times where there are any."""
-    told = sorted(shares, key=lambda row: row.basis != "sent")
-    names = [field.name for field in fields(Shares)]
-    best = Shares(**{name: told[0][name] for name in names}) if told else None
-    return replace(batch, shares=best, tail_at=_plain(tails[0].tail_at) if tails else None)
+def _batch(row: Row, shares: list[Row], tails: list[Row]) -> BatchFacts:
+    """The life of a batch with its latencies, those from the messages' own times where there are any."""
+    facts = {name: value for name, value in row.items() if name in LIFE} | {"failed": row["failed"] or 0}
+    told = sorted(shares, key=lambda each: each["basis"] != "sent")
+    best = Shares(**{field.name: told[0][field.name] for field in fields(Shares)}) if told else None
+    return BatchFacts(**facts, shares=best, tail_at=tails[0]["tail_at"] if tails else None)
 
 
-def _drawn(tables: Tables, batches: Sequence[BatchFacts]) -> list[BatchFacts]:
+def _drawn(shelf: Shelf, batches: Sequence[BatchFacts]) -> list[BatchFacts]:
     ids = [batch.batch_id for batch in batches]
-    stepped = [replace(batch, step=step_of(batch.acking or 0.0)) for batch in batches]
-    curves = _curves(tables["throughput"], stepped)
-    bars, late = _by_batch(tables["histogram"], ids), _late(tables["stragglers"], ids)
-    reasons = _by_batch(tables["reasons"], ids)
-    repeats = _by_batch(tables["deliveries"], ids) if "deliveries" in tables.names else defaultdict(list)
+    seconds, bars = shelf.by_batch("throughput", ids), shelf.by_batch("histogram", ids)
+    late, reasons = shelf.by_batch("stragglers", ids), shelf.by_batch("reasons", ids)
+    repeats = shelf.by_batch("deliveries", ids)
     return [
         replace(
             batch,
             is_drawn=True,
-            curve=curves[batch.batch_id],
+            step=step_of(batch.acking or 0.0),
+            curve=_curve(seconds[batch.batch_id], batch),
             bars=_bars(bars[batch.batch_id], batch.shares),
-            stragglers=late[batch.batch_id],
-            repeats=next((Repeats(row.acks, row.duplicates) for row in repeats[batch.batch_id]), None),
+            stragglers=_late(late[batch.batch_id]),
+            repeats=_repeats(repeats[batch.batch_id]),
             **_reasons(reasons[batch.batch_id]),
         )
-        for batch in stepped
+        for batch in batches
     ]
 
 
-def _curves(throughput: DataFrame, batches: Sequence[BatchFacts]) -> Mapping[str, list[Point]]:
-    """The acks of each batch by stretches of its own width."""
-    wanted = [(batch.batch_id, batch.step, batch.first_ack_at) for batch in batches if batch.first_ack_at]
-    steps = throughput.sparkSession.createDataFrame(
-        wanted, "batch_id string, step double, first_ack_at timestamp"
-    )
-    joined = throughput.join(F.broadcast(steps), on="batch_id", how="inner")
-    since = F.unix_seconds("second") - F.unix_seconds("first_ack_at")
-    at = (F.floor(since / F.col("step")) * F.col("step")).alias("at")
-    sums = (F.sum("acked").alias("acked"), F.sum("failed").alias("failed"))
-    found: defaultdict[str, list[Point]] = defaultdict(list)
-    for row in joined.groupBy("batch_id", at).agg(*sums).orderBy("batch_id", "at").collect():
-        found[row.batch_id].append(Point(row["at"], row.acked, row.failed))
-    return found
+def _curve(seconds: Iterable[Row], batch: BatchFacts) -> list[Point]:
+    """The acks of a batch by stretches of the width that fits it."""
+    step = step_of(batch.acking or 0.0)
+    sums: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
+    for row in seconds:
+        since = (row["second"] - batch.first_ack_at).total_seconds()
+        stretch = sums[since // step * step]
+        stretch[0] += row["acked"]
+        stretch[1] += row["failed"]
+    return [Point(at, acked, failed) for at, (acked, failed) in sorted(sums.items())]
 
 
 def _bars(rows: Iterable[Row], shares: Shares | None) -> list[Bar]:
-    chosen = [row for row in rows if shares and row.basis == shares.basis]
-    return [Bar(row.low, row.high, row["items"]) for row in sorted(chosen, key=lambda row: row.bin)]
+    chosen = [row for row in rows if shares and row["basis"] == shares.basis]
+    return [Bar(row["low"], row["high"], row["items"]) for row in sorted(chosen, key=lambda row: row["bin"])]
 
 
-def _late(stragglers: DataFrame, ids: Sequence[str]) -> Mapping[str, list[Straggler]]:
-    found: defaultdict[str, list[Straggler]] = defaultdict(list)
-    chosen = stragglers.where(F.col("batch_id").isin(*ids)).orderBy(F.desc("after"), "position")
-    for row in chosen.collect():
-        if len(found[row.batch_id]) < NAMED:
-            facts = (row.position, row.item_id, _plain(row.acked_at), row.after, row.failed, row.record)
-            found[row.batch_id].append(Straggler(*facts))
-    return found
+def _late(rows: Iterable[Row]) -> list[Straggler]:
+    ordered = sorted(rows, key=lambda row: (-row["after"], row["position"] or 0))
+    names = [field.name for field in fields(Straggler)]
+    return [Straggler(**{name: row[name] for name in names}) for row in ordered[:NAMED]]
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, Any]:
     """What consumers said in the log, where there is one; else the sample that the batch keeps."""
-    from_log = any(row.source == "log" for row in rows)
-    chosen = [row for row in rows if (row.source == "log") == from_log]
-    counts = sorted(((row.reason, row["items"]) for row in chosen), key=lambda each: (-each[1], each[0]))
-    return {"reasons": counts[:NAMED], "reasons_from_log": from_log}
+    from_log = any(row["source"] == "log" for row in rows)
+    chosen = [(row["reason"], row["items"]) for row in rows if (row["source"] == "log") == from_log]
+    ordered = sorted(chosen, key=lambda each: (-each[1], each[0]))
+    return {"reasons": ordered[:NAMED], "reasons_from_log": from_log}
 
 
-def _repeats(tables: Tables) -> Repeats | None:
-    if "deliveries" not in tables.names:
+def _repeats(rows: Sequence[Row]) -> Repeats | None:
+    if not rows:
         return None
-    row = tables["deliveries"].agg(F.sum("acks").alias("acks"), F.sum("duplicates").alias("again")).first()
-    return Repeats(row.acks, row.again) if row and row.acks else None
-
-
-def _targets(tables: Tables) -> tuple[list[Target], int]:
-    ends = F.map_from_entries(F.collect_list(F.struct("state", "count"))).alias("states")
-    by_state = tables["tasks"].groupBy("target", "state").agg(F.count("*").alias("count"))
-    states = by_state.groupBy("target").agg(ends, F.sum("count").alias("tasks"))
-    waits = tables["tasks"].groupBy("target").agg(_spread("waited"))
-    sizes = (
-        tables["bundles"]
-        .groupBy("target")
-        .agg(
-            F.count("*").alias("bundles"),
-            F.mean("size").alias("size"),
-            F.max("size").alias("largest"),
-            F.sum("calls").alias("calls"),
-        )
-    )
-    joined = states.join(waits, on="target", how="left").join(sizes, on="target", how="left")
-    rows = joined.orderBy(F.desc("tasks"), "target").limit(SHOWN).collect()
-    return [_target(row) for row in rows], max(0, states.count() - SHOWN)
+    return Repeats(sum(row["acks"] for row in rows), sum(row["duplicates"] for row in rows))
 
 
 def _target(row: Row) -> Target:
     return Target(
-        name=row.target,
-        tasks=row.tasks,
-        states=dict(row.states),
-        bundles=row.bundles or 0,
+        name=row["target"],
+        tasks=row["tasks"],
+        states=dict(row["states"]),
+        bundles=row["bundles"] or 0,
         size=row["size"] or 0.0,
-        largest=row.largest or 0,
-        calls=row.calls or 0,
-        waited=Spread(*(row.waited or ())),
+        largest=row["largest"] or 0,
+        calls=row["calls"] or 0,
+        waited=Spread(*(row["waited"] or ())),
     )
 
 
-def _sizes(bundles: DataFrame) -> list[tuple[int, int]]:
-    rows = bundles.groupBy("size").agg(F.count("*").alias("bundles")).orderBy("size").collect()
-    return [(row["size"], row.bundles) for row in rows]
-
-
-def _queues(jobs: DataFrame) -> tuple[list[Queue], int]:
-    ends = F.map_from_entries(F.collect_list(F.struct("state", "count"))).alias("states")
-    by_state = jobs.groupBy("queue", "state").agg(F.count("*").alias("count"))
-    states = by_state.groupBy("queue").agg(ends, F.sum("count").alias("jobs"))
-    again, refused = F.count_if(F.col("deliveries") > 1), F.sum("collisions")
-    measures = (again.alias("again"), refused.alias("refused"), _spread("waited"), _spread("worked"))
-    joined = states.join(jobs.groupBy("queue").agg(*measures), on="queue", how="left")
-    rows = joined.orderBy(F.desc("jobs"), "queue").limit(SHOWN).collect()
-    return [_queue(row) for row in rows], max(0, states.count() - SHOWN)
-
-
 def _queue(row: Row) -> Queue:
-    spreads = Spread(*(row.waited or ())), Spread(*(row.worked or ()))
-    return Queue(row.queue, row.jobs, dict(row.states), row.again, row.refused, *spreads)
-
-
-def _spread(name: str) -> Any:
-    shares = F.array(F.lit(0.5), F.lit(0.95), F.lit(1.0))
-    return F.percentile_approx(name, shares).alias(name)
-
-
-def _by_batch(frame: DataFrame, ids: Sequence[str]) -> By:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in frame.where(F.col("batch_id").isin(*ids)).collect() if ids else []:
-        found[row.batch_id].append(row)
-    return found
+    spreads = Spread(*(row["waited"] or ())), Spread(*(row["worked"] or ()))
+    return Queue(row["queue"], row["jobs"], dict(row["states"]), row["again"], row["refused"], *spreads)
 
 
 def _plain(value: Any) -> Any:
-    """A time with its zone: Spark answers in this machine's."""
-    return value.astimezone(UTC) if isinstance(value, datetime) else value
+    """A time with its zone, which is always this one."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

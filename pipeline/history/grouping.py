@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.history.items import seconds_between
@@ -57,3 +57,47 @@ def jobs(images: DataFrame) -> DataFrame:
     folded = images.groupBy("tenant", "queue", "job_id").agg(last, *ends, *most).select("*", "last.*")
     facts = ("waited", "worked", "deliveries", "failures", "collisions", "error")
     return folded.select("tenant", "queue", "job_id", "name", "state", "added_at", "ended_at", *facts)
+
+
+def targets(of_tasks: DataFrame, of_bundles: DataFrame) -> DataFrame:
+    """(tenant, target, states, tasks, waited, bundles, size, largest, calls): a row a target.
+
+    *states*: how many tasks stand in which state; *waited*: what half, 95 % and all of them stayed below.
+    """
+    of = ["tenant", "target"]
+    sizes = of_bundles.groupBy(*of).agg(
+        F.count("*").alias("bundles"),
+        F.mean("size").alias("size"),
+        F.max("size").alias("largest"),
+        F.sum("calls").alias("calls"),
+    )
+    counted = _states(of_tasks, of, "tasks").join(of_tasks.groupBy(*of).agg(_spread("waited")), on=of)
+    return counted.join(sizes, on=of, how="left")
+
+
+def sizes(of_bundles: DataFrame) -> DataFrame:
+    """(size, bundles): how many bundles have so many members."""
+    return of_bundles.groupBy("size").agg(F.count("*").alias("bundles"))
+
+
+def queues(of_jobs: DataFrame) -> DataFrame:
+    """(tenant, queue, states, jobs, again, refused, waited, worked): a row a queue.
+
+    *again*: jobs delivered more than once; *refused*: adds that found a live job of their key.
+    """
+    of = ["tenant", "queue"]
+    again, refused = F.count_if(F.col("deliveries") > 1), F.sum("collisions")
+    measures = (again.alias("again"), refused.alias("refused"), _spread("waited"), _spread("worked"))
+    return _states(of_jobs, of, "jobs").join(of_jobs.groupBy(*of).agg(*measures), on=of)
+
+
+def _states(rows: DataFrame, of: list[str], total: str) -> DataFrame:
+    """How many of each group's rows stand in which state, and how many there are."""
+    by_state = rows.groupBy(*of, "state").agg(F.count("*").alias("count"))
+    states = F.map_from_entries(F.collect_list(F.struct("state", "count"))).alias("states")
+    return by_state.groupBy(*of).agg(states, F.sum("count").alias(total))
+
+
+def _spread(name: str) -> Column:
+    shares = F.array(F.lit(0.5), F.lit(0.95), F.lit(1.0))
+    return F.percentile_approx(name, shares).alias(name)

@@ -57,11 +57,14 @@ def histogram(latencies: DataFrame, shares: DataFrame) -> DataFrame:
     return counts.select("batch_id", "basis", "bin", low.alias("low"), last.alias("high"), "items")
 
 
-def tails(placed: DataFrame) -> DataFrame:
-    """(batch_id, tail_at): the moment at which 99 % of a batch's items were acked."""
-    moment = F.percentile_approx(F.unix_micros("acked_at"), F.lit(TAIL), ACCURACY)
-    acked = placed.where("acked_at IS NOT NULL").groupBy("batch_id")
-    return acked.agg(F.timestamp_micros(moment).alias("tail_at"))
+def tails(throughput: DataFrame) -> DataFrame:
+    """(batch_id, tail_at): the second in which 99 % of a batch's items were acked, of few all but one."""
+    batch = Window.partitionBy("batch_id")
+    so_far = F.sum("acked").over(batch.orderBy("second")).alias("so_far")
+    rows = throughput.select("batch_id", "second", so_far, F.sum("acked").over(batch).alias("acked"))
+    nearly_all = F.least(F.ceil(F.col("acked") * TAIL), F.col("acked") - 1)
+    reached = rows.where(F.col("so_far") >= nearly_all)
+    return reached.groupBy("batch_id").agg(F.min("second").alias("tail_at"))
 
 
 def stragglers(placed: DataFrame, tail: DataFrame, groups: DataFrame) -> DataFrame:

@@ -39,6 +39,7 @@ LIFE = (
     "acking",
     "decided_after",
     "told_after",
+    "told_after_last_ack",
     "idle",
     "is_orphan",
 )
@@ -103,16 +104,26 @@ def _derived(until: Column) -> dict[str, Column]:
     """What follows from the rest of a row."""
     alive = F.col("state").isin("OPEN", "CLOSED")
     active_at = F.greatest("last_ack_at", "opened_at", "closed_at")
-    outstanding = F.greatest(F.lit(0), F.col("total") - F.col("acked"))
+    outstanding = F.greatest(F.lit(0), F.col("total") - _acked())
     return {
+        "acked": _acked(),
         "outstanding": outstanding,
         "lasted": seconds_between(F.col("opened_at"), F.col("ended_at")),
         "acking": seconds_between(F.col("first_ack_at"), F.col("last_ack_at")),
         "decided_after": _at_least_none("last_ack_at", "ended_at"),
         "told_after": _at_least_none("ended_at", "event_at"),
+        "told_after_last_ack": _at_least_none("last_ack_at", "event_at"),
         "idle": F.when(alive, seconds_between(active_at, until)),
         "is_orphan": F.col("state").isin(*LOST) & (outstanding > 0),
     }
+
+
+def _acked() -> Column:
+    """The acks that the pages counted; a batch that is complete, and not for its failures, has them all."""
+    all_acked = (F.col("state") == "COMPLETE") & (
+        F.col("max_failures").isNull() | (F.col("failed") < F.col("max_failures"))
+    )
+    return F.when(all_acked, F.greatest("acked", "total")).otherwise(F.col("acked"))
 
 
 def _at_least_none(first: str, last: str) -> Column:

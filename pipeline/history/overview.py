@@ -11,7 +11,7 @@ from pipeline.history.tags import Cell, cell, number, table, tag, text
 
 LONG_IDLE = 3600.0
 """Seconds without an ack, a batch that is under way is worth a look."""
-LONG_TAIL = 0.25
+LONG_TAIL = 0.5
 """A batch whose last percent took so large a part of its acking is worth a look."""
 LOOKED_AT = 8
 

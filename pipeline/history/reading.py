@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,15 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pipeline.acks import shares
 from pipeline.history import schemas
 from pipeline.history.acked import rows_of
-from pipeline.history.archive import Archive, Days, File
+from pipeline.history.archive import Archive, Days
 from pipeline.history.records import MalformedLine, change_of
 from pipeline.history.rows import read
 
 ROWS_A_BATCH = 10_000
-TASK_BYTES = 16 << 20
-"""Packed bytes of the archive that one task reads."""
 
 FRAMES = {
     "pages": schemas.PAGE_CHANGES,
@@ -37,19 +36,9 @@ def changes(spark: SparkSession, archive: Archive, kind: str, days: Days) -> Dat
 
     A record that is there twice is in the frame twice. A line that is none stops the job, with its place.
     """
-    files = archive.files(kind, days)
-    size = sum(file.size for file in files)
-    shares = dealt(files, max(spark.sparkContext.defaultParallelism, size // TASK_BYTES))
-    parts = spark.sparkContext.parallelize([(share,) for share in shares], max(1, len(shares)))
-    frame = spark.createDataFrame(parts, "paths array<string>")
+    dealt = [(share,) for share in shares(archive.files(kind, days), spark.sparkContext.defaultParallelism)]
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(dealt, len(dealt)), "paths array<string>")
     return frame.mapInArrow(partial(_read, archive=archive, kind=kind), FRAMES[kind])
-
-
-def dealt(files: Sequence[File], shares: int) -> list[list[str]]:
-    """The paths of *files* in at most so many *shares*, about as large as each other."""
-    ordered = sorted(files, key=lambda file: file.size, reverse=True)
-    hands = [[file.path for file in ordered[first::shares]] for first in range(shares)]
-    return [hand for hand in hands if hand]
 
 
 def _read(batches: Iterator[pa.RecordBatch], archive: Archive, kind: str) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ NOTES = (
     " closed and ended it says itself, in milliseconds; an event's time is that of its confirmation.",
     "An item's latency is counted from its message where an ack log was given, else from the batch's close,"
     " or from its opening where acks came before that. Each chart says which.",
-    "The last percent: what was acked after 99 % of a batch's items were.",
+    "The last percent: what was acked after 99 % of a batch's items were; of a small batch, the last item.",
     "An ack of an item that was acked before writes nothing, so the streams do not tell of it: how often that"
     " was is counted from an ack log, and left out without one.",
     "Reasons of failures are a sample of at most 128 that a batch keeps, unless they come from an ack log.",
@@ -77,6 +77,7 @@ def _times(batch: BatchFacts) -> str:
             ("last percent took", wording.seconds(batch.tail)),
             ("decided after the last ack", wording.seconds(batch.decided_after)),
             ("event after the end", wording.seconds(batch.told_after)),
+            ("event after the last ack", wording.seconds(batch.told_after_last_ack)),
             ("ended because", batch.end_reason),
             ("nothing happened for", wording.seconds(batch.idle) if batch.idle is not None else None),
         ]

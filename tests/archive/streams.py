@@ -55,9 +55,13 @@ def iterator(dynamodb: Any, streams: Any, table: str) -> str:
 def read_on(streams: Any, table: str, place: str) -> tuple[list[Record], str]:
     """What the stream of *table* has from *place* on, and where to go on from."""
     answer = streams.get_records(ShardIterator=place)
-    return [as_delivered(each, STREAM.format(table)) for each in answer["Records"]], answer[
-        "NextShardIterator"
-    ]
+    records = [as_delivered(each, STREAM.format(table)) for each in answer["Records"]]
+    return [each for each in records if not _is_half(each["dynamodb"])], answer["NextShardIterator"]
+
+
+def _is_half(change: Record) -> bool:
+    """Whether moto tells of keys alone, as it does before it tells of an update that makes an item."""
+    return change.get("NewImage") == change["Keys"]
 
 
 def read(dynamodb: Any, streams: Any, table: str) -> list[Record]:

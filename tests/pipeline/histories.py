@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import atexit
+import functools
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -128,5 +133,165 @@ class Life:
         self.tracker.store.confirm(BatchKey(TENANT, self.batch_id), self.recorder.at)
 
 
-def estimated(**wish: Any) -> OpenBatch:
-    return OpenBatch(mode=Mode.ESTIMATED, **wish)
+@dataclass
+class Cast:
+    """Batches of every fate, in the archive *folder*, by what became of them."""
+
+    folder: Path
+    lives: dict[str, Life]
+
+    @property
+    def archive(self) -> str:
+        return str(self.folder / "changes")
+
+    def __getitem__(self, name: str) -> Life:
+        return self.lives[name]
+
+
+@functools.cache
+def cast() -> Cast:
+    """Lived once a test run."""
+    folder = Path(tempfile.mkdtemp(prefix="fanin-history-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with recorded(folder, "Batches", "Pages") as recorder:
+        lives = {name: lived(recorder) for name, lived in FATES.items()}
+    return Cast(folder, lives)
+
+
+def _well(recorder: Recorder) -> Life:
+    """50 items in random order, three a second, some acked again, the last one late; told to the bus."""
+    life = Life(recorder, OpenBatch(user_key="well"))
+    life.add(50)
+    recorder.wait(1)
+    life.close()
+    order = list(range(50))
+    random.Random(7).shuffle(order)
+    for first in range(0, 48, 3):
+        life.ack(order[first : first + 3])
+        life.ack(order[first : first + 1])
+        recorder.wait(1)
+    life.ack(order[48:49])
+    recorder.wait(30)
+    life.ack(order[49:])
+    recorder.wait(2)
+    life.confirm()
+    recorder.wait(3600)
+    return life
+
+
+def _with_failures(recorder: Recorder) -> Life:
+    """20 items, of which five fail and one of these is healed."""
+    life = Life(recorder, OpenBatch(user_key="with failures"))
+    life.add(20)
+    life.ack(range(3), Outcome.FAILURE, "no such thing")
+    life.ack(range(3, 5), Outcome.FAILURE, "too late")
+    recorder.wait(2)
+    life.ack([4])
+    recorder.wait(3)
+    life.ack(range(5, 20))
+    life.close()
+    recorder.wait(60)
+    return life
+
+
+def _ended_by_failures(recorder: Recorder) -> Life:
+    life = Life(recorder, OpenBatch(max_failures=2))
+    life.add(10)
+    life.close()
+    life.ack([0, 1], Outcome.FAILURE)
+    recorder.wait(60)
+    return life
+
+
+def _timed_out(recorder: Recorder) -> Life:
+    """Thirteen of 20 items are acked when the deadline comes; the event has to be sent again."""
+    life = Life(recorder, OpenBatch(user_key="timed out", deadline=timedelta(seconds=30)))
+    life.add(20)
+    life.close()
+    recorder.wait(10)
+    life.ack(range(13))
+    recorder.wait(50)
+    life.tracker.sweep()
+    recorder.wait(1800)
+    life.tracker.sweep()
+    recorder.wait(1)
+    life.confirm()
+    recorder.wait(60)
+    return life
+
+
+def _cancelled(recorder: Recorder) -> Life:
+    life = Life(recorder)
+    life.add(5)
+    life.tracker.cancel(TENANT, life.batch_id, "changed my mind")
+    recorder.wait(60)
+    return life
+
+
+def _estimated(recorder: Recorder) -> Life:
+    """Ten items, acked twelve times."""
+    life = Life(recorder, OpenBatch(mode=Mode.ESTIMATED))
+    life.add(10)
+    for first in range(0, 9, 3):
+        life.ack([*range(first, first + 3), first])
+        recorder.wait(1)
+    life.close()
+    recorder.wait(60)
+    return life
+
+
+def _parent(recorder: Recorder) -> Life:
+    """Two items, one of which a batch of its own stands for: :func:`_child`."""
+    life = Life(recorder, OpenBatch(user_key="parent"))
+    life.add(2)
+    life.close()
+    child = Life(
+        recorder, OpenBatch(user_key="child", parent_item_id=f"{life.batch_id}:{life.groups[0].id}:1")
+    )
+    child.add(9)
+    child.close()
+    recorder.wait(5)
+    life.ack([0])
+    recorder.wait(5)
+    child.ack(range(9))
+    recorder.wait(60)
+    return life
+
+
+def _folded(recorder: Recorder) -> Life:
+    """200 items, all acked in one go, seven of them as failures."""
+    life = Life(recorder)
+    life.add(200)
+    life.close()
+    recorder.wait(1)
+    group = life.groups[0].id
+    failed = [Ack(life.batch_id, group, index, index, "c", Outcome.FAILURE) for index in range(7)]
+    life.tracker.ack(TENANT, failed)
+    recorder.wait(1)
+    life.tracker.ack(TENANT, [Ack(life.batch_id, group, 0, 199, "c")])
+    recorder.wait(60)
+    return life
+
+
+def _open(recorder: Recorder) -> Life:
+    """Nobody has closed it, and nothing has happened for two hours."""
+    life = Life(recorder, OpenBatch(user_key="open"))
+    life.add(16)
+    recorder.wait(1)
+    life.ack(range(8))
+    recorder.wait(7200)
+    life.add(1)
+    return life
+
+
+FATES: dict[str, Callable[[Recorder], Life]] = {
+    "well": _well,
+    "with failures": _with_failures,
+    "ended by failures": _ended_by_failures,
+    "timed out": _timed_out,
+    "cancelled": _cancelled,
+    "estimated": _estimated,
+    "parent": _parent,
+    "folded": _folded,
+    "open": _open,
+}
