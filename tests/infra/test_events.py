@@ -7,8 +7,8 @@ import json
 import pytest
 from moto.events.models import EventPattern
 
-from fanin.api.events import DETAIL_TYPES
 from fanin.tracker import State
+from fanin.tracker.events import EVENT_TYPES
 from fanin.tracker.model import ALIVE
 
 
@@ -163,7 +163,7 @@ def event(detail_type, source="fanin"):
     return {"version": "0", "source": source, "detail-type": detail_type, "detail": {"batchId": "0199"}}
 
 
-@pytest.mark.parametrize("detail_type", DETAIL_TYPES.values())
+@pytest.mark.parametrize("detail_type", EVENT_TYPES.values())
 def test_every_ending_event_of_the_bus_is_confirmed(plain, pipe, confirming, detail_type):
     (target,) = confirming["Targets"]
 
