@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import pyarrow.fs
 from pyarrow.lib import ArrowException
 
+from pipeline import files
 from pipeline.rows import Item, MalformedRow, from_json
 
 SUMMARY = "manifest-summary.json"
@@ -56,7 +55,7 @@ class Line:
 
 def describe(root: str) -> Export:
     """The export in the folder *root*, a path or an ``s3://`` URI. Raises NotAnExport, and says why."""
-    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
+    root = files.whole(root)
     summary = _objects(f"{root}/{SUMMARY}")
     if len(summary) != 1:
         raise NotAnExport(f"{root}/{SUMMARY} is not one JSON object")
@@ -91,11 +90,11 @@ def _item(row: Any) -> Item:
     return item
 
 
-def _described(root: str, summary: dict[str, Any], files: list[dict[str, Any]]) -> Export:
+def _described(root: str, summary: dict[str, Any], named: list[dict[str, Any]]) -> Export:
     kind = summary["outputFormat"], summary.get("exportType") or "FULL_EXPORT"
     if kind != ("DYNAMODB_JSON", "FULL_EXPORT"):
         raise NotAnExport(f"{root} is {' '.join(kind)}; needed is a full export in the format DYNAMODB_JSON")
-    found = tuple(DataFile(f"{root}/data/{_name(f['dataFileS3Key'])}", f["itemCount"]) for f in files)
+    found = tuple(DataFile(f"{root}/data/{_name(f['dataFileS3Key'])}", f["itemCount"]) for f in named)
     promised = sum(file.items for file in found)
     if promised != summary["itemCount"]:
         raise NotAnExport(f"{root}: {FILES} names {promised} rows, {SUMMARY} {summary['itemCount']}")
@@ -128,5 +127,5 @@ def _objects(path: str) -> list[dict[str, Any]]:
 
 def _opened(path: str) -> Any:
     """A stream of the bytes of *path*; what its suffix says is compressed comes unpacked."""
-    system, inner = pyarrow.fs.FileSystem.from_uri(path)
+    system, inner = files.located(path)
     return system.open_input_stream(inner)

@@ -39,12 +39,13 @@ class Part:
 
 
 def wanted(leaves: DataFrame, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
-    """WANTED of the numbers *leaves* (page), from the PAGES of one batch; *failed* items only if so wished.
+    """WANTED of the numbers *leaves* (page), from the PAGES of its batch; *failed* items only if so wished.
 
     A leaf that is not stored has nothing acked; one that has nothing to be found is left out.
     """
     marks = "failed" if failed else "CAST(NULL AS BINARY) AS failed"
-    stored = pages.where("level = 0").selectExpr("page", "bits", marks)
+    own = pages.where((F.col("batch_id") == part.batch_id) & (F.col("level") == 0))
+    stored = own.selectExpr("page", "bits", marks)
     joined = leaves.join(stored, on="page", how="left").select("page", "bits", "failed")
     return joined.mapInArrow(partial(_wanted, page_bits=part.page_bits, total=part.total), schemas.WANTED)
 

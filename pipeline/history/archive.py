@@ -9,7 +9,6 @@ files, any names below ``table=<kind>/`` will do; without a date in the path, no
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from datetime import date
 import pyarrow.fs
 
 from pipeline.acks import LogFile
+from pipeline.files import located
 
 KINDS = ("pages", "batches", "tasks", "bundles", "jobs")
 _DAY = re.compile(r"/date=(\d{4}-\d{2}-\d{2})/")
@@ -72,10 +72,3 @@ class Archive:
         system, _ = located(self.root)
         with system.open_input_stream(path) as stream:
             yield from io.BufferedReader(stream)
-
-
-def located(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """The file system of *path*, a path of this machine or a URI, and the path within it."""
-    whole = path.rstrip("/") if "://" in path else os.path.abspath(path)
-    system, inner = pyarrow.fs.FileSystem.from_uri(whole)
-    return system, inner

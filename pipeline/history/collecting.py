@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pipeline.history.archive import located
+from pipeline.files import located
 from pipeline.history.building import Tables
 from pipeline.history.facts import (
     ALIVE,

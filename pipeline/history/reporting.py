@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.history.archive import located
+from pipeline.files import located
 from pipeline.history.building import Sources, build
 from pipeline.history.collecting import collect
 from pipeline.history.document import page

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import functions as F
 
 from fanin.tracker import GroupId, ItemId
+from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
 from fanin.tracker.tree import stretches
 from pipeline import bits, outstanding, schemas
@@ -25,12 +28,11 @@ def part_of(start: int, upto: int, total: int, page_bits: int) -> Part:
 
 
 def pages_frame(spark, pages: dict[int, Page]):
-    """PAGES, level 0, with a parent that must not be taken for a leaf."""
-    rows = [
-        read_row(page_row(KEY.__class__(KEY.batch, 0, number), page))[0] for number, page in pages.items()
-    ]
-    parent, _ = read_row(page_row(KEY, Page(1, 1)))
-    return spark.createDataFrame([*rows, parent], schemas.PAGES)
+    """PAGES: leaves, with a parent and another batch's leaf that must not be taken for one of them."""
+    mine = [page_row(PageKey(KEY.batch, 0, number), page) for number, page in pages.items()]
+    another = page_row(PageKey(replace(KEY.batch, batch_id=str(uuid4())), 0, 0), Page(0b1010, 2))
+    rows = [read_row(row)[0] for row in (*mine, page_row(KEY, Page(1, 1)), another)]
+    return spark.createDataFrame(rows, schemas.PAGES)
 
 
 def positions_frame(spark, count: int):
