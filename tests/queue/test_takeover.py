@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.queue import Ring
+from fanin.queue import NewJob, Ring
 from fanin.queue.janitor import SECOND_RING_SECONDS
 from fanin.queue.keys import job_key
 from fanin.queue.members import owned, owners
@@ -74,17 +74,32 @@ def test_a_freed_job_is_rung_for_twice_since_one_that_froze_may_swallow_the_firs
     assert [ring for ring in rung if ring[0]] == [([Ring(3)], 0.0), ([Ring(3)], SECOND_RING_SECONDS)]
 
 
-def test_what_was_freed_is_looked_for_once_and_in_the_bounds_of_the_take(workers, duties, store):
+def test_what_was_freed_is_told_once_in_order_and_in_the_bounds_of_the_take(workers, duties):
     killed, _, alive = workers
     parts = [part for part in range(PARTS) if part not in alive._worker.janitor.own_parts()]
-    orphans = [name_in(part) for part in parts]
-    alive.add_all(orphans)
-    killed.take(len(orphans), wait=0, parts=parts).__enter__()
+    orphans = [name_in(part) for part in reversed(parts)]
+    for orphan in orphans:
+        alive.add(orphan)
+        duties.pass_seconds(1)
+        killed.take(1, wait=0, parts=parts).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
     janitor = alive._worker.janitor
     told = [janitor.take_notice(1), janitor.take_notice(PARTS), janitor.take_notice(PARTS)]
 
-    assert [sum(some.values()) for some in told] == [1, len(orphans) - 1, 0]
+    assert [[entry.key.sort for entry in some] for some in told] == [
+        [f"k#{orphans[0]}"],
+        [f"k#{orphans[1]}"],
+        [],
+    ]
+
+
+def test_what_was_freed_long_ago_is_told_no_more(workers, duties):
+    workers[ALIVE].add(name_in(0))
+    workers[KILLED].take(1, wait=0, parts=range(PARTS)).__enter__()
+    duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
+    duties.pass_seconds(10, without=(KILLED, FROZEN))
+
+    assert workers[ALIVE]._worker.janitor.take_notice(1) == []
 
 
 def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
@@ -97,13 +112,15 @@ def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
         assert (names(first), names(second)) == ([name_in(foreign)], [name_in(mine)])
 
 
-def test_of_a_part_no_more_is_taken_at_once_than_was_freed_there(workers, duties):
+def test_a_freed_job_runs_at_once_though_its_part_has_others_that_come_first(workers, duties, time):
     killed, _, alive = workers
-    parts = [part for part in range(PARTS) if part not in alive._worker.janitor.own_parts()]
-    orphans = [name_in(part) for part in parts]
-    alive.add_all(orphans)
-    killed.take(2, wait=0, parts=parts).__enter__()
-    alive.add_all(str(i) for i in range(99) if str(i) not in orphans)
+    part = next(part for part in range(PARTS) if part not in alive._worker.janitor.own_parts())
+    orphan, *others = [str(i) for i in range(99) if job_key(KEY, PARTS, str(i)).part.number == part]
+    alive.add(orphan)
+    killed.take(1, wait=0, parts=[part]).__enter__()
+    alive.add_all(NewJob(name, priority=9) for name in others)
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
+    time.sleep(1)
     with alive.take(10, wait=0) as jobs:
-        assert sorted(names(jobs)) == sorted(orphans)
+        assert names(jobs) == [orphan]
+        assert jobs[0].queued_us + jobs[0].busy_us == time.now() - jobs[0].added_us

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import replace
 
 from fanin.queue import life
@@ -162,7 +161,7 @@ def _ended_by_a_guess(self, job, writes=(), dead=None):
     return _end_claim(self, job, writes, dead)
 
 
-def _claim_some_more(self, heads, most):
+def _take_some_more(self, heads, most):
     return [job for job in (self._claim(head) for head in heads[: most + 1]) if job]
 
 
@@ -223,8 +222,8 @@ MUTANTS = (
     Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
-    Mutant("a take gives at most what was asked", (Claims, "_claim_some", _claim_some_more)),
-    Mutant("who frees a claim looks there himself", (Janitor, "take_notice", lambda self, most: Counter())),
+    Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
+    Mutant("who frees a claim takes the job himself", (Janitor, "take_notice", lambda self, most: [])),
     Mutant("a freed job is rung for twice", (Janitor, "ring", _ring_once)),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -35,17 +35,29 @@ class Claims:
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
         """Claim up to *most* of the first ready jobs of some parts, by priority, then by time."""
-        return self.take_of(dict.fromkeys(parts, most), most)
-
-    def take_of(self, parts: Mapping[int, int], most: int) -> list[Job]:
-        """The same, with a bound for each of the parts."""
+        keys = [PartKey(self.queue, part) for part in parts]
         for attempt in range(CLAIM_ROUNDS):
-            heads = self._heads(parts)
-            taken = self._claim_some(sorted(heads, key=lambda entry: entry.ix), most)
+            found = self.effects.each(lambda key: self.store.ready(key, most), keys)
+            heads = [entry for entries in found for entry in entries]
+            taken = self.take_these(sorted(heads, key=lambda entry: entry.ix), most)
             if taken or not heads:
                 return taken
             self.effects.pause(attempt)
         return []
+
+    def take_these(self, heads: Sequence[Entry], most: int) -> list[Job]:
+        """Claim up to *most* of these jobs, as far as they are still ready, in this order."""
+        taken: list[Job] = []
+        try:
+            for head in heads:
+                if len(taken) == most or not self.session.alive():
+                    break
+                job = self._claim(head)
+                taken += [job] if job else []
+        except BaseException:
+            self.give_back_all(taken)
+            raise
+        return taken
 
     def end(self, job: Job, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job:
         """End a job with the user's *writes*, once; the ended job.
@@ -92,24 +104,6 @@ class Claims:
     def abandon(self, job: Job) -> None:
         """Let go of a job of which nobody could be asked: the sweep frees it, if it is still claimed."""
         self.session.doubt(job.claim or "", job.key)
-
-    def _heads(self, parts: Mapping[int, int]) -> list[Entry]:
-        wanted = [(PartKey(self.queue, part), most) for part, most in parts.items()]
-        found = self.effects.each(lambda each: self.store.ready(*each), wanted)
-        return [entry for entries in found for entry in entries]
-
-    def _claim_some(self, heads: Sequence[Entry], most: int) -> list[Job]:
-        taken: list[Job] = []
-        try:
-            for head in heads:
-                if len(taken) == most or not self.session.alive():
-                    break
-                job = self._claim(head)
-                taken += [job] if job else []
-        except BaseException:
-            self.give_back_all(taken)
-            raise
-        return taken
 
     def _claim(self, head: Entry) -> Job | None:
         """One claim, known as ours before it is asked for, so that no interruption loses it."""

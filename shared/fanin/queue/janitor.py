@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 
 from fanin.errors import StoreUnavailable
 from fanin.queue.doorbell import Doorbell, Ring
@@ -26,7 +24,7 @@ SECOND_RING_SECONDS = 1.0
 class Janitor:
     """Looks after *parts* parts of one queue; *session* is the one in whose name it does so, if any.
 
-    *freed*: by part, how many claims it freed of which its worker has taken no notice yet.
+    *freed*: the jobs whose claims it freed lately, as they are since, until its worker takes notice.
     """
 
     store: QueueStore
@@ -40,7 +38,7 @@ class Janitor:
     watch: Watch = field(default_factory=Watch)
     members: Sequence[Member] = ()
     next_sweep: float = 0.0
-    freed: Counter[int] = field(default_factory=Counter)
+    freed: list[Entry] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tick(self) -> bool:
@@ -117,18 +115,24 @@ class Janitor:
         """Return one of them.
 
         Its part may fall to a worker that is silent, too, and is not missed yet. So whoever frees a claim
-        looks there himself at his next take, whosever the part is.
+        takes the job himself at his next take, whosever the part is, unless somebody has it by then.
         """
-        if self.store.give_back(entry, GivenBack(self.effects.now())):
+        how = GivenBack(self.effects.now())
+        if self.store.give_back(entry, how):
             with self.lock:
-                self.freed[entry.key.part.number] += 1
+                self.freed.append(replace(entry, state=JobState.READY, ready_us=how.at))
 
-    def take_notice(self, most: int) -> Counter[int]:
-        """Up to *most* of the claims that were freed here, by part; each is told once."""
+    def take_notice(self, most: int) -> list[Entry]:
+        """Up to *most* of the jobs that were freed here, those first that were claimed first; each once.
+
+        After two expiries whoever was silent is gone, and the parts are in good hands.
+        """
+        late = self.effects.now() - round(2 * self.options.expiry * SECOND_US)
         with self.lock:
-            told = Counter(islice(self.freed.elements(), most))
-            self.freed -= told
-        return told
+            fresh = [entry for entry in self.freed if entry.ready_us > late]
+            fresh.sort(key=lambda entry: entry.claimed_us or 0)
+            self.freed = fresh[most:]
+        return fresh[:most]
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         with suppress(StoreUnavailable):

@@ -59,7 +59,7 @@ class Worker:
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
         """Claim up to *most* jobs of *parts*; but what was freed here first, and without the others."""
         freed = self.janitor.take_notice(most)
-        return self.claims.take_of(freed, most) or self.claims.take(parts, most)
+        return self.claims.take_these(freed, most) or self.claims.take(parts, most)
 
     def leave(self) -> None:
         """Stop the duties, return what is still claimed without counting, and end the session at once."""
