@@ -15,6 +15,7 @@ from datetime import date
 
 from pyspark.errors import PythonException
 
+from fanin.errors import InvalidRequest
 from fanin.tracker import checked_batch_id
 from pipeline.history import Days, Sources, report
 from pipeline.progress import Report, teller
@@ -55,7 +56,10 @@ def arguments() -> argparse.ArgumentParser:
 
 def _manifest(text: str) -> tuple[str, str]:
     batch_id, _, path = text.partition("=")
-    return checked_batch_id(batch_id), path
+    try:
+        return checked_batch_id(batch_id), path
+    except InvalidRequest as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not BATCH=PATH: {error}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> None:
