@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 STOP_SECONDS = 10.0
+PACE = (0.9, 1.0)
+"""Part of its seconds that a duty waits: workers that started together do not look at the same moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +43,5 @@ def in_threads(duties: Sequence[Duty]) -> Callable[[], None]:
 
 
 def _repeat(duty: Duty, stop: threading.Event) -> None:
-    while not stop.wait(duty.seconds) and duty.do():
+    while not stop.wait(duty.seconds * random.uniform(*PACE)) and duty.do():
         pass
