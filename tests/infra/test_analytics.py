@@ -65,10 +65,17 @@ def granted(assembly, role):
 
 
 def ours(assembly):
-    """The resources of the analytics, with the hashes of assets masked."""
+    """The resources of the analytics, with the hashes of assets masked, and nothing in their order."""
     resources = assembly.template["Resources"].items()
     text = json.dumps({name: each for name, each in resources if name.startswith("Analytics")})
-    return json.loads(re.sub(r"[0-9a-f]{64}", "<asset>", text))
+    return json.loads(re.sub(r"[0-9a-f]{64}", "<asset>", text), object_hook=_ordered)
+
+
+def _ordered(each):
+    """A statement with the resources in an order that the hashes in their names do not change."""
+    if isinstance(each.get("Resource"), list):
+        each["Resource"].sort(key=json.dumps)
+    return each
 
 
 def asset_of(assembly, url):
