@@ -35,22 +35,25 @@ EAGER = {
 
 @dataclass
 class Faults:
-    """What the queue does beside taking messages: it refuses one entry once, and sits on another once."""
+    """What the queue does beside taking messages: it refuses one entry once, and once is silent."""
 
     refuse: int | None = None
     sit_on: int | None = None
     seconds: float = 120.0
     done: set[int] = field(default_factory=set)
 
-    def meet(self, indexes: list[int], over: threading.Event) -> int | None:
-        """The index that is refused now, if any; waits where it is to sit on one."""
+    def refused(self, indexes: list[int]) -> int | None:
+        """The index that is refused now, if any."""
+        if self.refuse not in indexes or self.refuse in self.done:
+            return None
+        self.done.add(self.refuse)
+        return self.refuse
+
+    def hold_back(self, indexes: list[int], over: threading.Event) -> None:
+        """Let the answer wait where it is to sit on one."""
         if self.sit_on in indexes and self.sit_on not in self.done:
             self.done.add(self.sit_on)
             over.wait(self.seconds)
-        if self.refuse in indexes and self.refuse not in self.done:
-            self.done.add(self.refuse)
-            return self.refuse
-        return None
 
 
 @pytest.fixture
@@ -61,11 +64,12 @@ def queue(sqs, monkeypatch):
 
     def answer(stub, request):
         entries = {index_of(entry["MessageBody"]): entry for entry in request["Entries"]}
-        refused = stub.faults.meet(list(entries), over)
+        refused = stub.faults.refused(list(entries))
         kept = [entry for index, entry in entries.items() if index != refused]
         told = take(stub, {"Entries": kept})
         if refused is not None:
             told["Failed"].append({"Id": entries[refused]["Id"], "Code": "refuse", "SenderFault": True})
+        stub.faults.hold_back(list(entries), over)
         return told
 
     monkeypatch.setattr(StubQueue, "answer", answer)

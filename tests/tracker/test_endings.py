@@ -8,6 +8,7 @@ import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.tracker import (
+    Ack,
     BatchKey,
     ItemRange,
     Retention,
@@ -147,3 +148,21 @@ def test_no_batch_completes_after_its_deadline_on_old_knowledge(clock):
 def test_retentions_that_no_batch_can_live_through_are_refused():
     with pytest.raises(InvalidRequest, match="400 days"):
         Retention(366 * DAY, 20 * DAY, 20 * DAY)
+
+
+def test_a_batch_that_comes_due_while_an_ack_looks_at_another_has_not_expired_for_that_ack(clock):
+    store = MemoryStore()
+    tracker = Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+    due, group = opened(tracker, 4, retention=Retention(open=2 * HOUR))
+    other, another = opened(tracker, 1)
+    clock.at += 2 * HOUR - timedelta(minutes=1)
+    read = store.get
+
+    def read_slowly(key):
+        clock.at += HOUR if key.batch_id == other else timedelta(0)
+        return read(key)
+
+    store.get = read_slowly
+
+    acks = [Ack(due, group, 0, 0, "me"), Ack(other, another, 0, 0, "me")]
+    assert verdicts(tracker.ack("t", acks)) == ["accepted", "accepted"]

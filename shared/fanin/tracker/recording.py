@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -54,9 +55,14 @@ class Recorder:
             each = self.each if outcome is Outcome.SUCCESS else each_in_turn
             yield from zip(pages, each(record, pages), strict=True)
 
-    def record_words(self, batch: Batch, pages: Mapping[int, Words], caller: str) -> list[PageAcked]:
-        """Write folded acks of an exact batch, pages of successes first; all pages are read at once."""
-        if is_expired(batch, self.climber.now()):
+    def record_words(
+        self, batch: Batch, pages: Mapping[int, Words], caller: str, at: datetime
+    ) -> list[PageAcked]:
+        """Write folded acks of an exact batch, pages of successes first; all pages are read at once.
+
+        *at*: a time before the batch was looked at.
+        """
+        if is_expired(batch, at):
             gone = {number: {Verdict.EXPIRED: words.mask.bit_count()} for number, words in pages.items()}
             return [PageAcked(number, counts) for number, counts in sorted(gone.items())]
         stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in pages])

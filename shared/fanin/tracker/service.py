@@ -196,11 +196,12 @@ class Tracker:
         For whoever has checked the ids before folding them. Raises NotFound, Conflict where the batch counts
         its acks, InvalidRequest for a bit that is no item's, StoreUnavailable as ``ack`` does.
         """
+        at = self.now()
         batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
         self._need_exact(batch, "which items are acked")
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
-        done = recorder.record_words(batch, pages, caller)
+        done = recorder.record_words(batch, pages, caller, at)
         self._prolong(batch)
         for batch in ended.values():
             self._has_ended(batch)
@@ -307,9 +308,12 @@ class Tracker:
         return batch
 
     def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
+        # The time before the look: a batch that was due by then was written down as ended by the look itself,
+        # and one that comes due in between may still be kept alive by others; nobody is told it has expired.
+        at = self.now()
         ids = list(dict.fromkeys(ack.batch_id for ack in acks))  # one look a request
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
-        return plan(acks, dict(zip(ids, batches, strict=True)).get, self.now())
+        return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
 
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:
