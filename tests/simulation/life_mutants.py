@@ -192,13 +192,13 @@ def _tell_good_news_only(self, batch):
     self.ack(batch.tenant, [item])
 
 
-def _worth_if_unknown(self, page, bit):
-    full = page.bits >> bit & 1
-    return bool(page.failed >> bit & 1) if full and self.failures else not full
+def _worth_if_unknown(self, bit, failures):
+    full = self.bits >> bit & 1
+    return bool(self.failed >> bit & 1) if full and failures else not full
 
 
-def _worth_whatever_failed(self, page, bit):
-    return not (page.compacted or page.bits >> bit & 1)
+def _worth_whatever_failed(self, bit, failures):
+    return not (self.compacted or self.bits >> bit & 1)
 
 
 def _wanted_though_compacted(self, page, size):
@@ -306,7 +306,7 @@ LIFE_MUTANTS = (
     Mutant("a parent is told", (Tracker, "_tell_parent", lambda self, batch: None)),
     Mutant("a parent is told after the end", (Tracker, "close", _tell_parent_first)),
     Mutant("a parent is told how it ended", (Tracker, "_tell_parent", _tell_good_news_only)),
-    Mutant("failures lie under full pages too", (Walk, "_is_worth", _worth_whatever_failed)),
+    Mutant("failures lie under full pages too", (Page, "is_worth", _worth_whatever_failed)),
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
     Mutant("nothing is written to what has ended", (Recorder, "_too_late", _ended_forgotten)),
@@ -331,7 +331,7 @@ LIFE_EQUIVALENT = (
         "a deadline never changes, and who asks has looked at it and at the clock",
     ),
     (
-        Mutant("a compacted parent has full children", (Walk, "_is_worth", _worth_if_unknown)),
+        Mutant("a compacted parent has full children", (Page, "is_worth", _worth_if_unknown)),
         "whoever looks below it finds its children full: it costs reads, and the answer is the same",
     ),
     (

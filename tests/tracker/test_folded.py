@@ -249,6 +249,21 @@ def test_the_end_of_a_child_reaches_its_parent(tracker):
     assert tracker.get("t", parent_id).state is State.COMPLETE
 
 
+def test_folded_acks_that_come_again_tell_a_parent_whom_a_crash_kept_from_hearing(tracker):
+    parent_id, parent_group = opened(tracker, 1)
+    tracker.close("t", parent_id, "me")
+    child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")
+    tracker.close("t", child_id, "me")
+    crashed = replace(tracker, _known={})
+    crashed._tell_parent = lambda _: None
+    put(crashed, child_id, [0, 1])
+    assert tracker.get("t", parent_id).state is State.CLOSED
+
+    put(tracker, child_id, [0, 1])
+
+    assert tracker.get("t", parent_id).state is State.COMPLETE
+
+
 def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
     batch_id, group = opened(tracker, 8)
     put(tracker, batch_id, [0, 1], [2])

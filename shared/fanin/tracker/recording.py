@@ -65,6 +65,8 @@ class Recorder:
         if is_expired(batch, at):
             gone = {number: {Verdict.EXPIRED: words.mask.bit_count()} for number, words in pages.items()}
             return [PageAcked(number, counts) for number, counts in sorted(gone.items())]
+        if not batch.is_alive:
+            self.ended(batch)
         stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in pages])
         done: list[PageAcked] = []
         for each, numbers in self._in_order(pages):
