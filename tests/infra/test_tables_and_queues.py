@@ -8,7 +8,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
 
 GROUPS = ("GrouperTablesTasks", "GrouperTablesLeases", "GrouperTablesBundles")
-TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable", "DemoIndex")
+TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable", "DemoIndex", "DemoJobsOutcomes")
 QUEUES = (
     "AcksQueue",
     "AcksDeadLetters",
@@ -24,6 +24,8 @@ QUEUES = (
     "DemoWorkDeadLetters",
     "DemoEventsQueue",
     "DemoEventsDeadLetters",
+    "JobsDoorbelldemoQueue",
+    "JobsDoorbelldemoDeadLetters",
 )
 
 
@@ -137,7 +139,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one(demo):
     without = {name for name, queue in queues.items() if "RedrivePolicy" not in queue["Properties"]}
 
     assert without == dead_letter_queues(demo)
-    assert len(queues) - len(without) == 6
+    assert len(queues) - len(without) == 7
 
 
 def test_the_dead_are_kept_as_long_as_can_be(demo):
