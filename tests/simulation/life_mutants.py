@@ -282,7 +282,7 @@ LIFE_MUTANTS = (
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
-        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=1400
+        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=5000
     ),
     Mutant("a step starts from its states", (Turn, "sources", ALL)),
     Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
@@ -298,7 +298,7 @@ LIFE_MUTANTS = (
     Mutant("the sweeper climbs from parents", (sweeping, "_climb_again", _climb_again_from_leaves)),
     Mutant("the sweeper seals", (Sweeper, "_repaired", _repaired_without_seal)),
     Mutant("the sweeper ends by time", (sweeping, "end_by_time", lambda climber, batch: batch)),
-    Mutant("the sweeper tells the parent", (Sweeper, "_announce", _announce(False, True, False))),
+    Mutant("the sweeper tells the parent", (Sweeper, "_announce", _announce(False, True, False)), since=1400),
     Mutant("the sweeper sends the event again", (Sweeper, "_announce", _announce(True, False, False))),
     Mutant(
         "the sweeper forgets what is confirmed alone", (Sweeper, "_announce", _announce(True, True, True))
