@@ -92,22 +92,21 @@ def _job_rows(change: Change) -> Iterator[Facts]:
     """JOB_IMAGES: the job as it now is, and the one that it followed, where that had been under way."""
     pk = change.keys["pk"]["S"]
     if pk.startswith("D#"):
-        tenant, _, name = pk.removeprefix("D#").rpartition("#")
-        dead = queueing.dead_of(_image(change), QueueKey(tenant, name))
-        yield _job_row(change, dead.job) | {
-            "state": DEAD,
-            "ended_at": _instant(dead.died_us),
-            "error": dead.error,
-        }
-        return
-    if not pk.startswith("J#"):
-        return
-    part = _part(pk)
-    job = queueing.job_of(_image(change), part)
-    yield _job_row(change, job)
-    before = queueing.job_of({**WITHHELD, **change.old}, part) if change.old else None
-    if before and before.id != job.id and before.state is JobState.BUSY:
-        yield _job_row(change, before) | _ended(before, job.ready_us)
+        yield _dead_row(change, pk)
+    elif pk.startswith("J#"):
+        part = _part(pk)
+        job = queueing.job_of(_image(change), part)
+        yield _job_row(change, job)
+        before = queueing.job_of({**WITHHELD, **change.old}, part) if change.old else None
+        if before and before.id != job.id and before.state is JobState.BUSY:
+            yield _job_row(change, before) | _ended(before, job.ready_us)
+
+
+def _dead_row(change: Change, pk: str) -> Facts:
+    tenant, _, name = pk.removeprefix("D#").rpartition("#")
+    dead = queueing.dead_of(_image(change), QueueKey(tenant, name))
+    row = _job_row(change, dead.job)
+    return row | {"state": DEAD, "ended_at": _instant(dead.died_us), "error": dead.error}
 
 
 def _ended(job: Job, at: int) -> Facts:

@@ -26,6 +26,8 @@ SENTENCES = {
     "table": "{name}: {rows:,} rows in {seconds:.1f} s",
     "report": "{batches:,} batches, {items:,} items acked: {path}, {seconds:.1f} s",
 }
+LOG = "every ack that consumers sent: item_id, outcome, reason, and for latencies at and sent_at"
+MANIFEST = "the manifest that fan_out wrote for a batch, to tell what its last items were"
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -36,19 +38,8 @@ def arguments() -> argparse.ArgumentParser:
     add("--out", required=True, metavar="FOLDER", help="where tables and page are written")
     add("--since", type=date.fromisoformat, metavar="DAY", help="the first day to read, in UTC (2026-01-31)")
     add("--until", type=date.fromisoformat, metavar="DAY", help="the last day to read, in UTC")
-    add(
-        "--ack-log",
-        metavar="PATH",
-        help="every ack that consumers sent: item_id, outcome, reason, and for latencies at and sent_at",
-    )
-    add(
-        "--manifest",
-        type=_manifest,
-        action="append",
-        default=[],
-        metavar="BATCH=PATH",
-        help="the manifest that fan_out wrote for a batch, to tell what its last items were",
-    )
+    add("--ack-log", metavar="PATH", help=LOG)
+    add("--manifest", type=_manifest, action="append", default=[], metavar="BATCH=PATH", help=MANIFEST)
     add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
     add("--json", action="store_true", help="print events as JSON lines")
     return parser

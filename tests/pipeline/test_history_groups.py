@@ -69,26 +69,32 @@ class Says:
         """Nothing."""
 
 
+def lead(grouper, outbox):
+    """Give every message of a task to a leader, and those that this makes."""
+    for _ in range(3):
+        for message in outbox.take(TaskMessage):
+            grouper.lead(message)
+
+
+def grouper_of(recorder, outbox):
+    store = TaskStore(recorder.client, TABLES, pause=lambda _: None)
+    policies = Policies(default=Policy(max_size=3, rate=100.0, burst=10))
+    clock = {"now": lambda: recorder.at, "jitter": lambda: 0.5, "pause": lambda _: None}
+    return Grouper(World(store, outbox, policies, **clock))
+
+
 @pytest.fixture(scope="module")
 def bundled(spark, tmp_path_factory):
     """Five tasks for one target, bundled two seconds later; one is refused. One more still waits."""
     folder = tmp_path_factory.mktemp("bundled")
     with recorded(folder, "GroupTasks", "GroupBundles") as recorder:
-        outbox = Outbox()
-        store = TaskStore(recorder.client, TABLES, pause=lambda _: None)
-        policies = Policies(default=Policy(max_size=3, rate=100.0, burst=10))
-        world = World(
-            store, outbox, policies, now=lambda: recorder.at, jitter=lambda: 0.5, pause=lambda _: None
-        )
-        grouper = Grouper(world)
+        outbox, says = Outbox(), Says(("task-1",))
+        grouper = grouper_of(recorder, outbox)
         for number in range(5):
             grouper.register(TENANT, NewTask([number], "orders", f"task-{number}"))
         recorder.wait(2)
-        for _ in range(3):
-            for message in outbox.take(TaskMessage):
-                grouper.lead(message)
+        lead(grouper, outbox)
         recorder.wait(3)
-        says = Says(("task-1",))
         for message in outbox.take(BundleMessage):
             grouper.handle(message, says, says)
         recorder.wait(10)
