@@ -141,3 +141,13 @@ def test_a_kept_reason_names_an_item_that_failed(tracker):
     tracker.ack("t", [Ack(batch_id, group, 4, 6, "me", Outcome.FAILURE, "boom")])
 
     assert [s.item_id for s in tracker.samples(tracker.get("t", batch_id))] == [f"{batch_id}:{group}:5"]
+
+
+def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_request_that_is_found(tracker):
+    batch_id, group = opened(tracker, 8, max_failures=2)
+    fail(tracker, batch_id, group, 0, caller="first")
+    fail(tracker, batch_id, group, 4, caller="last")
+    acks = [Ack(batch_id, group, 4, 4, "last", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "first")]
+
+    for request in (acks, acks[::-1]):
+        assert [told.caller for told in tracker.ack("t", request).completions] == ["last"]

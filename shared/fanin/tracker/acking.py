@@ -141,6 +141,10 @@ class AckPlan:
         """The batches whose pages it touches."""
         return list({page.batch.key: page.batch for page in self.pages.values()}.values())
 
+    def callers(self, key: BatchKey) -> set[str]:
+        """Who speaks of any of the batch's pages: whichever of them its end is found on."""
+        return {caller for page in self.pages.values() if page.batch.key == key for caller in page.callers}
+
     def in_order(self) -> list[PagePlan]:
         """The pages to write, successes first: a failure never overrides a success of the same request."""
         return sorted(self.pages.values(), key=lambda page: page.outcome is Outcome.FAILURE)

@@ -39,12 +39,13 @@ class Recorder:
     def record(self, request: AckPlan) -> list[Completion]:
         """Write the pages of *request* and note the verdicts in it; the completions that its callers own."""
         found: dict[tuple[str, str], Completion] = {}
-        for page, batch in self._record_pages(request):
+        for _, batch in self._record_pages(request):
             if batch is None:
                 continue
             self.ended(batch)
-            if batch.state is State.COMPLETE and batch.completed_by in page.callers:
-                found[batch.batch_id, batch.completed_by] = Completion(batch, batch.completed_by)
+            named = batch.completed_by
+            if batch.state is State.COMPLETE and named in request.callers(batch.key):
+                found[batch.batch_id, named] = Completion(batch, named)
         return list(found.values())
 
     def _record_pages(self, request: AckPlan) -> Iterator[tuple[PagePlan, Batch | None]]:
