@@ -66,8 +66,8 @@ def unfinished(positions: DataFrame, wanted: DataFrame, part: Part) -> DataFrame
 
 
 def _is_set(words: str) -> Column:
-    """Whether the column's bit is set; *bit* is its number."""
-    return F.expr(f"getbit({words}[bit div 64], bit % 64) = 1")
+    """Whether the column's bit is set, of which there may be none; *bit* is its number."""
+    return F.expr(f"coalesce(getbit(get({words}, cast(bit div 64 as int)), bit % 64) = 1, false)")
 
 
 def _wanted(leaves: Iterator[pa.RecordBatch], page_bits: int, total: int) -> Iterator[pa.RecordBatch]:
@@ -92,7 +92,8 @@ def held(pages: Longs, page_bits: int, total: int) -> Words:
 
 
 def _as_words(rows: Words) -> pa.Array:
-    """One list of 16 longs a page."""
-    longs = np.ascontiguousarray(rows).view("<i8").ravel()
-    offsets = np.arange(len(rows) + 1, dtype=np.int32) * WORDS_A_PAGE
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(longs))
+    """One list of 16 longs a page, or of none where no bit is set."""
+    held = rows.any(axis=1)
+    longs = np.ascontiguousarray(rows[held]).view("<i8").ravel()
+    offsets = np.concatenate([[0], np.cumsum(held * WORDS_A_PAGE)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(longs))

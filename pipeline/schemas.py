@@ -201,7 +201,10 @@ WANTED = StructType(
         StructField("failed", ArrayType(LongType(), False), False),
     ]
 )
-"""Leaves with items outstanding or failed, in 16 words: bit *i* is bit ``i % 64`` of word ``i // 64``."""
+"""Leaves with items outstanding or failed: bit *i* is bit ``i % 64`` of word ``i // 64``.
+
+There are 16 words of a kind, or none where no bit is set.
+"""
 
 VERDICTS = StructType(
     [
