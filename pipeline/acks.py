@@ -130,9 +130,17 @@ class Tally:
     fresh: Accumulator[int]
 
 
-def mark(found: DataFrame, target: Target, tally: Tally) -> DataFrame:
-    """MARKED of WORDS: every page that lacks any is written in the tracker, once."""
-    return found.mapInArrow(partial(_mark_task, target=target, tally=tally), schemas.MARKED)
+def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
+    """MARKED of WORDS, in *tasks* partitions: every page that lacks any is written in the tracker, once."""
+    return apart(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), schemas.MARKED)
+
+
+def apart(found: DataFrame, tasks: int) -> DataFrame:
+    """WORDS, spread over *tasks*; but a batch's pages with failures all to one: they meet at its row."""
+    failing = F.bitmap_count("failed") > 0
+    share = F.when(failing, F.lit(-1)).otherwise(F.floor(F.col("page") / bits.BLOCK_PAGES))
+    spread = found.repartition(tasks, "batch_id", share)
+    return spread.sortWithinPartitions("batch_id", failing, "page")
 
 
 def _mark_task(found: Iterator[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[pa.RecordBatch]:

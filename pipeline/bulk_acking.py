@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,14 +20,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from fanin.tracker import State, Verdict
-from pipeline import acks, bits, cost, schemas
+from pipeline import acks, cost, schemas
 from pipeline.acks import LogFile, Tally
 from pipeline.marking import Target
 from pipeline.progress import Report, every, watching
-from pipeline.sending import task_count
 from pipeline.tables import Tables
 
 PROGRESS_SECONDS = 1.0
+BLOCKS_A_TASK = 256
+MOST_TASKS = 10_000
+"""Tasks that mark pages: some seconds each, so that one that is run again repeats little."""
 SUMMED = [field.name for field in schemas.MARKED if field.name != "batch_id"]
 
 
@@ -83,10 +86,11 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Logs that are folded, and kept so until they are marked."""
+    """Logs that are folded, and kept so until they are marked, in so many *tasks*."""
 
     frame: DataFrame
     words: DataFrame
+    tasks: int
     told: Folded
 
 
@@ -150,11 +154,11 @@ def _folded(spark: SparkSession, logs: Sequence[LogFile], order: Order, report: 
     try:
         with watching(context, report):
             counts = _counts(frame)
-            tasks = task_count(counts["blocks"] * bits.BLOCK_PAGES, context.defaultParallelism)
+            tasks = max(context.defaultParallelism, min(MOST_TASKS, ceil(counts["blocks"] / BLOCKS_A_TASK)))
             words = acks.words(acks.blocks(frame), tasks).persist()
             told = _told(counts, words)
         report("folded", {**told.facts, "files": len(logs), "seconds": _since(started)})
-        yield Fold(frame, words, told)
+        yield Fold(frame, words, tasks, told)
     finally:
         frame.unpersist()
         if words is not None:
@@ -201,7 +205,10 @@ def _mark(fold: Fold, order: Order, report: Report) -> list[dict[str, Any]]:
         report("progress", {**done, "pages": fold.told.pages, "seconds": _since(started)})
 
     with every(PROGRESS_SECONDS, tell):
-        return [row.asDict() for row in acks.by_batch(acks.mark(fold.words, target, tally), target).collect()]
+        return [
+            row.asDict()
+            for row in acks.by_batch(acks.mark(fold.words, target, tally, fold.tasks), target).collect()
+        ]
 
 
 def _facts(totals: Counter[str], states: Counter[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ Row = dict[str, str | int]
 
 
 class PagesLeft(RuntimeError):
-    """The store went on refusing: some pages are not marked. Run the job again; what is marked stays so."""
+    """The store went on refusing a page. Run the job again; what is marked stays so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +85,40 @@ class Marker:
         pace = Pace(self.target.rate, time.monotonic())
         self._spent()
         for portion in found:
-            done = self._mark(portion)
+            done = self._mark_patiently(portion)
             spent = self._spent()
             yield {**_counted(portion, done), **spent}
             pace = pace.after(spent["write_units"])
             self.sleep(pace.rest(time.monotonic()))
 
-    def _mark(self, portion: Portion) -> Sequence[PageAcked]:
-        """Mark a portion; again after each pause while the store refuses."""
-        target = self.target
+    def _mark_patiently(self, portion: Portion) -> Sequence[PageAcked]:
+        """Mark a portion; where the store refuses, page by page, each again after a pause, some times."""
+        try:
+            return self._mark(portion)
+        except StoreUnavailable:
+            pages = [Portion(portion.batch_id, {number: words}) for number, words in portion.pages.items()]
+            return [done for page in pages for done in self._mark_page(page)]
+
+    def _mark_page(self, page: Portion) -> Sequence[PageAcked]:
         for pause in waits(random.Random()):
+            self.sleep(pause)
             try:
-                return self.tracker.ack_pages(target.tenant, portion.batch_id, portion.pages, target.caller)
-            except NotFound:
-                return [
-                    PageAcked(number, {Verdict.NOT_FOUND: words.mask.bit_count()})
-                    for number, words in portion.pages.items()
-                ]
+                return self._mark(page)
             except StoreUnavailable as error:
                 refused = error
-            self.sleep(pause)
-        first, last = min(portion.pages), max(portion.pages)
+        (number,) = page.pages
         raise PagesLeft(
-            f"pages {first} to {last} of batch {portion.batch_id} are not marked, after {ATTEMPTS} attempts:"
-            f" {refused}; run the job again, what is marked stays so"
+            f"page {number} of batch {page.batch_id} is not marked, after {ATTEMPTS} attempts: {refused};"
+            " run the job again, what is marked stays so"
         )
+
+    def _mark(self, portion: Portion) -> Sequence[PageAcked]:
+        target = self.target
+        try:
+            return self.tracker.ack_pages(target.tenant, portion.batch_id, portion.pages, target.caller)
+        except NotFound:
+            pages = portion.pages.items()
+            return [PageAcked(number, {Verdict.NOT_FOUND: words.mask.bit_count()}) for number, words in pages]
 
     def _spent(self) -> dict[str, int]:
         """Requests since the last look, and write units; a refused write is charged, and reports nothing."""

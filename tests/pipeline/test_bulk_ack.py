@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 from pyspark import TaskContext
+from pyspark.sql import functions as F
 
 from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from pipeline import acks, bulk_acking
+from pipeline import acks, bulk_acking, schemas
 from pipeline.acks import LogFile
 from pipeline.bulk_acking import Order
 from pipeline.tables import Tables
@@ -179,6 +180,23 @@ def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(spark, table
     assert {(batch.state, batch.failed) for batch in found} == {(State.COMPLETE, 52)}
     assert 0 < totals["fresh"] < len(rows)
     assert totals["fresh"] + totals["duplicate"] == len(rows)
+
+
+def test_a_batchs_pages_with_failures_are_left_to_one_task_and_the_others_are_spread(spark):
+    none, some = bytes(128), bytes([1]) + bytes(127)
+    rows = [(batch, page, some, some if page % 3 == 0 else none) for batch in "ab" for page in range(600)]
+
+    placed = acks.apart(spark.createDataFrame(rows, schemas.WORDS), 4).withColumn(
+        "task", F.spark_partition_id()
+    )
+
+    tasks: dict[tuple[str, bool], list[int]] = {}
+    found = placed.collect()
+    for row in found:
+        tasks.setdefault((row.batch_id, row.failed != none), []).append(row.task)
+    assert sorted((row.batch_id, row.page) for row in found) == [(batch, page) for batch, page, *_ in rows]
+    assert len(set(tasks["a", True])) == len(set(tasks["b", True])) == 1
+    assert len(set(tasks["a", False])) > 1
 
 
 def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.cost import estimate
+from pipeline.cost import estimate, estimate_acks
 
 
 def test_small_records_take_a_request_for_ten_to_send_to_receive_and_to_delete():
@@ -17,6 +17,14 @@ def test_acks_take_a_write_for_ten_neighbours_or_one_each_and_two_more_for_a_pag
     found = estimate(10_240, 0)
 
     assert (found.least_writes, found.most_writes) == (1024 + 20, 10_240 + 20)
+
+
+def test_folded_acks_take_a_read_and_at_most_three_writes_a_page_and_eight_where_some_failed():
+    assert estimate_acks(pages=100, failing=10).facts() == {
+        "reads": 100,
+        "mostWrites": 90 * 3 + 10 * 8,
+        "mostDollars": round((100 * 0.125 + 350 * 0.625) / 1e6, 4),
+    }
 
 
 def test_nothing_costs_nothing():

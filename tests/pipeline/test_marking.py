@@ -24,8 +24,13 @@ class Throttled(MemoryStore):
     """Refuses so many writes of pages before it takes one."""
 
     refusals = 0
+    every_other = False
+    writes = 0
 
     def replace_bits(self, *args):
+        self.writes += 1
+        if self.every_other and self.writes % 2:
+            raise StoreUnavailable("the store is busy; ask again")
         if self.refusals:
             self.refusals -= 1
             raise StoreUnavailable("the store is busy; ask again")
@@ -111,15 +116,24 @@ def test_a_throttled_portion_is_marked_after_a_pause(tracker):
 
     _, pauses = mark(tracker, Portion(batch_id, {0: Words(ALL), 1: Words(ALL)}))
 
-    assert len(pauses) == ATTEMPTS - 1
+    assert len(pauses) == ATTEMPTS
     assert tracker.progress(tracker.get("tenant", batch_id)).acked == 2048
 
 
-def test_pages_that_the_store_goes_on_refusing_are_named(tracker):
+def test_each_page_has_its_own_attempts(tracker):
+    batch_id = opened(tracker, 30 * 1024)
+    tracker.store.every_other = True
+
+    mark(tracker, Portion(batch_id, {number: Words(ALL) for number in range(30)}))
+
+    assert tracker.progress(tracker.get("tenant", batch_id)).acked == 30 * 1024
+
+
+def test_a_page_that_the_store_goes_on_refusing_is_named(tracker):
     batch_id = opened(tracker, 9 * 1024)
     tracker.store.refusals = 10**6
 
-    with pytest.raises(PagesLeft, match=f"pages 3 to 8 of batch {batch_id} .*run the job again"):
+    with pytest.raises(PagesLeft, match=f"page 3 of batch {batch_id} .*run the job again"):
         mark(tracker, Portion(batch_id, {number: Words(ALL) for number in (3, 8)}))
 
 
