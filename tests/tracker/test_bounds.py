@@ -174,3 +174,20 @@ def test_an_estimated_batch_has_few_pages(tracker):
     (result,) = tracker.ack("t", [Ack(batch.batch_id, group, 0, 999_999, "me", FAILURE)]).results
 
     assert result.counts == {Verdict.ACCEPTED: 1_000_000}
+
+
+def test_who_completed_a_batch_is_looked_up_once_a_request_however_many_pages_show_its_end(
+    tracker, monkeypatch
+):
+    def counted(self, key):
+        asked.append(key)
+        return callers(self, key)
+
+    asked, callers = [], acking.AckPlan.callers
+    monkeypatch.setattr(acking.AckPlan, "callers", counted)
+    batch_id, group = opened(tracker, 4000)
+    tracker.close("t", batch_id, "closer")
+    told = [tracker.ack("t", [Ack(batch_id, group, 0, 3999, "me")]).completions for _ in range(2)]
+
+    assert [[done.caller for done in completions] for completions in told] == [["me"], ["me"]]
+    assert len(asked) == 2

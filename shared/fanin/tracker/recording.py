@@ -14,7 +14,18 @@ from fanin.aws.pacing import Each, each_in_turn
 from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, Words, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId
-from fanin.tracker.model import Ack, Batch, Completion, Mode, Outcome, PageKey, Sample, State, Verdict
+from fanin.tracker.model import (
+    Ack,
+    Batch,
+    BatchKey,
+    Completion,
+    Mode,
+    Outcome,
+    PageKey,
+    Sample,
+    State,
+    Verdict,
+)
 from fanin.tracker.page import Page, lowest
 
 SAMPLES = 128
@@ -38,15 +49,13 @@ class Recorder:
 
     def record(self, request: AckPlan) -> list[Completion]:
         """Write the pages of *request* and note the verdicts in it; the completions that its callers own."""
-        found: dict[tuple[str, str], Completion] = {}
+        over: dict[BatchKey, Batch] = {}
         for _, batch in self._record_pages(request):
-            if batch is None:
-                continue
-            self.ended(batch)
-            named = batch.completed_by
-            if batch.state is State.COMPLETE and named in request.callers(batch.key):
-                found[batch.batch_id, named] = Completion(batch, named)
-        return list(found.values())
+            if batch is not None:
+                self.ended(batch)
+                over[batch.key] = batch
+        complete = [(batch, batch.completed_by) for batch in over.values() if batch.state is State.COMPLETE]
+        return [Completion(batch, by) for batch, by in complete if by in request.callers(batch.key)]
 
     def _record_pages(self, request: AckPlan) -> Iterator[tuple[PagePlan, Batch | None]]:
         """Each page, and its batch where it has ended. Failures of a batch would get in each other's way."""
