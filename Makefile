@@ -10,7 +10,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs openapi lock clean
+.PHONY: demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -79,6 +79,12 @@ grouping: setup ## a burst of tasks, bundled for a batch API that throttles and 
 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
 	@$(BIN)/python -m benchmarks.jobs $(ARGS)
+
+bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
+	@$(BIN)/python -m benchmarks.bulk $(ARGS)
+
+round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconciled, redriven, complete
+	@$(BIN)/python -m benchmarks.round_trip $(ARGS)
 
 openapi: setup ## write docs/openapi.json anew from the routes
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
