@@ -29,18 +29,21 @@ def template(
     }
     if patterns:
         source["FilterCriteria"] = {"Filters": [{"Pattern": json.dumps(each)} for each in patterns]}
-    pipe = {
-        "Source": attribute("Table", "StreamArn"),
-        "SourceParameters": source,
-        "Enrichment": attribute("Describe"),
-        "Target": attribute("Bus"),
-        "TargetParameters": {"EventBridgeEventBusParameters": {"Source": "fanin", "DetailType": detail_type}},
-    }
     expiring = {"TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True}}
     return {
         "Resources": {
             "Table": {"Type": "AWS::DynamoDB::Table", "Properties": expiring},
             "Plain": {"Type": "AWS::DynamoDB::Table", "Properties": {}},
-            "Pipe": {"Type": "AWS::Pipes::Pipe", "Properties": pipe},
+            "Pipe": {"Type": "AWS::Pipes::Pipe", "Properties": _pipe(source, detail_type)},
         }
+    }
+
+
+def _pipe(source: dict[str, Any], detail_type: str) -> dict[str, Any]:
+    return {
+        "Source": attribute("Table", "StreamArn"),
+        "SourceParameters": source,
+        "Enrichment": attribute("Describe"),
+        "Target": attribute("Bus"),
+        "TargetParameters": {"EventBridgeEventBusParameters": {"Source": "fanin", "DetailType": detail_type}},
     }

@@ -25,13 +25,11 @@ TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5)
 def draw(random: Random) -> Scenario:
     """A scenario in which all that a batch can meet may happen."""
     bits = random.choice((2, 2, 2, 3, 3, 4, 7, 13))
-    batches = [_batch(random, "top", bits, depth=random.choice((0, 0, 1, 1, 2)))]
-    if random.random() < 0.2:
-        batches.append(_batch(random, "other", bits, depth=0))
+    batches = _batches(random, bits)
     tick, rate = random.choice(TICKS)
     return Scenario(
         page_bits=(bits, bits),
-        batches=tuple(batches),
+        batches=batches,
         guarded_digits=random.choice((1, GUARDED_DIGITS)),
         pages_a_level=random.choice((1, PAGES_A_LEVEL)),
         room=random.choice((1, 2, 3, 8)),
@@ -54,6 +52,11 @@ def draw(random: Random) -> Scenario:
         reopened=random.choice((0, 0, 1, 4)),
         folded=random.choice((0.0, 0.0, 0.5)),
     )
+
+
+def _batches(random: Random, bits: int) -> tuple[BatchScript, ...]:
+    top = _batch(random, "top", bits, depth=random.choice((0, 0, 1, 1, 2)))
+    return (top, _batch(random, "other", bits, depth=0)) if random.random() < 0.2 else (top,)
 
 
 def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:

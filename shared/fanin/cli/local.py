@@ -112,8 +112,11 @@ def _plain_errors() -> Iterator[None]:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end as Ctrl-C does: everything is stopped, and the exit is a success."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Ctrl-C, SIGTERM and SIGHUP alike stop everything, and the exit is a success.
+
+    Ctrl-C is named too: a script's background command starts with it ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     with suppress(KeyboardInterrupt):
         yield
