@@ -27,6 +27,7 @@ from fanin.local.connection import ACCOUNT
 
 ROWS_A_FILE = 1_000_000
 LOGS = 16
+DATASET = "dataset.parquet"
 REPEATED = 0.05
 PATIENCE_SECONDS = 60.0
 
@@ -80,7 +81,7 @@ class RoundTrip:
 
     def fan_out(self) -> str:
         """The batch's id."""
-        places = ["--dataset", self.place("dataset"), "--manifest", self.place("manifest")]
+        places = ["--dataset", self.place(DATASET), "--manifest", self.place("manifest")]
         done = self.job("fan_out", *places, "--files", self.place("messages"), "--api-url", self.run.url)
         self.expect("messages", done.events["saved"]["sent"], self.items)
         return str(done.events["opened"]["batchId"])
@@ -127,7 +128,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, LocalRun.start() as run:
         trip = RoundTrip(run, Path(folder), options.items)
-        write_dataset(Path(folder, "dataset"), options.items)
+        write_dataset(Path(folder, DATASET), options.items)
         batch_id = trip.fan_out()
         logs = Path(folder, "logs")
         withheld = write_logs(Path(folder, "messages"), logs, options.withheld, options.seed)
