@@ -92,7 +92,8 @@ class PipeRunner(threading.Thread):
                 self._put(self._enriched(records))
                 return True
             except (Undelivered, ClientError, BotoCoreError) as error:
-                log.warning("the Pipe could not deliver %d records: %s", len(records), error)
+                if not self.stopped.is_set():  # what is asked of a run on its way out may fail
+                    log.warning("the Pipe could not deliver %d records: %s", len(records), error)
             pause = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
             if self.stopped.wait(pause):
                 break
