@@ -109,6 +109,11 @@ def nothing(_client):
 def worked_at(client):
     """A queue whose worker died long ago, with a job in each state, and somebody to be told of one."""
     queue = fresh(client)
+    queue.options = Options(parts=2, max_failures=1)
+    queue.add("dies")
+    with suppress(ZeroDivisionError), queue.take(wait=0):
+        raise ZeroDivisionError
+    queue.options = Options(parts=2)
     queue.add_all([NewJob(f"job-{n}", item_id="x") for n in range(4)] + [NewJob("later", delay=60)])
     scope = queue.take(2, wait=0)
     held = scope.__enter__()

@@ -99,8 +99,10 @@ class DynamoStore:
         return [items.job_of(row, part) for row in self._whole_rows(listed, limit)]
 
     def count(self, part: PartKey, state: JobState) -> int:
-        request = requests.listed(self.table, items.part_pk(part), PREFIXES[state], Select="COUNT")
-        return sum(answer["Count"] for answer in self._pages(request))
+        return self._count(items.part_pk(part), PREFIXES[state])
+
+    def count_dead(self, queue: QueueKey) -> int:
+        return self._count(items.dead_pk(queue), order.DEAD)
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
@@ -181,6 +183,10 @@ class DynamoStore:
         found = {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
         rows = ((row, found.get(_key(row))) for row in listed)
         return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
+
+    def _count(self, pk: Item, prefix: str) -> int:
+        request = requests.listed(self.table, pk, prefix, Select="COUNT")
+        return sum(answer["Count"] for answer in self._pages(request))
 
     def _rows(self, request: Item, limit: int | None = None) -> list[Item]:
         """The rows of a query, *limit* of them at most, over as many pages as it takes."""

@@ -10,7 +10,6 @@ from fanin.queue.model import Dead, Depth, Job, JobState
 from fanin.queue.worker import Place
 
 REVIVE_ATTEMPTS = 8
-DEAD_COUNTED = 1000
 
 
 def jobs(place: Place, state: JobState, limit: int) -> list[Job]:
@@ -33,7 +32,7 @@ def depth(place: Place) -> Depth:
         ready=count(JobState.READY),
         busy=count(JobState.BUSY),
         delayed=count(JobState.DELAYED),
-        dead=len(store.dead(place.queue, DEAD_COUNTED)),
+        dead=store.count_dead(place.queue),
         oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
     )
 

@@ -121,6 +121,9 @@ class MemoryStore:
     def count(self, part: PartKey, state: JobState) -> int:
         return sum(job.state is state for job in self._jobs(part, ""))
 
+    def count_dead(self, queue: QueueKey) -> int:
+        return len(self.dead_jobs.get(queue, {}))
+
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         with self.lock:
             return sorted(self.dead_jobs.get(queue, {}).values(), key=lambda dead: dead.died_us)[:limit]

@@ -77,6 +77,9 @@ class JobStore(Protocol):
     def count(self, part: PartKey, state: JobState) -> int:
         """How many jobs of a part are in a state."""
 
+    def count_dead(self, queue: QueueKey) -> int:
+        """How many jobs are dead."""
+
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         """The dead jobs, the longest dead first."""
 

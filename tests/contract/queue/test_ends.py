@@ -108,6 +108,7 @@ def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
     ]
     assert [store.get(dead.job.key).state for dead in found] == [JobState.DONE] * 2
     assert len(store.dead(QUEUE, 1)) == 1
+    assert store.count_dead(QUEUE) == 2
 
 
 def test_a_dead_job_is_read_as_it_died(store):
