@@ -191,3 +191,14 @@ def test_a_strange_query_is_refused(gateway, queues, query):
 @pytest.mark.parametrize("query", [{"tenant": "x"}, {"cursor": "x"}], ids=str)
 def test_an_unknown_query_is_refused(gateway, queues, query):
     assert gateway.send("GET", PATH, query=query).status == 400
+
+
+@pytest.mark.parametrize(("levels", "status"), [(90, 200), (256, 400), (900, 400), (100_000, 400)])
+def test_a_payload_that_is_nested_deeply_is_taken_or_refused_and_breaks_nothing(
+    gateway, queues, levels, status
+):
+    payload = "[" * levels + "]" * levels
+    answer = gateway.send("POST", PATH, '{"jobs":[{"key":"a","payload":' + payload + "}]}")
+
+    assert answer.status == status
+    assert [job["payload"] for job in listed(gateway)] == [payload] * (status == 200)

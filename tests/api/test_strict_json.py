@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.api.strict_json import parse
+from fanin.api.strict_json import DEPTH_MAX, parse
 from fanin.errors import InvalidRequest
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -66,3 +66,12 @@ def test_what_is_not_strict_json_is_refused(text: str) -> None:
 
 def test_a_pair_of_surrogates_is_a_character() -> None:
     assert parse('{"a":"\\ud83d\\ude00"}') == {"a": "😀"}
+
+
+def test_a_document_that_goes_too_deep_is_refused() -> None:
+    def nested(levels: int) -> str:
+        return '{"a":' * levels + "1" + "}" * levels
+
+    parse(nested(DEPTH_MAX))
+    with pytest.raises(InvalidRequest, match="100 levels"):
+        parse(nested(DEPTH_MAX + 1))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from fanin.errors import InvalidRequest
+
+DEPTH_MAX = 100
+"""Levels of a document: whatever writes it down again on its way has room for as many."""
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -20,7 +24,22 @@ def parse(text: str) -> dict[str, Any]:
         raise InvalidRequest("the body is not one well-formed JSON document") from error
     if not isinstance(document, dict):
         raise InvalidRequest("the body is a JSON document, but not an object")
+    _check_depth(document)
     return document
+
+
+def _check_depth(document: Any) -> None:
+    level = [document]
+    for _ in range(DEPTH_MAX):
+        level = [inner for value in level for inner in _within(value)]
+    if any(isinstance(value, dict | list) for value in level):
+        raise InvalidRequest(f"the body is nested more than {DEPTH_MAX} levels deep")
+
+
+def _within(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
