@@ -25,7 +25,7 @@ from fanin.grouper import (
     rules,
 )
 from fanin.grouper.ids import bundle_id, checked_bundle_id
-from fanin.grouper.items import bundle_of, task_of
+from fanin.grouper.items import bundle_of, outcomes_text, task_of
 from fanin.grouper.order import order_of
 from fanin.grouper.policy import SIZE_MAX
 from fanin.grouper.rate import token
@@ -211,16 +211,16 @@ def test_every_write_is_conditional():
     assert all(write["ConditionExpression"] for write in writes)
 
 
-def test_a_claim_fits_one_transaction_and_a_bundle_one_item():
+@pytest.mark.parametrize("full", ["🎈" * 100, '"' * 300, "\\" * 300], ids=["wide", "quotes", "slashes"])
+def test_a_claim_fits_one_transaction_and_a_bundle_one_item(full):
     names = tuple(f"{number:064}" for number in range(SIZE_MAX))
     request = claim("T", "B", bundle(*names, version=2), names[:98])
-    full = "🎈" * 100
     said = rules.verdicts(
         bundle(*names), Outcome(Verdict.OK), {n: Outcome(Verdict.FAIL, full) for n in names}, 3
     )
 
     assert len(request["TransactItems"]) == 99
-    assert sum(len(n) + 1 for n in names) + sum(len(o.detail.encode()) + 12 for o in said) < 300_000
+    assert sum(len(n) + 1 for n in names) + len(outcomes_text(said)["S"].encode()) < 300_000
 
 
 def test_rows_with_little_in_them_are_read():

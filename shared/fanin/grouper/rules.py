@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
+from itertools import accumulate
 
 from fanin.grouper.model import (
     PART,
@@ -23,6 +24,8 @@ from fanin.grouper.model import (
 from fanin.grouper.policy import DELAY_MAX, Isolation, Policy, Timing
 
 DETAIL_BYTES = 200
+"""Bytes of a detail as it is stored, in JSON, where two characters take one more."""
+ESCAPED = frozenset('"\\')
 FIRST_BACKOFF = timedelta(seconds=1)
 LONGEST_WAIT = 15
 NOTHING_WRONG = timedelta()
@@ -165,8 +168,11 @@ def ended_state(bundle: Bundle) -> BundleState:
 
 def shortened(outcome: Outcome) -> Outcome:
     """The outcome with its text in the bounds of a stored item, without control characters."""
-    plain = "".join(c if c.isprintable() else " " for c in outcome.detail)
-    return replace(outcome, detail=plain.encode("utf-8", "replace")[:DETAIL_BYTES].decode("utf-8", "ignore"))
+    plain = [c if c.isprintable() else " " for c in outcome.detail[:DETAIL_BYTES]]
+    sizes = accumulate(len(c.encode()) + (c in ESCAPED) for c in plain)
+    return replace(
+        outcome, detail="".join(c for c, size in zip(plain, sizes, strict=True) if size <= DETAIL_BYTES)
+    )
 
 
 def _ended(task: Task, state: TaskState, outcome: Outcome, at: datetime, timing: Timing) -> Task:
