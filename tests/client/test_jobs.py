@@ -9,7 +9,9 @@ import pytest
 from fanin import Fanin, Outcome
 from fanin.client.direct import DirectTransport
 from fanin.client.jobs import DIED, teller
-from fanin.queue import Telling
+from fanin.errors import InvalidRequest, KeyReused, NotFound
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey, Telling
+from fanin.queue.memory import MemoryStore as QueueStoreInMemory
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 
@@ -61,3 +63,26 @@ def test_the_word_on_an_item_goes_by_the_job():
     assert first == again != other
     assert first[1] is Outcome.SUCCESS
     assert first[0] == first[2]
+
+
+@pytest.mark.parametrize("refusal", [InvalidRequest("403"), NotFound("404"), KeyReused("422")], ids=str)
+def test_an_end_that_the_api_refuses_to_hear_stays_to_be_told(refusal):
+    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+
+    @dataclass
+    class Refusing:
+        def ack(self, _acks, _key):
+            raise refusal
+
+    store, key = QueueStoreInMemory(), QueueKey("t", "q")
+    tell = teller(Refusing())
+    queue = Queue(
+        store, MemoryDoorbell(), key, Options(parts=1), background=lambda _: lambda: None, tell=tell
+    )
+    queue.add_all([NewJob("a", item_id=item), "b"])
+    with queue.take(2, wait=0):
+        pass
+    queue.sweep()
+
+    assert [telling.item_id for telling in store.tellings(key)] == [item]
+    assert (queue.depth().ready, queue.depth().busy) == (0, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from uuid import UUID, uuid5
 
 from fanin.aws import clients
@@ -36,7 +35,10 @@ def teller(transport: Transport) -> Tell:
     def tell(telling: Telling) -> None:
         caller = str(uuid5(OF_JOBS, telling.job_id))
         outcome, reason = (Outcome.FAILURE, DIED) if telling.failed else (Outcome.SUCCESS, None)
-        with suppress(InvalidRequest):
-            transport.ack([Ack.of(telling.item_id, caller, outcome, reason)], caller)
+        try:
+            ack = Ack.of(telling.item_id, caller, outcome, reason)
+        except InvalidRequest:
+            return
+        transport.ack([ack], caller)
 
     return tell

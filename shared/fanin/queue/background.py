@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+logger = logging.getLogger("fanin")
 
 STOP_SECONDS = 10.0
 PACE = (0.9, 1.0)
@@ -43,5 +46,9 @@ def in_threads(duties: Sequence[Duty]) -> Callable[[], None]:
 
 
 def _repeat(duty: Duty, stop: threading.Event) -> None:
-    while not stop.wait(duty.seconds * random.uniform(*PACE)) and duty.do():
-        pass
+    goes_on = True
+    while goes_on and not stop.wait(duty.seconds * random.uniform(*PACE)):
+        try:
+            goes_on = duty.do()
+        except Exception:  # a refused request may be taken the next time, and a duty that ends is not missed
+            logger.exception("a duty of this worker failed, and is tried again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -15,6 +16,8 @@ from fanin.queue.members import Watch, overdue, owned, owners
 from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Options, Telling
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore
+
+logger = logging.getLogger("fanin")
 
 Tell = Callable[[Telling], None]
 SECOND_RING_SECONDS = 1.0
@@ -139,12 +142,18 @@ class Janitor:
             self.doorbell.ring(rings, delay)
 
     def tell_the_outside(self) -> None:
-        """Tell what was not told when its job ended, because somebody died between the two."""
+        """Tell what was not told when its job ended; what is refused stays for the next time."""
         if self.tell is None:
             return
         for telling in self.store.tellings(self.queue):
-            self.tell(telling)
-            self.store.told(self.queue, telling)
+            try:
+                self.tell(telling)
+            except StoreUnavailable:
+                raise
+            except Exception:  # the others are to be told nevertheless
+                logger.exception("the end of job %s cannot be told", telling.job_id)
+            else:
+                self.store.told(self.queue, telling)
 
     def _end(self, member: Member) -> None:
         """Mark it first, so that it cannot come back; then free, then forget: any step may be the last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +25,8 @@ from fanin.queue.scope import Jobs
 from fanin.queue.store import QueueStore
 from fanin.queue.turnstile import Turnstile
 from fanin.queue.worker import Place, Worker
+
+logger = logging.getLogger("fanin")
 
 SILENCES = 8
 """Refused looks in a row after which a waiting take gives up."""
@@ -259,10 +262,13 @@ class Queue:
     def _told(self, job: Job) -> None:
         """Tell the outside of an end at once; the sweep does it where this process does not get to it."""
         told = telling(job, None)
-        if told is not None and self.tell is not None:
-            with suppress(StoreUnavailable):
-                self.tell(told)
-                self.store.told(self.key, told)
+        if told is None or self.tell is None:
+            return
+        try:
+            self.tell(told)
+            self.store.told(self.key, told)
+        except Exception:  # whatever it was, the job is done, and the others of its scope have no part in it
+            logger.warning("the end of job %s is not told yet", job.id, exc_info=True)
 
 
 def _promote(worker: Worker, rings: Iterable[Ring]) -> None:
