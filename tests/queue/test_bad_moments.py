@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
-from fanin.errors import Conflict
-from fanin.queue import Telling
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest
+from fanin.queue import NewJob, Options, Telling
 from fanin.queue.background import Duty, in_threads
-from tests.queue.conftest import KEY
+from tests.queue.conftest import KEY, fail, names, session_of
 
 
 def test_an_end_that_cannot_be_told_does_not_keep_others_from_being_told(make, store):
@@ -41,3 +44,101 @@ def test_a_duty_that_fails_goes_on():
     stop()
 
     assert done == [0, 1, 2]
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __repr__(self):
+        raise AttributeError("reason")
+
+
+def test_an_error_without_words_returns_its_jobs_as_any_other_does(make):
+    queue = make(max_failures=2)
+    queue.add_all("ab")
+    for _ in range(2):
+        fail(queue, 2, Mute)
+
+    assert names(queue.in_progress()) == []
+    assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
+
+
+def test_an_error_in_words_that_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+    queue = make(max_failures=1)
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        jobs.release(jobs[0], failed=True, error="no file \udcff")
+
+    assert [dead.error for dead in queue.dead()] == ["no file ?"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])
+@pytest.mark.parametrize("options", [{}, {"max_failures": 1}], ids=["returned", "buried"])
+def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, store, error, options):
+    queue = make(**options)
+    queue.add_all("abcd")
+    whole, calls = {"give_back": store.give_back, "end": store.end}, []
+
+    def broken(name):
+        def call(*args):
+            calls.append(name)
+            if len(calls) == 2:
+                raise error
+            return whole[name](*args)
+
+        return call
+
+    store.give_back, store.end = broken("give_back"), broken("end")
+    with pytest.raises(error):
+        fail(queue, 4)
+    store.give_back, store.end = whole["give_back"], whole["end"]
+    queue._worker.janitor.tick()
+
+    assert names(queue.in_progress()) == []
+    assert len(queue.queued()) + len(queue.dead()) == 4
+    assert not session_of(queue).held
+
+
+def test_a_process_that_was_forked_leaves_its_parents_session_and_jobs_alone(queue, monkeypatch):
+    queue.add_all("ab")
+    scope = queue.take(1, wait=0)
+    scope.__enter__()
+    parents = session_of(queue)
+    monkeypatch.setattr(os, "getpid", lambda: parents.member.pid + 1)
+    with queue.take(1, wait=0) as jobs:
+        assert names(jobs) == ["b"]
+    queue.close()
+
+    assert names(queue.in_progress()) == ["a"]
+    assert [member.id for member in queue.sessions()] == [parents.id]
+    assert parents.alive()
+
+
+@pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), 1e13])
+def test_a_delay_that_no_job_can_have_is_refused_while_the_job_is_still_ours(queue, delay):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        with pytest.raises(InvalidRequest):
+            jobs.release(jobs[0], delay=delay)
+
+        assert names(queue.in_progress()) == ["a"]
+    with pytest.raises(InvalidRequest):
+        Options(retry_delay=delay)
+
+    assert queue.depth().busy == 0
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"payload": "\udcff"},
+        {"item_id": "\udcff"},
+        {"id": "\udcff"},
+        {"id": "x" * 513},
+        {"item_id": "x" * 513},
+    ],
+    ids=["payload", "item", "id", "long id", "long item"],
+)
+def test_what_could_not_be_stored_at_a_jobs_end_is_refused_at_its_beginning(facts):
+    with pytest.raises(InvalidRequest):
+        NewJob("a", **facts)

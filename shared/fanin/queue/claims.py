@@ -93,6 +93,9 @@ class Claims:
             self.effects.insist(lambda: self.store.give_back(life.entry_of(job), how))
         except StoreUnavailable:
             self.abandon(job)
+        except BaseException:
+            self.abandon(job)
+            raise
         self.session.let_go(job.claim or "")
         self._ring(job, delay)
 
@@ -140,12 +143,16 @@ class Claims:
         at = self.effects.now()
         worked = job.busy_us + life.worked(job.claimed_us, at)
         failed = replace(job, failures=job.failures + 1, busy_us=worked)
+        said = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
         try:
-            self.end(job, dead=Dead(failed, error[:ERROR_CHARACTERS], at))
+            self.end(job, dead=Dead(failed, said, at))
         except StoreUnavailable:
             self.abandon(job)
         except LostClaim:
             return  # it runs elsewhere, and may fail there
+        except BaseException:
+            self.abandon(job)
+            raise
 
     def _lost(self, job: Job) -> LostClaim:
         self.session.let_go(job.claim or "")

@@ -15,6 +15,10 @@ PAYLOAD_BYTES_MAX = 128 * 1024
 DELAY_MAX_SECONDS = 366 * 86_400
 
 
+ID_BYTES_MAX = 512
+"""Bytes of a job's id and of an item's; a job's id is the sort key of its row among the dead."""
+
+
 class JobState(StrEnum):
     """Where a job is in its life. The first three are alive and refuse another job of their key."""
 
@@ -58,6 +62,7 @@ class Options:
             raise InvalidRequest("an expiry holds two heartbeats at least", field="expiry")
         if self.max_failures is not None and self.max_failures < 1:
             raise InvalidRequest("max_failures is 1 at least", field="max_failures")
+        checked_delay(self.retry_delay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,10 @@ class NewJob:
 
     def __post_init__(self) -> None:
         order.checked_priority(self.priority)
-        if not 0 <= self.delay <= DELAY_MAX_SECONDS:
-            raise InvalidRequest("a delay goes from 0 seconds to 366 days", field="delay")
-        if self.payload is not None and len(self.payload.encode(errors="replace")) > PAYLOAD_BYTES_MAX:
-            raise InvalidRequest(f"a payload has at most {PAYLOAD_BYTES_MAX} bytes", field="payload")
+        checked_delay(self.delay)
+        _check_text("payload", self.payload, PAYLOAD_BYTES_MAX)
+        _check_text("item_id", self.item_id, ID_BYTES_MAX)
+        _check_text("id", self.id, ID_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +227,20 @@ class Depth:
     delayed: int
     dead: int
     oldest_us: int
+
+
+def checked_delay(seconds: float) -> float:
+    """*seconds*, where a job may wait for so long; InvalidRequest where it may not."""
+    if not 0 <= seconds <= DELAY_MAX_SECONDS:
+        raise InvalidRequest("a delay goes from 0 seconds to 366 days", field="delay")
+    return seconds
+
+
+def _check_text(field: str, text: str | None, most: int) -> None:
+    """Refuse what cannot be stored: it would be found out when the job ends."""
+    try:
+        size = len((text or "").encode())
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(f"{field} is Unicode text", field=field) from error
+    if size > most:
+        raise InvalidRequest(f"{field} has at most {most} bytes", field=field)

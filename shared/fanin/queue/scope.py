@@ -8,7 +8,7 @@ from typing import overload
 
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue.errors import LostClaim, ShutDown
-from fanin.queue.model import Job
+from fanin.queue.model import Job, checked_delay
 from fanin.queue.store import MOST_WRITES, Write
 from fanin.queue.worker import Worker
 
@@ -86,7 +86,7 @@ class Jobs(Sequence[Job]):
     def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
         """Return *job* to its place now, after *delay* seconds, with a failure counted or not."""
         worker = self._holder(job)
-        wait = delay if delay is not None else self._retry_delay * failed
+        wait = checked_delay(delay) if delay is not None else self._retry_delay * failed
         self._open.pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 
@@ -108,5 +108,18 @@ class Jobs(Sequence[Job]):
 
     def _return_all(self, error: BaseException) -> None:
         failed = isinstance(error, Exception) and not isinstance(error, NO_FAILURE)
-        for job in list(self._open.values()):
-            self.release(job, failed=failed, error=repr(error))
+        try:
+            for job in list(self._open.values()):
+                self.release(job, failed=failed, error=_words(error))
+        finally:  # where that was interrupted, too, the sweep frees the others
+            for job in self._open.values():
+                self._holder(job).claims.abandon(job)
+            self._open.clear()
+
+
+def _words(error: BaseException) -> str:
+    """What an error says of itself, where it can."""
+    try:
+        return repr(error)
+    except Exception:  # an error of the user's own kind, which may lack what its words are made of
+        return type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -138,6 +139,7 @@ class Queue:
         """Take no more jobs, return the claimed ones without counting, and leave at once."""
         with self._lock:
             self._closed = True
+            self._drop_the_parents()
             leaving, self._worker = self._worker, None
         if leaving is not None:
             leaving.leave()
@@ -246,11 +248,17 @@ class Queue:
         with self._lock:
             if self._closed:
                 raise ShutDown(f"queue {self.key.name} was closed in this process")
+            self._drop_the_parents()
             if self._worker is not None and not self._worker.session.alive():
                 self._retire(self._worker)
             if self._worker is None:
                 self._worker = worker.start(self.place(), self.background)
             return self._worker
+
+    def _drop_the_parents(self) -> None:
+        """A process that was forked has no part in its parent's session, and must not end it."""
+        if self._worker is not None and self._worker.session.member.pid != os.getpid():
+            self._worker = None
 
     def _retire(self, lost: Worker) -> None:
         """Leave a session that was given up; one that was bounded from the start has no successor."""
