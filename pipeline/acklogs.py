@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,6 +20,8 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.json
 import pyarrow.parquet as pq
+
+from pipeline import files
 
 ROWS_A_BATCH = 1 << 17
 BLOCK_BYTES = 8 << 20
@@ -53,10 +55,17 @@ class Portion:
 
 def format_of(path: str) -> str:
     """parquet, json or csv, by the suffix of *path*, a compression's aside. Raises UnreadableLog."""
-    for suffix in PurePosixPath(path).suffixes[-2:]:
-        if suffix.lower() in FORMATS:
-            return FORMATS[suffix.lower()]
-    raise UnreadableLog(f"{path}: a log's name ends in one of {', '.join(FORMATS)}, compressed or not")
+    suffix = files.suffix(path).lower()
+    if suffix not in FORMATS:
+        packed = f"one that is compressed in {', '.join(files.PACKED)} after it"
+        raise UnreadableLog(f"{path}: a log's name ends in one of {', '.join(FORMATS)}; {packed}")
+    return FORMATS[suffix]
+
+
+def refuse_hidden(path: str) -> None:
+    """Raise UnreadableLog where *path* is a log by its name that Spark passes over, and is silent on."""
+    if PurePosixPath(path).name.startswith(("_", ".")) and files.suffix(path).lower() in FORMATS:
+        raise UnreadableLog(f"{path}: names that begin with _ or . are passed over; give it another one")
 
 
 def read(path: str) -> Iterator[Portion]:
@@ -85,6 +94,7 @@ def _located(path: str) -> tuple[Any, str]:
 def _parquet(system: Any, path: str) -> Iterator[Portion]:
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
+        _refuse_twice(file.schema_arrow.names)
         names = [name for name in NAMES if name in file.schema_arrow.names]
         for batch in file.iter_batches(ROWS_A_BATCH, columns=names, use_threads=False):
             yield portion(batch)
@@ -101,11 +111,13 @@ def _csv(system: Any, path: str) -> Iterator[Portion]:
         header = source.peek(HEADER_BYTES).decode("utf-8-sig", "replace").splitlines()[:1]
         if not header:
             return
-        names = [name for name in NAMES if name in next(csv.reader(header), [])]
+        columns = next(csv.reader(header), [])
+        _refuse_twice(columns)
+        names = [name for name in NAMES if name in columns]
         batches = pyarrow.csv.open_csv(
             source,
             pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
-            pyarrow.csv.ParseOptions(invalid_row_handler=put_aside),
+            pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=put_aside),
             pyarrow.csv.ConvertOptions(
                 include_columns=names,
                 column_types=dict.fromkeys(names, pa.string()),
@@ -181,7 +193,10 @@ def _json_row(raw: bytes) -> dict[str, str | None] | None:
     if not isinstance(found, dict):
         return None
     row = {name: found.get(name) for name in NAMES}
-    return row if all(value is None or isinstance(value, str) for value in row.values()) else None
+    if not all(value is None or isinstance(value, str) for value in row.values()):
+        return None
+    # Half of a surrogate pair, in which a reason that was cut short may end, is nothing that Arrow takes.
+    return {name: value and value.encode("utf-8", "replace").decode() for name, value in row.items()}
 
 
 def portion(batch: pa.RecordBatch, lines: tuple[str, ...] = ()) -> Portion:
@@ -201,6 +216,13 @@ def _text(batch: pa.RecordBatch, name: str) -> pa.Array:
     if not any(is_text(kind) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)):
         raise pa.ArrowInvalid(f"its column {name} is {kind}, no text")
     return column.cast(pa.string())
+
+
+def _refuse_twice(columns: Sequence[str]) -> None:
+    """Raise ArrowInvalid where a column that an ack may have is there twice: nobody knows which is meant."""
+    for name in NAMES:
+        if columns.count(name) > 1:
+            raise pa.ArrowInvalid(f"it has the column {name} twice")
 
 
 def _lines(lines: list[str]) -> Portion:

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePosixPath
 
 import pyarrow.fs
+
+PACKED = (".bz2", ".gz", ".lz4", ".zst")
+"""Suffixes of compressed text that its readers unpack."""
+
+
+def suffix(path: str) -> str:
+    """The last suffix of *path* but for a compression's: what its name says of its format."""
+    name = PurePosixPath(path.rstrip("/"))
+    return (name.with_suffix("") if name.suffix in PACKED else name).suffix
 
 
 def whole(path: str) -> str:

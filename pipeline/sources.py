@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import schemas
+from pipeline import files, schemas
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"
 CATALOG_SLICE = DATA / "catalog-slice.jsonl.bz2"
 
+# As RFC 4180 has it: within quotes a quote is doubled, and a line may break.
+CSV = {"header": "true", "inferSchema": "true", "escape": '"', "multiLine": "true"}
 FORMATS = {
-    ".csv": ("csv", {"header": "true", "inferSchema": "true"}),
+    ".csv": ("csv", CSV),
     ".json": ("json", {}),
     ".jsonl": ("json", {}),
     ".ndjson": ("json", {}),
@@ -21,6 +23,7 @@ FORMATS = {
     ".parquet": ("parquet", {}),
 }
 
+PACKED = f"one that is compressed in {', '.join(files.PACKED)} after it"
 
 TABLE = "table:"
 """Before the name of a table of the session's catalog."""
@@ -28,10 +31,10 @@ TABLE = "table:"
 
 def format_of(path: str) -> tuple[str, dict[str, str]]:
     """Spark's format and options for *path*, by its suffix, a compression's aside; ValueError if unknown."""
-    for suffix in PurePosixPath(path.rstrip("/")).suffixes[-2:]:
-        if suffix in FORMATS:
-            return FORMATS[suffix]
-    raise ValueError(f"{path}: the dataset's name must end in one of {', '.join(FORMATS)}, compressed or not")
+    suffix = files.suffix(path)
+    if suffix not in FORMATS:
+        raise ValueError(f"{path}: a dataset's name ends in one of {', '.join(FORMATS)}; {PACKED}")
+    return FORMATS[suffix]
 
 
 def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> DataFrame:

@@ -96,6 +96,19 @@ def test_lines_may_lie_across_the_blocks_that_are_read(tmp_path, monkeypatch):
     assert read(write_log(tmp_path / "log.jsonl", ids)) == (columns(ids), [])
 
 
+def test_a_reason_may_have_lines_across_the_blocks_that_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(acklogs, "BLOCK_BYTES", 64)
+    rows = [(f"item {number}", "failure", "why\nitem 0,success,\nso") for number in range(50)]
+
+    assert read(write_log(tmp_path / "log.csv", rows)) == (columns(rows), [])
+
+
+def test_a_reason_that_was_cut_within_a_character_costs_no_ack(tmp_path):
+    path = written(tmp_path / "log.jsonl", '{"item_id":"a","reason":"x\\ud83d"}\n{"item_id":"b"}\n')
+
+    assert read(path) == (columns([("a", None, "x?"), "b"]), [])
+
+
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(acklogs, "BLOCK_BYTES", 64)
 
@@ -116,7 +129,10 @@ def test_an_empty_file_has_no_rows(tmp_path, name):
         ("log.parquet", b"PAR1", "Parquet"),
         ("log.csv", b"id,outcome\na,success\n", "no column item_id"),
         ("log.csv", b"item_id\n\xff\xfe\n", "UTF8"),
+        ("log.csv", b"item_id,outcome,outcome\na,success,failure\n", "column outcome twice"),
         ("log.txt", b"", "ends in one of .parquet"),
+        ("log.jsonl.zip", b"PK", "ends in one of .parquet"),
+        ("log.jsonl.GZ", b"", r"compressed in \.bz2, \.gz"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(tmp_path, name, text, why):
@@ -124,6 +140,20 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(tmp_path, name, 
 
     with pytest.raises(UnreadableLog, match=f"(?s){name}.*{why}"):
         read(path)
+
+
+def test_a_parquet_file_with_a_column_twice_is_named(tmp_path):
+    ids = pa.array(["a"])
+    pq.write_table(pa.table([ids, ids], names=["item_id", "item_id"]), tmp_path / "x.parquet")
+
+    with pytest.raises(UnreadableLog, match=r"x\.parquet cannot be read: .* item_id twice"):
+        read(tmp_path / "x.parquet")
+
+
+def test_the_last_suffix_names_the_format(tmp_path):
+    write_log(tmp_path / "x.parquet", ROWS).rename(tmp_path / "x.csv.parquet")
+
+    assert read(tmp_path / "x.csv.parquet") == (columns(ROWS), [])
 
 
 def test_a_column_of_numbers_is_no_column_of_ids(tmp_path):

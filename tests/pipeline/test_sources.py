@@ -44,9 +44,24 @@ def test_a_malformed_row_stops_the_job(spark, tmp_path):
         sources.read_dataset(spark, str(path)).collect()
 
 
-def test_an_unknown_suffix_names_those_that_are_known():
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.zip", "rows.jsonl.bak", "rows"])
+def test_an_unknown_suffix_names_those_that_are_known(name):
     with pytest.raises(ValueError, match=r"\.parquet"):
-        sources.format_of("rows.xlsx")
+        sources.format_of(name)
+
+
+def test_the_last_suffix_names_the_format():
+    assert sources.format_of("rows.csv.parquet/") == ("parquet", {})
+    assert sources.format_of("day.json/rows.csv.gz")[0] == "csv"
+
+
+def test_lines_and_quotes_within_the_quotes_of_a_csv_are_a_part_of_its_values(spark, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('id,text\n1,"a\n2,b"\n3,"he said ""yes"", then"\n')
+
+    rows = sources.read_dataset(spark, str(path)).collect()
+
+    assert [tuple(row) for row in rows] == [(1, "a\n2,b"), (3, 'he said "yes", then')]
 
 
 def test_a_table_of_the_catalog_is_a_dataset(spark):
