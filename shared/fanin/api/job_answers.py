@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self
@@ -14,6 +15,8 @@ from fanin.queue import Dead, Job, JobState, NewJob, Rejected
 from fanin.queue.life import worked
 from fanin.queue.model import SECOND_US
 
+ANSWER_BYTES = 6_000_000
+"""Lambda hands on 6 MB."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -110,11 +113,23 @@ class ListedJobs(Answer):
 
     @classmethod
     def of(cls, jobs: Sequence[Job], now: int) -> Self:
-        return cls(jobs=[JobAnswer.of(job, now) for job in jobs])
+        return cls(jobs=_fitting(JobAnswer.of(job, now) for job in jobs))
 
     @classmethod
     def of_dead(cls, dead: Sequence[Dead], now: int) -> Self:
-        return cls(jobs=[JobAnswer.of(each.job, now, each) for each in dead])
+        return cls(jobs=_fitting(JobAnswer.of(each.job, now, each) for each in dead))
+
+
+def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:
+    """The first of *jobs*, as many as an answer has room for: it travels as text in a JSON document."""
+    listed: list[JobAnswer] = []
+    size = 0
+    for job in jobs:
+        size += len(json.dumps(job.model_dump_json(by_alias=True)))
+        if size > ANSWER_BYTES:
+            break
+        listed.append(job)
+    return listed
 
 
 def _instant(at: int) -> str:
