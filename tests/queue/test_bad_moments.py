@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 import threading
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest
 from fanin.queue import NewJob, Options, Telling
 from fanin.queue.background import Duty, in_threads
+from fanin.queue.turnstile import Turnstile
 from tests.queue.conftest import KEY, fail, names, session_of
 
 
@@ -142,3 +145,35 @@ def test_a_delay_that_no_job_can_have_is_refused_while_the_job_is_still_ours(que
 def test_what_could_not_be_stored_at_a_jobs_end_is_refused_at_its_beginning(facts):
     with pytest.raises(InvalidRequest):
         NewJob("a", **facts)
+
+
+def interrupted_at(line):
+    """Interrupt the turnstile before one of its lines, as Ctrl-C may."""
+
+    def trace(frame, event, _):
+        if frame.f_code is not Turnstile.turn.__wrapped__.__code__:
+            return trace if event == "call" else None
+        if event == "line" and frame.f_lineno == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_an_interruption_in_the_line_of_takes_leaves_nobody_in_it():
+    source, first = inspect.getsourcelines(Turnstile.turn.__wrapped__)
+    before = next(number for number, text in enumerate(source) if text.strip() == "finally:")
+    for number in range(1, before):
+        turnstile = Turnstile()
+        usual = sys.gettrace()
+        sys.settrace(interrupted_at(first + number))
+        try:
+            with turnstile.turn(0):
+                pass
+        except KeyboardInterrupt:
+            assert not turnstile.line
+        finally:
+            sys.settrace(usual)
+
+        assert not turnstile.line

@@ -20,13 +20,13 @@ class Turnstile:
     def turn(self, seconds: float | None) -> Iterator[bool]:
         """Whether it is one's turn within so many seconds (None: it will be)."""
         me = object()
-        with self.moved:
-            self.line.append(me)
         try:
             with self.moved:
+                self.line.append(me)
                 mine = self.moved.wait_for(lambda: self.line[0] is me, seconds)
             yield mine
         finally:
             with self.moved:
-                self.line.remove(me)
+                if me in self.line:  # an interruption may come before it is
+                    self.line.remove(me)
                 self.moved.notify_all()
