@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,7 +13,7 @@ import pytest
 
 from fanin.grouper import Answer, ByTarget, Call, Function, Member, Outcome, Refused, Retry, Verdict
 from fanin.grouper.downstream import OK
-from fanin.grouper.http import ANSWER_BYTES, HttpDownstream, retry_after
+from fanin.grouper.http import ANSWER_BYTES, HttpDownstream, results, retry_after
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 
@@ -167,3 +169,35 @@ def test_a_slow_service_is_not_waited_for(service):
 )
 def test_retry_after_is_a_bounded_number_of_seconds(text, seconds):
     assert retry_after(text) == (None if seconds is None else timedelta(seconds=seconds))
+
+
+@pytest.mark.parametrize(
+    "pieces", [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", None], ids=["head", "body"]
+)
+def test_a_service_that_answers_a_byte_at_a_time_is_not_waited_for(pieces):
+    over = threading.Event()
+
+    def drip():
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            if pieces is None:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
+            for byte in pieces or b" " * 9999:
+                connection.sendall(bytes([byte]))
+                if over.wait(0.1):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        answer = HttpDownstream(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=0.3).call(CALL)
+        still = dripping.is_alive()
+        over.set()
+        dripping.join(60)
+
+    assert (answer.whole.verdict, still) == (Verdict.RETRY, True)
+
+
+def test_a_detail_of_null_says_nothing():
+    assert results(b'{"results": [{"taskId": "a", "outcome": "fail", "detail": null}]}')["a"].detail == ""
