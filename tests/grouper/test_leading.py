@@ -213,3 +213,26 @@ def test_a_burst_takes_fewer_than_two_deliveries_a_task():
 
     assert [len(call.members) for call in bench.api.calls] == [25] * 16
     assert deliveries - 16 < 2 * 400
+
+
+def test_tasks_that_rest_keep_none_of_lower_priority_from_sharing_a_bundle(bench):
+    resting = [f"rests-{number}" for number in range(10)]
+    bench.register(*resting, priority=9)
+    for task in [bench.task(name) for name in resting]:
+        bench.store.write_task(replace(task, due_at=task.due_at + timedelta(minutes=2)))
+    bench.register(*"abcdef")
+    while len(bench.store.bundles) < 2:
+        bench.step()
+
+    assert [len(bundle.members) for bundle in bench.store.bundles.values()] == [3, 3]
+
+
+def test_tasks_that_rest_are_no_company_for_one_that_waits():
+    bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=5)))
+    (task,) = bench.register("rests")
+    bench.store.write_task(replace(task, due_at=task.due_at + timedelta(minutes=2)))
+    bench.register("waits")
+    bench.queue.waiting.pop(0)
+    bench.clock.advance(seconds=1)
+
+    assert bench.step().turned is Turned.WAITING

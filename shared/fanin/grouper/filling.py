@@ -11,6 +11,8 @@ from fanin.grouper.model import Bundle, BundleState, Candidate, Lease, Task
 from fanin.grouper.world import World
 
 QUERIES = 3
+LOOKS, WIDER = 3, 4
+"""Looks at the index for one query, each at so many times as many rows."""
 CLAIM_ATTEMPTS = 8
 FIRST_PAUSE_SECONDS = 0.02
 
@@ -51,13 +53,22 @@ class Filler:
     def _fresh(self, bundle: Bundle, size: int, own: Task | None) -> list[Candidate]:
         """Candidates that this leader did not try yet, its own task before them."""
         known = self.ghosts | set(bundle.members)
-        now = self.world.now()
-        found = self.world.store.candidates(bundle.lane, size + len(known))
-        fresh = [c for c in found if c.task_id not in known and c.due_at <= now]
+        fresh = self._due(bundle, size, known)
         if own is None or own.task_id in known:
             return fresh
         others = [c for c in fresh if c.task_id != own.task_id]
         return [Candidate(own.lane, own.task_id, own.due_at), *others]
+
+    def _due(self, bundle: Bundle, size: int, known: set[str]) -> list[Candidate]:
+        """Open tasks but for the known ones; where those that rest stand before them, a wider look."""
+        now, limit = self.world.now(), size + len(known)
+        for _ in range(LOOKS):
+            found = self.world.store.candidates(bundle.lane, limit)
+            fresh = [c for c in found if c.task_id not in known and c.due_at <= now]
+            if len(fresh) >= size or len(found) < limit:
+                break
+            limit *= WIDER
+        return fresh
 
     def _claim_all(self, bundle: Bundle, wanted: list[str], term: Lease) -> tuple[Bundle, bool]:
         """The bundle with those of *wanted* that it got, and whether the leader may go on."""

@@ -99,8 +99,8 @@ class Leader:
             return task.due_at - now
         wait = rules.patience(task, 0, policy, now)
         if wait:
-            waiting = len(self.world.store.candidates(task.lane, policy.max_size))
-            return rules.patience(task, waiting, policy, now)
+            waiting = self.world.store.candidates(task.lane, policy.max_size)
+            return rules.patience(task, sum(each.due_at <= now for each in waiting), policy, now)
         return wait
 
     def _wait_for_leader(self, message: TaskMessage) -> Turn:
