@@ -221,3 +221,17 @@ def test_a_list_of_large_jobs_is_as_long_as_an_answer_can_be(gateway, queues, le
 
     assert [job["key"] for job in answer.body["jobs"]][:3] == ["first", "0", "1"]
     assert len(envelope) < LAMBDA_ANSWER_BYTES
+
+
+def test_a_request_is_repeated_without_effect_until_another_adds_its_keys(gateway, queues):
+    def ran():
+        (queue,) = queues.values()
+        with queue.take(10, wait=0) as jobs:
+            return len(jobs)
+
+    runs = []
+    for key in ("first", "first", "second", "first"):
+        post(gateway, {"key": "a"}, key=key)
+        runs.append(ran())
+
+    assert runs == [1, 0, 1, 1]

@@ -69,7 +69,8 @@ class Options:
 class NewJob:
     """What a producer wants done: distinct by *key*; *delay* in seconds, *priority* 0 to 999.
 
-    *id*: given, it makes the add safe to repeat for an hour; *item_id*: what the outside is told of the end.
+    *id*: given, it makes the add safe to repeat for an hour, while no other job of its key comes between;
+    *item_id*: what the outside is told of the end.
     """
 
     key: str
