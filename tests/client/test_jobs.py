@@ -65,6 +65,17 @@ def test_the_word_on_an_item_goes_by_the_job():
     assert first[0] == first[2]
 
 
+def test_a_revived_job_that_ends_well_says_so_under_another_key_than_its_death():
+    listening = Listening()
+    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+    for failed in (True, False):
+        teller(listening)(Telling("1", item, failed))
+
+    died, ended = listening.heard
+    assert (died[1], ended[1]) == (Outcome.FAILURE, Outcome.SUCCESS)
+    assert died[2] != ended[2]
+
+
 @pytest.mark.parametrize("refusal", [InvalidRequest("403"), NotFound("404"), KeyReused("422")], ids=str)
 def test_an_end_that_the_api_refuses_to_hear_stays_to_be_told(refusal):
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"

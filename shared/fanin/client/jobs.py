@@ -29,12 +29,13 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
 def teller(transport: Transport) -> Tell:
     """Acks the item of an ended job, as failed where the job is dead; what is no item is passed over.
 
-    Told again it says the same: the word goes by the job's id.
+    Told again it says the same: the word goes by the job's id and how it ended. A dead job that is revived
+    may end well, which is another word.
     """
 
     def tell(telling: Telling) -> None:
-        caller = str(uuid5(OF_JOBS, telling.job_id))
         outcome, reason = (Outcome.FAILURE, DIED) if telling.failed else (Outcome.SUCCESS, None)
+        caller = str(uuid5(OF_JOBS, f"{telling.job_id}:{outcome}"))
         try:
             ack = Ack.of(telling.item_id, caller, outcome, reason)
         except InvalidRequest:
