@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from fanin.tracker import BatchKey, TrackerStore
 from pipeline import manifest, schemas
 from pipeline.audit import Account, Finding, Rule, Stored, audit_batch
+from pipeline.overwriting import refuse_foreign
 from pipeline.pages import Told
 from pipeline.progress import Report, watching
 from pipeline.rows import Facts
@@ -46,6 +47,7 @@ def audit(told: Told, wish: Wish, report: Report) -> int:
     started = time.monotonic()
     if wish.saved:
         manifest.refuse_committed(told.rows.sparkSession, wish.saved)
+        refuse_foreign(told.rows.sparkSession, wish.saved, schemas.FINDINGS.names)
     kept = told.rows.cache()
     told = Told(told.taken_at, kept)
     found = findings(told.pages, told.batches, told.taken_at).unionByName(malformed(told.malformed)).cache()

@@ -7,7 +7,6 @@ may be said again: a second run over the same logs, a task or a micro-batch that
 from __future__ import annotations
 
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,13 +19,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from fanin.tracker import State, Verdict
-from pipeline import acks, cost, schemas
+from pipeline import acklogs, acks, cost, schemas
 from pipeline.acks import LogFile, Tally
 from pipeline.marking import Target
 from pipeline.progress import Report, every, watching
 from pipeline.tables import Tables
 
 PROGRESS_SECONDS = 1.0
+ANY_AGE = "36500d"
+"""How old a file may be that arrives. Spark itself is silent on one that is a week older than the newest."""
+QUERY = "sql.streaming.queryId"
+"""Where Spark tells a micro-batch the id of its stream, which lies in the checkpoint and is in no other."""
 BLOCKS_A_TASK = 256
 MOST_TASKS = 10_000
 """Tasks that mark pages: some seconds each, so that one that is run again repeats little."""
@@ -96,6 +99,8 @@ class Fold:
 
 def list_logs(spark: SparkSession, paths: Sequence[str]) -> list[LogFile]:
     """The logs in *paths*: files, folders with all below them, patterns. Raises UnreadableLog."""
+    for path in paths:
+        acklogs.refuse_hidden(path)
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return acks.files(reader.load(list(paths)))
 
@@ -128,22 +133,20 @@ def stream(
     """Ack what arrives in the folder *path*, each file once, in micro-batches; started, to be waited for.
 
     *seconds* between them; None: what is there now, and then the end. *checkpoint* remembers the files that
-    are done. A micro-batch that is repeated puts the same rows aside in the same place.
+    are done, and with them the name of the run. A micro-batch that is repeated puts the same rows aside in
+    the same place.
     """
 
     def ack(listed: DataFrame, epoch: int) -> None:
-        bulk_ack(listed.sparkSession, acks.files(listed), replace(order, run=f"{order.run}-{epoch}"), report)
+        query = spark.sparkContext.getLocalProperty(QUERY)
+        bulk_ack(listed.sparkSession, acks.files(listed), replace(order, run=f"{query}-{epoch}"), report)
 
     reader = spark.readStream.format("binaryFile").schema(acks.LISTED)
-    listed = reader.option("recursiveFileLookup", "true").load(path).select("path", "length")
+    reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ANY_AGE)
+    listed = reader.load(path).select("path", "length")
     writer = listed.writeStream.foreachBatch(ack).option("checkpointLocation", checkpoint)
     trigger = {"availableNow": True} if seconds is None else {"processingTime": f"{seconds} seconds"}
     return writer.trigger(**trigger).start()
-
-
-def run_of(checkpoint: str) -> str:
-    """The name of the runs of a stream: the same whenever it goes on from its checkpoint."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, checkpoint))
 
 
 @contextmanager

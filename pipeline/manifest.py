@@ -8,17 +8,19 @@ made: a job that is started again over the same manifest finds its batch and its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline import schemas
+from pipeline.overwriting import refuse_foreign
 from pipeline.transforms import number_rows, part_sizes, with_positions
 
+COLUMNS = ("part", "ord", "record")
 _RUN = "fanin.run"
 _SOURCE = "fanin.source"
 
@@ -32,6 +34,14 @@ _WRITING = {
 
 class AlreadyThere(ValueError):
     """A job that went before has committed what it found at this path."""
+
+
+class NoManifest(ValueError):
+    """What is committed at this path is something else."""
+
+
+class Damaged(ValueError):
+    """Files of a manifest are lost, or are there twice: its numbers are no identities any more."""
 
 
 class AnotherSource(ValueError):
@@ -70,16 +80,22 @@ def refuse_committed(spark: SparkSession, path: str) -> None:
 
 
 def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
-    """Number the rows of *dataset* and commit them to *path*, over what a dead write may have left."""
+    """Number the rows of *dataset* and commit them to *path*, over what a dead write may have left.
+
+    Raises NotOurs where something else is there.
+    """
+    refuse_foreign(dataset.sparkSession, path, COLUMNS)
     label = {_RUN: run, _SOURCE: source}
     numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label))
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
 
 
 def load(spark: SparkSession, path: str) -> tuple[Manifest, str]:
-    """The manifest committed at *path*, and the source it was written from."""
+    """The manifest committed at *path*, and the source it was written from. Raises NoManifest."""
     rows = spark.read.parquet(path)
-    label = rows.schema["part"].metadata
+    label = rows.schema["part"].metadata if rows.columns == list(COLUMNS) else {}
+    if not {_RUN, _SOURCE} <= label.keys():
+        raise NoManifest(f"{path} holds no manifest of fan_out: name another --manifest")
     return Manifest(label[_RUN], rows), label[_SOURCE]
 
 
@@ -99,15 +115,28 @@ def ensure(
 
 
 def measure(rows: DataFrame) -> list[Part]:
-    """The parts of a manifest, in order."""
+    """The parts of a manifest, in order. Raises Damaged."""
     found = part_sizes(rows).collect()
+    _check_numbers(found)
     return sorted((Part(r.part, r.rows, r.bytes, r.widest) for r in found), key=lambda part: part.number)
 
 
 def count(rows: DataFrame) -> list[Part]:
-    """The parts of a manifest, in order, without their bytes: no record is read."""
-    found = rows.groupBy("part").agg(F.count("*").alias("rows")).collect()
+    """The parts of a manifest, in order, without their bytes: no record is read. Raises Damaged."""
+    counted = rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last"))
+    found = counted.collect()
+    _check_numbers(found)
     return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)
+
+
+def _check_numbers(parts: Sequence[Row]) -> None:
+    """Raise Damaged unless the rows of each part may be numbered from 0 on, each number once."""
+    for part in parts:
+        if part.rows != part.last + 1:
+            raise Damaged(
+                f"part {part.part} of the manifest has {part.rows} rows, numbered from 0 to {part.last}:"
+                " files of it are lost or are there twice; name another --manifest"
+            )
 
 
 def starts(parts: list[Part]) -> list[tuple[int, int]]:

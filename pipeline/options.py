@@ -12,6 +12,14 @@ from pipeline.pages import Told
 from pipeline.tables import Tables
 
 
+def positive(text: str) -> float:
+    """A number above 0, as a rate or a span is."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"it takes a number above 0, not {text}")
+    return number
+
+
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """The options that name the live tables."""
     add = parser.add_argument_group("the live tables").add_argument
@@ -29,7 +37,7 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
     add("--batches-export", metavar="FOLDER", help="an export of the table of batches, with its manifests")
     add("--pages-export", metavar="FOLDER", help="an export of the table of pages")
     parser.add_argument(
-        "--rate", type=float, metavar="R", help="read at most R read units a second of live tables"
+        "--rate", type=positive, metavar="R", help="read at most R read units a second of live tables"
     )
 
 

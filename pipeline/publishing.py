@@ -15,9 +15,13 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from fanin.tracker import State
 from pipeline import cost, manifest, sinks, sources, transforms
+from pipeline.overwriting import refuse_foreign
 from pipeline.progress import Report, watching
-from pipeline.sending import send_all, task_count
+from pipeline.sending import BatchIsOver, send_all, task_count
+
+_ANEW = "name another --manifest for a batch of its own"
 
 
 class RecordTooLong(ValueError):
@@ -36,6 +40,8 @@ class Closed(Protocol):
 
     @property
     def batch_id(self) -> str: ...
+    @property
+    def state(self) -> State: ...
     @property
     def is_complete(self) -> bool: ...
 
@@ -88,6 +94,8 @@ class FannedOut:
 
 def fan_out(spark: SparkSession, api: BatchApi, order: Order, report: Report, run: str) -> FannedOut:
     """Carry *order* out; *run* names it where no committed manifest does."""
+    if order.files:
+        refuse_foreign(spark, order.files, transforms.MESSAGE)
     committed = manifest.ensure(
         spark, order.manifest, lambda: _dataset(spark, order), run=run, source=order.source
     )
@@ -99,9 +107,12 @@ def fan_out(spark: SparkSession, api: BatchApi, order: Order, report: Report, ru
     group_id = batch.add(total, key=f"fan-out-{committed.run}-add").group_id if total else None
     closed = batch.close()
     report("opened", _ids(closed, group_id, total))
-    if group_id is None or closed.is_complete:
+    # Of no rows the files are written all the same: whoever reads them is to find them.
+    if closed.is_complete and (total or not order.files):
         return FannedOut(closed.batch_id)
-    items = transforms.with_item_ids(manifest.positions(committed, parts), closed.batch_id, group_id)
+    if total and closed.state is not State.CLOSED:
+        raise BatchIsOver(f"batch {closed.batch_id} is {closed.state}; nothing was sent: {_ANEW}")
+    items = transforms.with_item_ids(manifest.positions(committed, parts), closed.batch_id, group_id or "")
     return _publish(items, closed.batch_id, total, order, report)
 
 

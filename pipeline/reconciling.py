@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fanin.tracker import GroupId, Mode, checked_batch_id
-from pipeline import manifest
+from pipeline import manifest, schemas
 from pipeline.audit import Account
 from pipeline.outstanding import Part, unfinished, wanted
+from pipeline.overwriting import refuse_foreign
 from pipeline.pages import Told
 from pipeline.progress import Report, watching
 from pipeline.rows import Facts
@@ -61,6 +62,7 @@ class Label:
 def reconcile(spark: SparkSession, told: Told, wish: Wish, report: Report) -> dict[str, int]:
     """Save what is outstanding at ``wish.saved``; how many items that is, and how many failed."""
     manifest.refuse_committed(spark, wish.saved)
+    refuse_foreign(spark, wish.saved, [*schemas.OUTSTANDING.names, "record"])
     kept = told.rows.cache()
     try:
         return _reconcile(spark, Told(told.taken_at, kept), wish, report)
@@ -135,10 +137,7 @@ def _refuse_malformed(told: Told) -> None:
 def _source(spark: SparkSession, path: str) -> manifest.Manifest:
     if not manifest.is_committed(spark, path):
         raise CannotReconcile(f"no manifest is committed at {path}")
-    try:
-        return manifest.load(spark, path)[0]
-    except KeyError as error:
-        raise CannotReconcile(f"{path} holds no manifest of fan_out") from error
+    return manifest.load(spark, path)[0]
 
 
 def part_of(batch: Facts, rows: int, group_id: str | None) -> Part:

@@ -16,15 +16,11 @@ from fanin.tracker.page import Page
 from pipeline import cost, reconciling, sinks, transforms
 from pipeline.progress import Report
 from pipeline.reconciling import Label
-from pipeline.sending import send_all, task_count
+from pipeline.sending import BatchIsOver, send_all, task_count
 from pipeline.tables import Tables
 
 ROWS_A_LOOK = 100
 """Rows whose pages are read together, right before they are sent: one request of the store's."""
-
-
-class BatchIsOver(ValueError):
-    """The batch takes no acks any more: what is sent now would be done for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

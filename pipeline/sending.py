@@ -16,6 +16,10 @@ MOST_TASKS = 10_000
 PROGRESS_SECONDS = 1.0
 
 
+class BatchIsOver(ValueError):
+    """The batch takes no acks any more: what is sent now would be done for nothing."""
+
+
 def task_count(items: int, slots: int) -> int:
     """Tasks that send *items*: small enough to show progress and to repeat little when one fails."""
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import files, schemas
+from pipeline.failing import FAILURES, sentence
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"
@@ -27,6 +28,10 @@ PACKED = f"one that is compressed in {', '.join(files.PACKED)} after it"
 
 TABLE = "table:"
 """Before the name of a table of the session's catalog."""
+
+
+class UnreadableDataset(ValueError):
+    """What is at a path is not there, or not what its name says; the message says which."""
 
 
 def format_of(path: str) -> tuple[str, dict[str, str]]:
@@ -50,4 +55,7 @@ def _load(spark: SparkSession, path: str) -> DataFrame:
         reader = reader.option("mode", "FAILFAST")
     if Path(path) in (CATALOG, CATALOG_SLICE):
         reader = reader.schema(schemas.CATALOG)
-    return reader.load(path)
+    try:
+        return reader.load(path)
+    except FAILURES as error:
+        raise UnreadableDataset(f"{path}: {sentence(str(error))}") from error

@@ -9,6 +9,12 @@ PAGE_ITEMS = 1024
 """Items a page of the tracker: neighbours sent together are acked in one write. Only speed hangs on it."""
 
 _ROW_BITS = 33
+_MOMENTS = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_REFUSED = ("\ufffe", "\uffff")
+"""Characters of a JSON text that a message may not have: see SendMessage in the API of Amazon SQS."""
 _LOTS = 10_000
 
 
@@ -24,10 +30,11 @@ def number_rows(dataset: DataFrame) -> DataFrame:
 
 
 def part_sizes(manifest: DataFrame) -> DataFrame:
-    """(part, rows, bytes, widest): each part's rows, the bytes of their JSON, and of the longest."""
+    """(part, rows, last, bytes, widest): each part's rows, the last one's number, their JSON's bytes."""
     length = F.octet_length(_json())
-    measures = (F.count("*").alias("rows"), F.sum(length).alias("bytes"), F.max(length).alias("widest"))
-    return manifest.groupBy("part").agg(*measures).select("part", "rows", "bytes", "widest")
+    rows = (F.count("*").alias("rows"), F.max("ord").alias("last"))
+    measures = (*rows, F.sum(length).alias("bytes"), F.max(length).alias("widest"))
+    return manifest.groupBy("part").agg(*measures).select("part", "rows", "last", "bytes", "widest")
 
 
 def with_positions(manifest: DataFrame, starts: DataFrame) -> DataFrame:
@@ -54,6 +61,9 @@ def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0) -> DataFr
     return items.select("position", copy, "item_id", "record")
 
 
+MESSAGE = ("position", "copy", "item_id", "record")
+
+
 def as_messages(copies: DataFrame, partitions: int) -> DataFrame:
     """(position, copy, item_id, record as JSON), page by page; second copies last, for a later delivery."""
     page = F.floor(F.col("position") / PAGE_ITEMS)
@@ -63,4 +73,8 @@ def as_messages(copies: DataFrame, partitions: int) -> DataFrame:
 
 
 def _json() -> Column:
-    return F.to_json("record")
+    """The record as JSON: no microsecond is lost, and it has no character that SQS refuses."""
+    text = F.to_json("record", _MOMENTS)
+    for character in _REFUSED:
+        text = F.replace(text, F.lit(character), F.lit(f"\\u{ord(character):04x}"))
+    return text

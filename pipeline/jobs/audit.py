@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from fanin import FaninError
 from fanin.tracker import checked_batch_id
 from pipeline import options as shared
 from pipeline.auditing import Wish, audit
+from pipeline.failing import plainly
 from pipeline.progress import Report, teller
 from pipeline.session import spark_session
 
@@ -48,10 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     shared.check_source(parser, options)
-    try:
+    with plainly("audit"):
         wrong = _run(options, teller(SENTENCES, options.json))
-    except (FaninError, ValueError) as error:
-        raise SystemExit(f"audit: {error}") from error
     if wrong:
         raise SystemExit(1)
 

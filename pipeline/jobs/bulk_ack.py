@@ -15,13 +15,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from fanin import FaninError
 from pipeline import bulk_acking
 from pipeline import options as shared
 from pipeline.bulk_acking import Order
+from pipeline.failing import plainly
+from pipeline.options import positive
 from pipeline.progress import Report, teller
 from pipeline.session import spark_session
 
@@ -56,8 +56,13 @@ def arguments() -> argparse.ArgumentParser:
     add("--tenant", required=True, help="whose batches they are")
     add("--aside", metavar="PATH", help="where rows that set no bit are saved, as Parquet")
     add("--checkpoint", metavar="PATH", help="take the files of one folder as they arrive, remembered here")
-    add("--every", type=float, metavar="SECONDS", help="look for new files so often (default: once)")
-    add("--rate", type=float, metavar="R", help="at most R write units a second, all executors together")
+    add("--every", type=positive, metavar="SECONDS", help="look for new files so often (default: once)")
+    add(
+        "--rate",
+        type=positive,
+        metavar="R",
+        help="at most R write units a second, all executors together",
+    )
     add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
     add("--dry-run", action="store_true", help="fold and print counts and cost; write nothing")
     add("--json", action="store_true", help="print events as JSON lines")
@@ -69,13 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     _check(parser, options)
-    try:
+    with plainly("bulk_ack"):
         aside = _run(options, teller(SENTENCES, options.json))
-    except (FaninError, ValueError) as error:
-        raise SystemExit(f"bulk_ack: {error}") from error
-    except PySparkException as error:
-        # What a task raised stands at the end of its stack trace.
-        raise SystemExit(f"bulk_ack: {str(error).strip().splitlines()[-1]}") from error
     if aside:
         raise SystemExit(SOME_ASIDE)
 
@@ -94,8 +94,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
 
 def _run(options: argparse.Namespace, tell: Report) -> int:
     """How many rows were put aside."""
-    run = bulk_acking.run_of(options.checkpoint) if options.checkpoint else str(uuid.uuid4())
-    order = Order(shared.tables_of(options), options.tenant, options.aside or "", run, options.rate)
+    tables, run = shared.tables_of(options), str(uuid.uuid4())
+    order = Order(tables, options.tenant, options.aside or "", run, options.rate)
     with spark_session("bulk_ack", cores=options.cores) as spark:
         if options.checkpoint:
             return _stream(spark, options, order, tell)

@@ -11,8 +11,10 @@ import argparse
 import uuid
 from collections.abc import Sequence
 
-from fanin import Fanin, FaninError
+from fanin import Fanin
 from pipeline import cost, sinks, sources
+from pipeline.failing import plainly
+from pipeline.options import positive
 from pipeline.progress import Report, teller
 from pipeline.publishing import Order, fan_out, preview
 from pipeline.session import spark_session
@@ -57,7 +59,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 def _add_manner(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--user-key", default="fan-out", help="the batch's name for its user")
-    add("--rate", type=float, metavar="R", help="at most R messages a second, all executors together")
+    add("--rate", type=positive, metavar="R", help="at most R messages a second, all executors together")
     add("--chaos-duplicates", type=float, default=0.0, metavar="PERCENT", help="send so many items twice")
     add("--seed", type=int, default=0, help="chooses the items that are sent twice")
     add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
@@ -77,10 +79,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("--queue-url and --files exclude each other")
     if options.files and options.rate:
         parser.error("--rate goes with --queue-url")
-    try:
+    with plainly("fan_out"):
         _run(options, teller(SENTENCES, options.json))
-    except (FaninError, ValueError) as error:
-        raise SystemExit(f"fan_out: {error}") from error
 
 
 def _run(options: argparse.Namespace, tell: Report) -> None:

@@ -13,10 +13,9 @@ import argparse
 from collections.abc import Sequence
 from datetime import date
 
-from pyspark.errors import PythonException
-
 from fanin.errors import InvalidRequest
 from fanin.tracker import checked_batch_id
+from pipeline.failing import plainly
 from pipeline.history import Days, Sources, report
 from pipeline.progress import Report, teller
 from pipeline.session import spark_session
@@ -55,13 +54,8 @@ def _manifest(text: str) -> tuple[str, str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments().parse_args(argv)
-    try:
+    with plainly("history"):
         _run(options, teller(SENTENCES, options.json))
-    except PythonException as error:
-        # What an executor refused: its own words are in the last line of its trace.
-        raise SystemExit(f"history: {str(error).strip().splitlines()[-1]}") from error
-    except ValueError as error:
-        raise SystemExit(f"history: {error}") from error
 
 
 def _run(options: argparse.Namespace, tell: Report) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from fanin import FaninError
 from pipeline import options as shared
+from pipeline.failing import plainly
 from pipeline.progress import Report, teller
 from pipeline.reconciling import Wish, reconcile
 from pipeline.session import spark_session
@@ -45,10 +45,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     shared.check_source(parser, options)
-    try:
+    with plainly("reconcile"):
         _run(options, teller(SENTENCES, options.json))
-    except (FaninError, ValueError) as error:
-        raise SystemExit(f"reconcile: {error}") from error
 
 
 def _run(options: argparse.Namespace, tell: Report) -> None:

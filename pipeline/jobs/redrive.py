@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from fanin import FaninError
 from pipeline import cost, sinks
 from pipeline import options as shared
+from pipeline.failing import plainly
+from pipeline.options import positive
 from pipeline.progress import Report, teller
 from pipeline.redriving import Order, preview, redrive
 from pipeline.session import spark_session
@@ -37,7 +38,12 @@ def arguments() -> argparse.ArgumentParser:
     add("--failed", action="store_true", help="send the items that failed, too; a success heals them")
     fresh = "look at each page right before it is sent (default), or send all that was saved"
     add("--fresh", action=argparse.BooleanOptionalAction, default=True, help=fresh)
-    add("--rate", type=float, metavar="R", help="at most R messages a second, all executors together")
+    add(
+        "--rate",
+        type=positive,
+        metavar="R",
+        help="at most R messages a second, all executors together",
+    )
     add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
     add("--dry-run", action="store_true", help="print counts and cost; send nothing, look at no table")
     add("--json", action="store_true", help="print events as JSON lines")
@@ -52,10 +58,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     missing = [f"--{name.replace('_', '-')}" for name in needed if getattr(options, name) is None]
     if missing and not options.dry_run:
         parser.error(f"needed: {', '.join(missing)}")
-    try:
+    with plainly("redrive"):
         _run(options, teller(SENTENCES, options.json))
-    except (FaninError, ValueError) as error:
-        raise SystemExit(f"redrive: {error}") from error
 
 
 def _run(options: argparse.Namespace, tell: Report) -> None:

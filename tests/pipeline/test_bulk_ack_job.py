@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import time
 
 import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
-from pipeline import bulk_acking
 from pipeline.jobs import bulk_ack
 from tests.pipeline.logs import write_log
 
@@ -148,6 +151,7 @@ def test_a_name_that_is_no_logs_is_refused_before_anything_is_read(command, tmp_
             "--checkpoint",
         ),
         (["x", "--batches-table", "b", "--pages-table", "p", "--aside", "a"], "--tenant"),
+        (["x", "--tenant", "t", "--rate", "0"], "a number above 0, not 0"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(arguments, said, capsys):
@@ -169,11 +173,47 @@ def test_files_are_taken_once_as_they_arrive(command, tracker, tmp_path):
     closing = [[(one["acks"], one["fresh"]) for one in events if one["event"] == "acked"] for events in told]
     assert closing == [[(1501, 1500)], [(2000, 1500)], []]
     assert [status for status, _ in (first, second, third)] == [bulk_ack.SOME_ASIDE, 0, 0]
+    query = json.loads((tmp_path / "checkpoint" / "metadata").read_text())["id"]
     batch = tracker.get(TENANT, batch_id)
-    assert (batch.state, batch.completed_by) == (
-        State.COMPLETE,
-        f"bulk-ack:{bulk_acking.run_of(checkpoint)}-1",
-    )
+    assert (batch.state, batch.completed_by) == (State.COMPLETE, f"bulk-ack:{query}-1")
+
+
+def test_a_file_that_arrives_late_is_taken_however_old_it_is(command, tracker, tmp_path):
+    _, ids = opened(tracker, 10)
+    logs, checkpoint = tmp_path / "logs", str(tmp_path / "checkpoint")
+    write_log(logs / "1.jsonl", ids[:5])
+    command(str(logs), "--checkpoint", checkpoint)
+    late = time.time() - 30 * 86400
+    os.utime(write_log(logs / "2.jsonl", ids[5:]), (late, late))
+
+    _, printed = command(str(logs), "--checkpoint", checkpoint)
+
+    assert "5 acks of 5 items: 5 are new" in printed
+
+
+def test_another_checkpoint_writes_nothing_over_that_was_put_aside(spark, command, tmp_path):
+    for number in (1, 2):
+        logs = tmp_path / f"logs-{number}"
+        write_log(logs / "log.jsonl", [f"junk {number}"])
+        command(str(logs), "--checkpoint", str(tmp_path / "checkpoint"))
+        shutil.rmtree(tmp_path / "checkpoint")
+
+    kept = spark.read.parquet(str(tmp_path / "aside")).collect()
+    assert {row.item_id for row in kept} == {"junk 1", "junk 2"}
+
+
+def test_a_file_that_arrives_and_cannot_be_read_is_named_in_one_sentence(command, tmp_path):
+    write_log(tmp_path / "logs" / "log.csv", []).write_text("id\n1\n")
+
+    status, _ = command(str(tmp_path / "logs"), "--checkpoint", str(tmp_path / "checkpoint"))
+
+    assert re.fullmatch(r"bulk_ack: file:\S+log\.csv cannot be read: it has no column .*", status)
+
+
+def test_a_name_that_spark_passes_over_is_refused(command, tmp_path):
+    status, _ = command(str(write_log(tmp_path / "_log.jsonl", ["junk"])))
+
+    assert "_log.jsonl: names that begin with _ or . are passed over" in status
 
 
 def test_a_micro_batch_that_is_repeated_changes_nothing(spark, command, tracker, tables, tmp_path):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -70,6 +72,18 @@ def test_what_a_dead_write_left_behind_is_written_anew(spark, path, tmp_path):
     found = ensure(spark, path, dataset(spark), run="run-2")
 
     assert (found.run, len(placed(found))) == ("run-2", ROWS)
+
+
+@pytest.mark.parametrize("measure", [manifest.measure, manifest.count])
+def test_a_file_that_is_there_twice_gives_no_two_rows_one_position(spark, path, tmp_path, measure):
+    committed = ensure(spark, path, dataset(spark))
+    first, *_ = (tmp_path / "manifest").glob("part-*")
+    shutil.copy(first, first.with_name("part-again.parquet"))
+    loaded, _ = manifest.load(spark, path)
+
+    assert measure(committed.rows)
+    with pytest.raises(manifest.Damaged, match="has 500 rows, numbered from 0 to 249"):
+        measure(loaded.rows)
 
 
 def test_a_manifest_does_not_serve_another_dataset(spark, path):

@@ -109,6 +109,32 @@ def test_a_record_is_sent_as_json_with_its_own_names(spark):
     assert json.loads(row.record) == {"name": 'naïve "x"', "size": 5}
 
 
+def test_a_record_keeps_its_microseconds(spark):
+    moments = (
+        "timestamp'2026-01-02 03:04:05.123456' AS at, timestamp_ntz'2026-01-02 03:04:05.000001' AS local"
+    )
+
+    (message,) = messages_of(spark.sql(f"SELECT struct({moments}) AS record"))
+
+    assert json.loads(message) == {
+        "at": "2026-01-02T03:04:05.123456Z",
+        "local": "2026-01-02T03:04:05.000001",
+    }
+
+
+def test_a_character_that_sqs_refuses_is_sent_as_json_writes_it(spark):
+    (message,) = messages_of(spark.createDataFrame([(("a\uffff\ufffeb\\",),)], "record struct<x string>"))
+
+    assert message == r'{"x":"a\uffff\ufffeb\\"}'
+    assert json.loads(message) == {"x": "a\uffff\ufffeb\\"}
+
+
+def messages_of(records) -> list[str]:
+    """The records as they are sent."""
+    copies = records.selectExpr("0L AS position", "1 AS copy", "'id' AS item_id", "record")
+    return [row.record for row in transforms.as_messages(copies, 1).collect()]
+
+
 @pytest.mark.parametrize("size", [0, 3])
 def test_parts_are_measured_in_rows_and_bytes(spark, size):
     dataset = spark.createDataFrame([("é" * size,), ("",)], "name string").coalesce(1)
@@ -116,7 +142,7 @@ def test_parts_are_measured_in_rows_and_bytes(spark, size):
     measured = transforms.part_sizes(transforms.number_rows(dataset))
 
     empty = len('{"name":""}')
-    expected = [(0, 2, 2 * empty + 2 * size, empty + 2 * size)]
+    expected = [(0, 2, 1, 2 * empty + 2 * size, empty + 2 * size)]
     assertDataFrameEqual(
-        measured, spark.createDataFrame(expected, "part int, rows long, bytes long, widest int")
+        measured, spark.createDataFrame(expected, "part int, rows long, last long, bytes long, widest int")
     )
