@@ -10,14 +10,20 @@ from functions.measuring import measured
 
 ENOUGH_MS = 18_000
 """A leader's term may last as long as its lease, 15 s."""
+BARELY_MS = 3_000
+"""To have a message come again."""
 
 
 @measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    consumed = consume(event["Records"], _lead, lambda: context.get_remaining_time_in_millis() > ENOUGH_MS)
+    left_ms = context.get_remaining_time_in_millis
+
+    def turn(body: str) -> Turn:
+        message = TaskMessage.parse(body)
+        return (
+            grouping.grouper().lead(message) if left_ms() > ENOUGH_MS else grouping.grouper().put_off(message)
+        )
+
+    consumed = consume(event["Records"], turn, lambda: left_ms() > BARELY_MS)
     count_turns(consumed)
     return consumed.response()
-
-
-def _lead(body: str) -> Turn:
-    return grouping.grouper().lead(TaskMessage.parse(body))

@@ -109,12 +109,24 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
-def test_without_time_for_a_term_nobody_leads(stage: Stage) -> None:
+def test_without_time_for_a_term_nobody_leads_and_that_counts_as_no_error(stage: Stage) -> None:
     stage.left_ms = 15_000
+    tasks = registered(stage, None, None)
+    answer, _ = stage.deliver(lead_tasks.handler, *tasks)
+
+    assert answer == {"batchItemFailures": []}
+    assert [TaskMessage.parse(body).key for body in stage.bodies(TaskMessage)] == [
+        TaskMessage.parse(body).key for body in tasks
+    ]
+    assert not stage.bodies(BundleMessage)
+
+
+def test_without_time_for_anything_a_message_goes_back(stage: Stage) -> None:
+    stage.left_ms = 2_000
     answer, _ = stage.deliver(lead_tasks.handler, *registered(stage, None))
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
-    assert not stage.bodies(BundleMessage)
+    assert not stage.bodies(TaskMessage)
 
 
 def test_without_time_for_a_call_no_bundle_is_called(stage: Stage) -> None:

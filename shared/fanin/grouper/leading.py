@@ -16,6 +16,8 @@ from fanin.grouper.messages import BundleMessage, Posting, TaskMessage, waiting_
 from fanin.grouper.model import Bundle, BundleState, Lease, Task, TaskState
 from fanin.grouper.world import World
 
+PUT_OFF_SECONDS = 1
+
 
 class Turned(StrEnum):
     """How a task's message ended."""
@@ -64,6 +66,10 @@ class Leader:
         if self.world.store.put_lease(seen, term) != term:
             return self._wait_for_leader(message)
         return self._serve(message, task, seen, term)
+
+    def put_off(self, message: TaskMessage) -> Turn:
+        """Have the message come again, where there is no time left to lead: that is no error of its own."""
+        return self._wait(message, PUT_OFF_SECONDS)
 
     def _serve(self, message: TaskMessage, task: Task, seen: Lease | None, term: Lease) -> Turn:
         """The leader's term: seal what the one before left, fill, dispatch, let go, look after the task."""

@@ -58,6 +58,10 @@ class Grouper:
         """Answer a task's message; see Leader.lead."""
         return Leader(self.world).lead(message)
 
+    def put_off(self, message: TaskMessage) -> Turn:
+        """Have a task's message come again; see Leader.put_off."""
+        return Leader(self.world).put_off(message)
+
     def handle(self, message: BundleMessage, downstream: Downstream, notifier: Notifier) -> Handled:
         """Answer a bundle's message; see Handler.handle."""
         return Handler(self.world, downstream, notifier).handle(message)
