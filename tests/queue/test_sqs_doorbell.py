@@ -82,7 +82,17 @@ def test_what_is_refused_is_sent_once_more(bell, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "[]", "{}", '{"tenant": "t", "queue": "q", "part": "x", "due": 0}']
+    "text",
+    [
+        "",
+        "1",
+        "[]",
+        "{}",
+        '{"tenant": "t", "queue": "q", "part": "x", "due": 0}',
+        '{"tenant": "t", "queue": "q", "part": 1e400, "due": 0}',
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:60],
 )
 def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
     with pytest.raises(InvalidRequest):

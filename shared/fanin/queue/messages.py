@@ -21,7 +21,7 @@ def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
     try:
         told = json.loads(text)
         key, ring = (told["tenant"], told["queue"]), Ring(int(told["part"]), bool(told["due"]), receipt)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidRequest("this message is no ring of a doorbell") from error
     if key != (queue.tenant, queue.name):
         raise InvalidRequest("a ring for another queue came through this doorbell")
