@@ -18,7 +18,6 @@ from fanin.grouper.model import Outcome, Verdict
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 ANSWER_BYTES = 1_048_576
 RETRY_AFTER_MAX = 900
-GRACE_SECONDS = 0.5
 SAID = {"ok": Verdict.OK, "retry": Verdict.RETRY, "fail": Verdict.FAIL}
 
 
@@ -42,7 +41,7 @@ class HttpDownstream:
         answers: SimpleQueue[Answer] = SimpleQueue()
         Thread(target=lambda: answers.put(self._exchange(call)), daemon=True).start()
         try:
-            return answers.get(timeout=self.timeout + GRACE_SECONDS)
+            return answers.get(timeout=self.timeout)
         except Empty:
             return Answer(Outcome(Verdict.RETRY, "no answer: it takes too long"))
 
