@@ -37,6 +37,7 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
+PACKED = (".bz2", ".gz", ".lz4", ".zst")
 
 
 class UnreadableLog(ValueError):
@@ -55,16 +56,15 @@ class Portion:
 
 def format_of(path: str) -> str:
     """parquet, json or csv, by the suffix of *path*, a compression's aside. Raises UnreadableLog."""
-    suffix = files.suffix(path).lower()
+    suffix = files.suffix(path, PACKED).lower()
     if suffix not in FORMATS:
-        packed = f"one that is compressed in {', '.join(files.PACKED)} after it"
-        raise UnreadableLog(f"{path}: a log's name ends in one of {', '.join(FORMATS)}; {packed}")
+        raise UnreadableLog(f"{path}: a log's name ends in one of {files.known(FORMATS, PACKED)}")
     return FORMATS[suffix]
 
 
 def refuse_hidden(path: str) -> None:
     """Raise UnreadableLog where *path* is a log by its name that Spark passes over, and is silent on."""
-    if PurePosixPath(path).name.startswith(("_", ".")) and files.suffix(path).lower() in FORMATS:
+    if PurePosixPath(path).name.startswith(("_", ".")) and files.suffix(path, PACKED).lower() in FORMATS:
         raise UnreadableLog(f"{path}: names that begin with _ or . are passed over; give it another one")
 
 

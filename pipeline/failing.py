@@ -43,7 +43,13 @@ def sentence(text: str) -> str:
     if trace:
         return _CLASS.sub("", _raised(below))
     said = list(dict.fromkeys(found[1] for found in _CONDITION.finditer(text)))
-    return " ".join(said[:MOST_SAID]) or text.strip().splitlines()[0]
+    return " ".join(said[:MOST_SAID]) or _thrown(text.strip().splitlines())
+
+
+def _thrown(lines: list[str]) -> str:
+    """What the JVM threw; Py4J puts the call before it that brought it about."""
+    thrown = next((line[2:] for line in lines if line.startswith(": ")), lines[0])
+    return _CLASS.sub("", thrown)
 
 
 def _raised(below: str) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 import pyarrow.fs
 
-PACKED = (".bz2", ".gz", ".lz4", ".zst")
-"""Suffixes of compressed text that its readers unpack."""
 
-
-def suffix(path: str) -> str:
-    """The last suffix of *path* but for a compression's: what its name says of its format."""
+def suffix(path: str, packings: Sequence[str]) -> str:
+    """The last suffix of *path* but for one of *packings*: what its name says of its format."""
     name = PurePosixPath(path.rstrip("/"))
-    return (name.with_suffix("") if name.suffix in PACKED else name).suffix
+    return (name.with_suffix("") if name.suffix in packings else name).suffix
+
+
+def known(formats: Iterable[str], packings: Iterable[str]) -> str:
+    """How names end, in words."""
+    return f"{', '.join(formats)}; one that is compressed in {', '.join(packings)} after it"
 
 
 def whole(path: str) -> str:

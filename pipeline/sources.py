@@ -24,7 +24,8 @@ FORMATS = {
     ".parquet": ("parquet", {}),
 }
 
-PACKED = f"one that is compressed in {', '.join(files.PACKED)} after it"
+# Not .lz4: as its own program writes it Hadoop cannot read it, and the JVM ends over it.
+PACKED = (".bz2", ".gz", ".zst")
 
 TABLE = "table:"
 """Before the name of a table of the session's catalog."""
@@ -36,9 +37,9 @@ class UnreadableDataset(ValueError):
 
 def format_of(path: str) -> tuple[str, dict[str, str]]:
     """Spark's format and options for *path*, by its suffix, a compression's aside; ValueError if unknown."""
-    suffix = files.suffix(path)
+    suffix = files.suffix(path, PACKED)
     if suffix not in FORMATS:
-        raise ValueError(f"{path}: a dataset's name ends in one of {', '.join(FORMATS)}; {PACKED}")
+        raise ValueError(f"{path}: a dataset's name ends in one of {files.known(FORMATS, PACKED)}")
     return FORMATS[suffix]
 
 

@@ -30,7 +30,8 @@ STAGE = (
         (f"{TRACE}ValueError: a\n\nDuring handling of it:\n\n{TRACE}a.B: c\n", "c"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03", "Path does not exist: file:/x."),
         ("[AB] b. SQLSTATE: 42P01;\n'Relation [none]\n\tat x\nCaused by: y: [C.D] e\n\tat z", "b. e"),
-        (STAGE, "An error occurred while calling o9.parquet."),
+        (STAGE, "Job aborted"),
+        ("no such thing\n\tat a.b", "no such thing"),
     ],
 )
 def test_of_a_stack_trace_its_last_word_is_told(text, said):

@@ -17,6 +17,7 @@ from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline import manifest, pages, reconciling, sources
 from pipeline.jobs import reconcile
+from pipeline.overwriting import NotOurs
 from pipeline.reconciling import CannotReconcile, Wish
 from pipeline.rows import facts_of
 from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
@@ -224,6 +225,18 @@ def test_what_was_found_before_is_not_written_over(world):
 
     with pytest.raises(manifest.AlreadyThere, match="name another --out"):
         world.reconciled(batch_id, saved=str(world.folder / "saved-1"))
+
+
+def test_what_reconcile_did_not_write_is_not_written_over(world):
+    batch_id, _ = world.batch(ITEMS)
+    kept = world.folder / "kept" / "letter.txt"
+    kept.parent.mkdir()
+    kept.write_text("dear")
+
+    with pytest.raises(NotOurs, match=r"kept holds letter\.txt, which this job did not write"):
+        world.reconciled(batch_id, saved=str(kept.parent))
+
+    assert kept.read_text() == "dear"
 
 
 @pytest.mark.parametrize("written", [False, True])

@@ -44,7 +44,7 @@ def test_a_malformed_row_stops_the_job(spark, tmp_path):
         sources.read_dataset(spark, str(path)).collect()
 
 
-@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.zip", "rows.jsonl.bak", "rows"])
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.zip", "rows.jsonl.bak", "rows.jsonl.lz4", "rows"])
 def test_an_unknown_suffix_names_those_that_are_known(name):
     with pytest.raises(ValueError, match=r"\.parquet"):
         sources.format_of(name)
