@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fanin import errors
 from fanin.api.problems import KINDS, kind_of
+from fanin.api.wording import IN_WORDS
 from fanin.errors import (
     Conflict,
     FaninError,
@@ -22,6 +25,8 @@ from fanin.errors import (
 )
 from functions import wiring
 from tests.api.gateway import Gateway
+
+UUID = "00000000-0000-4000-8000-00000000dead"
 
 
 class Broken:
@@ -130,3 +135,49 @@ def test_fields_are_named_by_their_path(gateway: Gateway) -> None:
     answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": "x"}]})
 
     assert [error["field"] for error in answer.body["errors"]] == ["acks.0.itemId"]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "101", "+5", "9" * 5000, "x"])
+def test_a_limit_out_of_bounds_is_told_its_bounds(gateway: Gateway, limit: str) -> None:
+    answer = gateway.send("GET", "/v1/batches", query={"limit": limit})
+
+    assert answer.body["detail"] == "limit: a limit is a number from 1 to 100"
+
+
+def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: Gateway) -> None:
+    listing = gateway.send("GET", "/v1/batches", query={"stat": "x"}).body
+    single = gateway.send("GET", f"/v1/batches/{UUID}", query={"x" * 500: "1"}).body
+
+    assert listing["detail"] == (
+        "there is no query parameter 'stat' on this route; it takes userKey, state, limit, cursor"
+    )
+    assert [error["field"] for error in listing["errors"]] == ["stat"]
+    assert single["detail"].endswith(f"{'x' * 64}' on this route; it takes none")
+    assert "x" * 65 not in str(single)
+
+
+def test_every_pattern_of_the_contract_is_told_in_words() -> None:
+    contract = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text()
+    patterns = {json.loads(text) for text in re.findall(r'"pattern": (".*")', contract)}
+
+    assert len(patterns) > 5
+    assert patterns == IN_WORDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        ("/v1/acks", {"items": ["x"]}, "items.0: not batchId:groupId:index, as add gave it"),
+        ("/v1/acks", {"acks": [{"batchId": "x"}]}, "acks.0.batchId: not a UUID in lower case, 36 characters"),
+        ("/v1/batches", {"userKey": "\n"}, "userKey: there is a control character in it"),
+        (
+            "/v1/tasks",
+            {"target": "a b", "payload": 1},
+            "target: not 1 to 128 letters, digits, '.', '_' or '-', the first a letter or a digit",
+        ),
+    ],
+)
+def test_a_text_of_the_wrong_form_is_told_in_words(
+    gateway: Gateway, path: str, body: dict[str, Any], detail: str
+) -> None:
+    assert gateway.send("POST", path, body).body["detail"] == detail

@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from fanin.api.wording import parameters_in_words
 from fanin.errors import InvalidRequest
 from fanin.grouper.ids import checked_bundle_id, checked_task_id
 from fanin.queue.keys import checked_queue_name
@@ -14,6 +15,8 @@ from fanin.tracker.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
 """Bytes of a body."""
+NAME_SHOWN = 64
+"""Characters of a name of the caller's that an answer repeats."""
 REPLACEMENT = "\ufffd"
 NAMED_IN_PATHS: Mapping[str, Callable[[str], str]] = {
     "batchId": checked_batch_id,
@@ -49,7 +52,11 @@ def _check_query(event: Mapping[str, Any], known: Collection[str]) -> None:
     """Only what the route knows; the ``X-Amz-`` names are a signature in the address."""
     for name in event.get("queryStringParameters") or {}:
         if name not in known and not name.lower().startswith("x-amz-"):
-            raise InvalidRequest("this route takes no such query parameter")
+            shown = name[:NAME_SHOWN]
+            raise InvalidRequest(
+                f"there is no query parameter {shown!r} on this route; {parameters_in_words(known)}",
+                field=shown,
+            )
 
 
 def _require_json(headers: Mapping[str, str]) -> None:

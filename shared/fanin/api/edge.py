@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.middlewares.openapi_validation import (
 )
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 from pydantic import BeforeValidator, Field, StringConstraints
-from pydantic_core import to_json
+from pydantic_core import PydanticCustomError, to_json
 
 from fanin.api import strict_json
 from fanin.api.admission import admit
@@ -21,20 +21,20 @@ from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
+from fanin.api.wording import KEY_PATTERN, QUEUE_PATTERN
 from fanin.aws.settings import Settings
-from fanin.queue.keys import QUEUE_FORM
 from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 TaskId = Annotated[str, Path(alias="taskId", pattern=TASK_ID_PATTERN)]
-QueueName = Annotated[str, Path(alias="queue", pattern=f"^{QUEUE_FORM.pattern}$")]
+QueueName = Annotated[str, Path(alias="queue", pattern=QUEUE_PATTERN)]
 BundleId = Annotated[str, Path(alias="bundleId", pattern=UUID_FORM)]
 OfTarget = Annotated[Target, Query(alias="target", description="Only what is of this target.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        pattern=r"^[\x20-\x7e]{1,128}$",
+        pattern=KEY_PATTERN,
         description=(
             "Makes a repetition of this very request safe: 1 to 128 printable ASCII characters. With another"
             " payload, or another batch in the path of close, cancel and notify, it is 422, for a day at"
@@ -47,14 +47,16 @@ LISTED_MAX = 100
 RANGES_SHOWN_MAX = 1000
 
 
-def _digits(text: object) -> object:
-    """*text*, where it is a number as it is usually written: not ``+5``, `` 5``, ``1_0`` or ``٣``."""
-    plain = isinstance(text, str) and text.isascii() and text.isdigit() and text == text.lstrip("0")
-    return text if plain else None
-
-
 def _limit(most: int) -> Any:
-    number = Annotated[int, Field(ge=1, le=most), BeforeValidator(_digits)]
+    """A number of the query, as it is usually written: not ``+5``, `` 5``, ``1_0`` or ``٣``."""
+
+    def checked(text: object) -> object:
+        plain = isinstance(text, str) and text.isascii() and text.isdigit() and text == text.lstrip("0")
+        if not plain or len(str(text)) > len(str(most)) or int(str(text)) > most:
+            raise PydanticCustomError("limit", "a limit is a number from 1 to {most}", {"most": most})
+        return text
+
+    number = Annotated[int, Field(ge=1, le=most), BeforeValidator(checked)]
     return Annotated[number, Query(alias="limit", description="Entries of a page, at most.")]
 
 

@@ -11,8 +11,9 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
-from fanin.api.admission import BodyTooLarge, UnsupportedMediaType
+from fanin.api.admission import NAME_SHOWN, BodyTooLarge, UnsupportedMediaType
 from fanin.api.callers import Forbidden
+from fanin.api.wording import IN_WORDS
 from fanin.errors import (
     Conflict,
     InvalidRequest,
@@ -25,7 +26,6 @@ from fanin.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20
-NAME_SHOWN = 64
 RETRY_AFTER_SECONDS = 1
 
 
@@ -122,4 +122,5 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     name = ".".join(str(step) for step in path)[:NAME_SHOWN] or "body"
     if error["type"] == "extra_forbidden":
         return FieldProblem(field=name, detail="there is no such field")
-    return FieldProblem(field=name, detail=error["msg"])
+    pattern = (error.get("ctx") or {}).get("pattern")
+    return FieldProblem(field=name, detail=IN_WORDS.get(pattern, error["msg"]))
