@@ -212,6 +212,7 @@ def test_whatever_the_work_raises_sends_the_message_back(fanin, error, caplog):
 
     assert fanin.acks(handle)(sqs_event(*items), None) == failures("m0")
     assert caplog.records[0].messageId == "m0"
+    assert "message m0" in caplog.records[0].getMessage()
     assert "why" in caplog.text
 
 
@@ -293,6 +294,7 @@ def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
     response = handle(sqs_event({"deep": {"item": items[0]}}, {"itemId": items[1]}), None)
 
     assert response == failures("m1")
+    assert "message m1" in caplog.records[0].getMessage()
     assert caplog.records[0].reason == "KeyError"
     assert batch.status().acked == 1
 

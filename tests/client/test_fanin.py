@@ -275,3 +275,39 @@ def test_one_key_on_close_and_on_acks_names_two_callers_and_each_is_told_again(f
     order = sorted(calls, key=lambda route: route == last)
 
     assert [calls[route]() for route in (*order, *order)] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("call", ["ack", "fail"])
+def test_a_single_id_where_a_list_is_due_is_refused_and_told_how(fanin, call):
+    batch = fanin.open()
+    item = batch.add(1)[0]
+
+    for single in (item, "", ItemId.parse(item)):
+        with pytest.raises(InvalidRequest, match=rf"{call} takes a list of item ids: {call}\(\[item_id\]\)"):
+            getattr(fanin, call)(single)
+    assert batch.status().acked == batch.status().failed == 0
+
+
+@pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
+def test_a_single_range_where_a_list_is_due_is_refused_and_told_how(fanin, call):
+    items = fanin.open().add(2)
+
+    with pytest.raises(InvalidRequest, match=rf"{call} takes a list of ranges: {call}\(\[items\]\)"):
+        getattr(fanin, call)(items)
+    with pytest.raises(InvalidRequest, match="ack takes ids"):
+        getattr(fanin, call)([items[0]])
+
+
+def test_times_are_timedeltas_and_a_refusal_says_so(fanin):
+    with pytest.raises(InvalidRequest, match=r"a deadline is a timedelta, such as timedelta\(hours=1\)"):
+        fanin.open(deadline=5)
+    with pytest.raises(InvalidRequest, match="a retention is told in timedeltas"):
+        Retention(open=5)
+    with pytest.raises(InvalidRequest, match=r"a retention is a Retention, such as Retention\("):
+        fanin.open(retention=timedelta(days=1))
+
+
+@pytest.mark.parametrize("state", ["DONE", "open", "EXPIRED", ""])
+def test_a_state_that_is_none_is_told_those_there_are(fanin, state):
+    with pytest.raises(InvalidRequest, match="OPEN, CLOSED, COMPLETE, CANCELLED, TIMED_OUT"):
+        fanin.batches(state=state)

@@ -122,5 +122,5 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     name = ".".join(str(step) for step in path)[:NAME_SHOWN] or "body"
     if error["type"] == "extra_forbidden":
         return FieldProblem(field=name, detail="there is no such field")
-    pattern = (error.get("ctx") or {}).get("pattern")
+    pattern = (error.get("ctx") or {}).get("pattern", "")
     return FieldProblem(field=name, detail=IN_WORDS.get(pattern, error["msg"]))

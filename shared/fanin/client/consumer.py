@@ -101,9 +101,10 @@ class Consumer:
         """The ack of work that was tried for the last time; None where it is to be tried again."""
         facts = {"messageId": record["messageId"]}
         if self.fail_after is None or _receives(record) < self.fail_after:
-            logger.exception("a message's work failed; it goes back", extra=facts)
+            logger.exception("the work of message %s failed; it goes back", facts["messageId"], extra=facts)
             return None
-        logger.exception("a message's work failed for the last time; its item is failed", extra=facts)
+        told = "the work of message %s failed for the last time; its item is failed"
+        logger.exception(told, facts["messageId"], extra=facts)
         return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
 
     def _ack(self, record: Record) -> Ack | None:
@@ -114,7 +115,7 @@ class Consumer:
             return Ack.of(ItemId.parse((self.item_id or item_id_of)(record)), record["messageId"])
         except Exception as error:
             facts = {"messageId": record["messageId"], "reason": type(error).__name__}
-            logger.warning("a message names no item; it goes back", extra=facts)
+            logger.warning("message %s names no item; it goes back", facts["messageId"], extra=facts)
             return None
 
     def _acked(self, done: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:

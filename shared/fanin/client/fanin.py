@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import logging
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, overload
-from uuid import NAMESPACE_OID, uuid4, uuid5
+from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
+from fanin.client.checking import (
+    counted,
+    deadline_of,
+    key_or_fresh,
+    listed_ids,
+    listed_ranges,
+    mode_of,
+    ranged,
+    retention_of,
+    state_of,
+)
 from fanin.client.consumer import (
     MARGIN_SECONDS,
     Consumer,
@@ -30,12 +40,9 @@ from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError, InvalidRequest
 from fanin.queue import Options, Queue
-from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
-from fanin.tracker.model import LIFE_MAX
+from fanin.tracker import Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 
 logger = logging.getLogger("fanin")
-
-SECOND = timedelta(seconds=1)
 
 
 class _Page(Protocol):
@@ -46,7 +53,6 @@ class _Page(Protocol):
 
 
 P = TypeVar("P", bound=_Page)
-_KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 
 
 class Fanin:
@@ -92,15 +98,15 @@ class Fanin:
         after now, in whole seconds, 1 s to 400 days. *parent*: an item of another batch of yours, which is
         acked when this batch ends, as it ended. *max_failures*: the batch ends once so many items failed.
         """
-        key = _key(key)
+        key = key_or_fresh(key)
         wish = OpenBatch(
             user_key=user_key,
-            mode=_mode(mode),
-            retention=retention or Retention(),
-            expected_items=_counted(expected_items, "expectedItems", 0),
-            deadline=_deadline(deadline),
+            mode=mode_of(mode),
+            retention=retention_of(retention),
+            expected_items=counted(expected_items, "expectedItems", 0),
+            deadline=deadline_of(deadline),
             parent_item_id=None if parent is None else str(ItemId.parse(str(parent))),
-            max_failures=_counted(max_failures, "maxFailures", 1),
+            max_failures=counted(max_failures, "maxFailures", 1),
         )
         return Batch(self, self._transport.open(wish, key), key)
 
@@ -113,27 +119,27 @@ class Fanin:
 
         Raises NotFound, Conflict where the batch is closed, KeyReused where *key* came with another count.
         """
-        return self._transport.add(batch_id, operator.index(count), _key(key))
+        return self._transport.add(batch_id, operator.index(count), key_or_fresh(key))
 
     def close(self, batch_id: str, *, key: str | None = None) -> Closed:
         """Make the total final; the batch completes once all of it is acked. Raises NotFound."""
-        return self._transport.close(batch_id, _key(key))
+        return self._transport.close(batch_id, key_or_fresh(key))
 
     def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
         """End the batch without waiting for its items; one that has ended stays as it is. Raises NotFound."""
-        return self._transport.cancel(batch_id, fitting(reason or ""), _key(key))
+        return self._transport.cancel(batch_id, fitting(reason or ""), key_or_fresh(key))
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
         """Have the ending event sent again; the event's id. Raises NotFound, Conflict before the end."""
-        return self._transport.notify(batch_id, _key(key))
+        return self._transport.notify(batch_id, key_or_fresh(key))
 
     def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
         """Mark items done, of any batches, 1,000 a request; an item that had failed is healed.
 
         Raises InvalidRequest for a malformed id, before anything is sent.
         """
-        key = _key(key)
-        return self._in_parts([Ack.of(str(item), key) for item in items], requests_of, key)
+        key = key_or_fresh(key)
+        return self._in_parts([Ack.of(str(item), key) for item in listed_ids(items, "ack")], requests_of, key)
 
     def fail(
         self, items: Iterable[str | ItemId], reason: str | None = None, *, key: str | None = None
@@ -142,21 +148,24 @@ class Fanin:
 
         *reason*: in words for people; cut to one line of 512 characters.
         """
-        key, why = _key(key), fitting(reason or "")
-        failed = [Ack.of(str(item), key, Outcome.FAILURE, why) for item in items]
+        key, why = key_or_fresh(key), fitting(reason or "")
+        listed = listed_ids(items, "fail")
+        failed = [Ack.of(str(item), key, Outcome.FAILURE, why) for item in listed]
         return self._in_parts(failed, requests_of, key)
 
     def ack_ranges(self, ranges: Iterable[Items], *, key: str | None = None) -> AckReport:
         """Mark ranges of items done, as add, its slices or outstanding give them; 100,000 items a request."""
-        key = _key(key)
-        return self._in_parts([_ranged(items, key) for items in ranges if items], ranged_requests_of, key)
+        key = key_or_fresh(key)
+        acks = [ranged(items, key) for items in listed_ranges(ranges, "ack_ranges") if items]
+        return self._in_parts(acks, ranged_requests_of, key)
 
     def fail_ranges(
         self, ranges: Iterable[Items], reason: str | None = None, *, key: str | None = None
     ) -> AckReport:
         """Mark ranges of items failed: all as :meth:`ack_ranges` and :meth:`fail`."""
-        key, why = _key(key), fitting(reason or "")
-        failed = [_ranged(items, key, Outcome.FAILURE, why) for items in ranges if items]
+        key, why = key_or_fresh(key), fitting(reason or "")
+        listed = listed_ranges(ranges, "fail_ranges")
+        failed = [ranged(items, key, Outcome.FAILURE, why) for items in listed if items]
         return self._in_parts(failed, ranged_requests_of, key)
 
     def outstanding(self, batch_id: str) -> Iterator[Items]:
@@ -173,7 +182,7 @@ class Fanin:
 
     def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
         """Batches, newest first: those of a user key, in a state, or all; asked for as you go."""
-        wanted = None if state is None else _state(state)
+        wanted = None if state is None else state_of(state)
         ask = partial(self._transport.batches, user_key, wanted)
         return (batch for page in _pages(ask) for batch in page.batches)
 
@@ -194,7 +203,7 @@ class Fanin:
         item of a batch of yours, which is acked with the task's outcome. Over HTTP only.
         """
         item = None if item_id is None else str(ItemId.parse(str(item_id)))
-        return self._transport.register(NewTask(target, payload, task_id, priority, item), _key(key))
+        return self._transport.register(NewTask(target, payload, task_id, priority, item), key_or_fresh(key))
 
     def task_status(self, task_id: str) -> TaskStatus:
         """How a task stands, or how it ended. Raises NotFound. Over HTTP only."""
@@ -346,49 +355,7 @@ def _pages(ask: Callable[..., P], *arguments: str) -> Iterator[P]:
         yield page
 
 
-def _ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason: str | None = None) -> Ack:
-    indexes = items.indexes
-    if indexes.step != 1:
-        raise InvalidRequest("a range of items has no gaps; ack the others one by one")
-    return Ack(items.batch_id, items.group_id, indexes[0], indexes[-1], caller, outcome, reason)
-
-
-def _mode(mode: Mode | str) -> Mode:
-    if mode not in set(Mode):
-        raise InvalidRequest("a mode is exact or estimated", field="mode")
-    return Mode(mode)
-
-
-def _state(state: State | str) -> State:
-    if state not in set(State) - {State.EXPIRED}:
-        raise InvalidRequest("no batch is listed in such a state", field="state")
-    return State(state)
-
-
-def _counted(count: int | None, name: str, least: int) -> int | None:
-    if count is not None and not least <= operator.index(count) <= TOTAL_MAX:
-        raise InvalidRequest(f"{name} goes from {least} to {TOTAL_MAX}", field=name)
-    return count
-
-
-def _deadline(deadline: timedelta | None) -> timedelta | None:
-    if deadline is not None and not (SECOND <= deadline <= LIFE_MAX and not deadline % SECOND):
-        raise InvalidRequest("a deadline is whole seconds, from 1 second to 400 days", field="deadline")
-    return deadline
-
-
 def _over_http(url: str, region: str | None) -> Transport:
     from fanin.client.http import HttpTransport  # noqa: PLC0415  # urllib3 is for those who speak HTTP
 
     return HttpTransport(url, region=region)
-
-
-def _key(given: str | None) -> str:
-    """The idempotency key of a logical call: the caller's own, or a fresh one."""
-    if given is None:
-        return str(uuid4())
-    if not _KEY_FORM.fullmatch(given):
-        raise InvalidRequest(
-            "an idempotency key is 1 to 128 printable ASCII characters", field="Idempotency-Key"
-        )
-    return given

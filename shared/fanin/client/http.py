@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util import Timeout, Url, parse_url
 
 from fanin.client import documents, retrying
@@ -44,6 +44,7 @@ CONNECT_SECONDS = 3.0
 READ_SECONDS = 31.0
 ATTEMPTS = 5
 CONNECTIONS = 32
+NOBODY_THERE = (NewConnectionError, ConnectTimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ class HttpTransport:
                 request.method, request.url, body=request.body, headers=headers, redirect=False
             )
         except HTTPError as error:
-            silence = f"{self._base.netloc} gave no answer ({type(error).__name__}: {error})"
+            running = "; is it running, at that URL?" if isinstance(error, NOBODY_THERE) else ""
+            silence = f"{self._base.netloc} gave no answer{running} ({type(error).__name__}: {error})"
             return _Answer(retrying.UNANSWERED, silence=silence)
         asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
         return _Answer(answer.status, answer.data, asked)

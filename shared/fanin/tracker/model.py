@@ -75,6 +75,10 @@ class Retention:
     complete: timedelta = timedelta(days=7)
 
     def __post_init__(self) -> None:
+        if not all(isinstance(kept, timedelta) for kept in (self.open, self.closed, self.complete)):
+            raise InvalidRequest(
+                "a retention is told in timedeltas, such as timedelta(days=1)", field="retentionSeconds"
+            )
         if self.open + self.closed + self.complete > LIFE_MAX:
             raise InvalidRequest(
                 f"the three retentions may add up to {LIFE_MAX.days} days", field="retentionSeconds"
