@@ -22,7 +22,15 @@ if TYPE_CHECKING:
         Summary,
         TaskStatus,
     )
-    from fanin.errors import Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+    from fanin.errors import (
+        Conflict,
+        FaninError,
+        InvalidRequest,
+        KeyReused,
+        NotFound,
+        StaleWrite,
+        StoreUnavailable,
+    )
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
@@ -55,6 +63,7 @@ __all__ = [
     "Registered",
     "Retention",
     "Sample",
+    "StaleWrite",
     "State",
     "Status",
     "StoreUnavailable",
@@ -82,7 +91,15 @@ _ROOMS = {
         "Summary",
         "TaskStatus",
     ),
-    "fanin.errors": ("Conflict", "FaninError", "InvalidRequest", "KeyReused", "NotFound", "StoreUnavailable"),
+    "fanin.errors": (
+        "Conflict",
+        "FaninError",
+        "InvalidRequest",
+        "KeyReused",
+        "NotFound",
+        "StaleWrite",
+        "StoreUnavailable",
+    ),
     "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),

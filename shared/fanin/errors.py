@@ -46,11 +46,21 @@ class KeyReused(Conflict):
 
 
 class StaleWrite(Conflict):
-    """A condition failed; *stored* holds the items as they are, one for each written item."""
+    """A condition failed; *stored* holds the items as they are, one for each written item.
 
-    def __init__(self, detail: str, *, stored: tuple[dict[str, Any] | None, ...] = ()) -> None:
+    *failed*: of a transaction, the positions of the writes whose conditions do not hold.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        stored: tuple[dict[str, Any] | None, ...] = (),
+        failed: tuple[int, ...] = (),
+    ) -> None:
         super().__init__(detail)
         self.stored = stored
+        self.failed = failed
 
 
 class StoreUnavailable(FaninError):

@@ -102,8 +102,10 @@ def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
 def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
     queue.add_all("ab")
     with queue.take(2, wait=0) as jobs:
-        with pytest.raises(StaleWrite):
-            jobs.ack(jobs[0], [outcome("x", ConditionExpression="attribute_exists(pk)")])
+        with pytest.raises(StaleWrite, match=r"the condition of writes\[1\] does not hold") as refused:
+            jobs.ack(jobs[0], [outcome("y"), outcome("x", ConditionExpression="attribute_exists(pk)")])
+        assert refused.value.failed == (1,)
+        assert not written(queue, "y")
         jobs.ack(jobs[0], [outcome("x")])
 
     assert written(queue, "x")

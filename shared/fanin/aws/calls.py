@@ -77,9 +77,12 @@ def _translated(error: ClientError) -> Exception:
 
 def _cancelled(error: ClientError) -> Exception:
     """A cancelled transaction: failed conditions speak of rules, anything else of the weather."""
-    codes = set(_reason_codes(error)) - {"None"}
+    told = _reason_codes(error)
+    codes = set(told) - {"None"}
     if codes == {"ConditionalCheckFailed"}:
-        return StaleWrite("a condition failed", stored=tuple(r.get("Item") for r in _reasons(error)))
+        stored = tuple(reason.get("Item") for reason in _reasons(error))
+        failed = tuple(place for place, code in enumerate(told) if code != "None")
+        return StaleWrite("a condition failed", stored=stored, failed=failed)
     if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
         return StoreUnavailable("the store is busy; ask again")
     return error

@@ -137,13 +137,14 @@ class DynamoStore:
         self._applies(requests.forget(self.table, queue, session), self.client.delete_item)
 
     def _end_with(self, job: Job, at: int, writes: Sequence[Write], dead: Dead | None) -> Job | None:
+        request = requests.end_with(self.table, job, at, writes, dead)
         try:
-            request = requests.end_with(self.table, job, at, writes, dead)
             send(self.client.transact_write_items, request)
-        except StaleWrite:
+        except StaleWrite as stale:
             stored = self.get(job.key)
             if stored is not None and stored.claim == job.claim and _asked(stored) == _asked(job):
-                raise  # our own condition holds, so it is one of the user's that does not
+                # Our own condition holds, so it is one of the user's that does not.
+                raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
         return life.ended(job, at)
 
@@ -212,3 +213,14 @@ def _key(row: Item) -> tuple[str, str]:
 
 def _asked(job: Job) -> str | None:
     return job.rerun.id if job.rerun else None
+
+
+def _refused(stale: StaleWrite, before: int) -> StaleWrite:
+    """What a user hears whose own condition failed; *before*: our writes that stand before the user's."""
+    failed = tuple(place - before for place in stale.failed if place >= before)
+    names = ", ".join(f"writes[{place}]" for place in failed) or "one of the writes"
+    return StaleWrite(
+        f"the condition of {names} does not hold: nothing was written, and the job is still claimed",
+        stored=stale.stored[before:],
+        failed=failed,
+    )
