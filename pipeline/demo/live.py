@@ -16,6 +16,10 @@ from pipeline.demo.progress import Sample
 
 PLAIN_SECONDS = 5.0
 """Between two plain lines of progress."""
+MOVING = "acked"
+BAR_WIDTH = 24
+BESIDE = 1 + 1 + len(MOVING) + 1 + BAR_WIDTH + 1
+"""Columns of a terminal before the text beside the bar: spinner, word and bar, a space after each."""
 
 
 def kind_of(step: str) -> str:
@@ -75,7 +79,7 @@ class BarView(View):
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(BAR_WIDTH),
             TextColumn("{task.fields[state]}"),
             console=console,
             transient=True,
@@ -86,17 +90,20 @@ class BarView(View):
 
     def step(self, text: str) -> None:
         super().step(text)
-        self._bar.update(self._task, description=text, state="")
+        self._bar.update(self._task, description=self._cut(text), state="")
+
+    def _cut(self, text: str) -> str:
+        """As much of *text* as leaves the bar its room."""
+        room = max(len(MOVING), self.console.width - BESIDE + len(MOVING) - 1)
+        return text if len(text) <= room else text[: room - 1] + "\u2026"
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
-        last = samples[-1]
         self._bar.update(
             self._task,
-            description="acked",
-            completed=last.acked,
+            description=MOVING,
+            completed=samples[-1].acked,
             total=total,
-            state=f"{last.acked:,} of {total:,}, {progress.rate(samples):,.0f}/s, "
-            f"{progress.left(samples, total)}; {last.waiting:,} waiting; {progress.happened(last)}",
+            state=progress.brief(samples, total, self.console.width - BESIDE),
         )
 
     def __enter__(self) -> Self:

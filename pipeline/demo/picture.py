@@ -16,6 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import StrMethodFormatter
 
 from pipeline.demo.progress import Sample
+from pipeline.wording import count
 
 SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
 BUNDLED = "#8250df"
@@ -92,7 +93,13 @@ def draw(story: Story, path: Path) -> None:
 
 def _draw_total(axes: Any, story: Story) -> None:
     sent = sorted(story.sent)
-    axes.plot(sent, range(1, len(sent) + 1), color=SENT, linewidth=2, label="sent to SQS by Spark")
+    axes.plot(
+        sent,
+        range(1, len(sent) + 1),
+        color=SENT,
+        linewidth=2,
+        label=f"sent to SQS by Spark, each item once ({len(sent):,})",
+    )
     at = [sample.at for sample in story.samples]
     acked = [sample.acked for sample in story.samples]
     axes.fill_between(at, acked, color=ACKED, alpha=0.12)
@@ -118,7 +125,7 @@ def _draw_rate(axes: Any, story: Story) -> None:
     axes.bar(begins, [span.acks for span in spans], widths, align="edge", color=ACKED, alpha=0.7)
     last = story.samples[-1]
     if last.calls:
-        told = f"items that the batch API did ({last.bundled:,} in {last.calls:,} calls)"
+        told = f"items that the batch API did ({last.bundled:,} in {count(last.calls, 'call')})"
         bundled = [span.bundled for span in spans]
         axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=told)
         axes.legend(**ABOVE)

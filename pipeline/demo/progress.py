@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.wording import count
+
 RATE_SECONDS = 15.0
 """The rate is that of the last so many seconds."""
 WARM_SECONDS = 5.0
@@ -70,11 +72,28 @@ def left(samples: Sequence[Sample], total: int) -> str:
     return f"{minutes}:{rest:02d} left"
 
 
-def happened(sample: Sample) -> str:
-    """What was bundled so far, and what went wrong on purpose."""
+def happened(sample: Sample) -> list[str]:
+    """What was bundled so far, and what went wrong on purpose: clauses, each with the mark before it."""
     counters = sample.counters
-    bundled = f"{sample.bundled:,} in {sample.calls:,} calls; " if sample.calls else ""
-    return f"{bundled}{counters.faults:,} failed on purpose, {counters.repeats:,} acked again"
+    bundled = [f"; {sample.bundled:,} in {count(sample.calls, 'call')}"] if sample.calls else []
+    return [*bundled, f"; {counters.faults:,} failed on purpose", f", {counters.repeats:,} acked again"]
+
+
+def brief(samples: Sequence[Sample], total: int, width: int) -> str:
+    """The state beside a bar, in *width* characters: what matters least goes first, the acks stay."""
+    last = samples[-1]
+    said, *clauses = [
+        f"{last.acked:,} of {total:,}",
+        f", {rate(samples):,.0f}/s",
+        f", {left(samples, total)}",
+        f"; {last.waiting:,} waiting",
+        *happened(last),
+    ]
+    for clause in clauses:
+        if len(said) + len(clause) > width:
+            break
+        said += clause
+    return said
 
 
 def line(samples: Sequence[Sample], total: int) -> str:
@@ -82,5 +101,5 @@ def line(samples: Sequence[Sample], total: int) -> str:
     last = samples[-1]
     return (
         f"acked {last.acked:,} of {total:,} ({last.acked / total:.0%}), {rate(samples):,.0f}/s, "
-        f"{left(samples, total)}; {last.waiting:,} waiting, {last.in_hand:,} in hand; {happened(last)}"
+        f"{left(samples, total)}; {last.waiting:,} waiting, {last.in_hand:,} in hand{''.join(happened(last))}"
     )

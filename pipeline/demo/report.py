@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
+from pipeline.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,11 @@ def _stage(report: Report) -> dict[str, str]:
     if not bundled.tasks:
         return {}
     return {
-        "bundled": f"{bundled.tasks:,} of the items: tasks in {bundled.bundles:,} bundles of "
+        "bundled": f"{bundled.tasks:,} of the items: tasks in {count(bundled.bundles, 'bundle')} of "
         f"{bundled.mean_size:.0f} on average, {report.registered_again:,} registered again",
-        "batch API": f"{bundled.calls:,} calls in place of {bundled.tasks:,}: {bundled.saved:,} saved; "
-        f"{bundled.refused:,} refused (429), {bundled.lost:,} answers lost on purpose",
+        "batch API": f"{count(bundled.calls, 'call')} in place of {bundled.tasks:,}: "
+        f"{bundled.saved:,} saved; {bundled.refused:,} refused (429), "
+        f"{bundled.lost:,} answers lost on purpose",
     }
 
 
@@ -170,5 +172,7 @@ def _units(report: Report) -> str:
 
 
 def _times(report: Report) -> str:
-    again = f", delivered {report.event_redeliveries} times more" if report.event_redeliveries else ""
+    again = (
+        f", delivered {count(report.event_redeliveries, 'time')} more" if report.event_redeliveries else ""
+    )
     return f"one{again}"

@@ -11,6 +11,7 @@ from itertools import accumulate
 from pipeline.history import wording
 from pipeline.history.axes import Scale, steps, time_steps
 from pipeline.history.facts import ENDED_WELL, Bar, BatchFacts, Shares
+from pipeline.wording import count
 
 WIDTH, LEFT, RIGHT = 760, 62, 14
 CURVE, GAP, RATE, FOOT = 180, 16, 56, 34
@@ -158,13 +159,13 @@ def sizes(pairs: Sequence[tuple[int, int]]) -> str:
     last = max(size for size, _ in pairs)
     bottom = 14 + HISTOGRAM
     along = Scale(0.5, max(last, 10) + 0.5, LEFT, WIDTH - RIGHT)
-    high = Scale(0, max(count for _, count in pairs) * 1.05, bottom, 14)
+    high = Scale(0, max(bundles for _, bundles in pairs) * 1.05, bottom, 14)
     parts = [*_levels(high, high.high / 1.05)]
-    for size, count in pairs:
+    for size, bundles in pairs:
         x = along(size - 0.5)
-        said = f"{wording.count(count, 'bundle')} of {size}"
+        said = f"{count(bundles, 'bundle')} of {size}"
         parts.append(
-            _bar("took", x, high(count), max(1.0, along(size + 0.5) - x - 1), bottom - high(count), said)
+            _bar("took", x, high(bundles), max(1.0, along(size + 0.5) - x - 1), bottom - high(bundles), said)
         )
     for mark in steps(max(last, 10), 8)[1:]:
         parts.append(_text("tick middle", along(mark), bottom + 15, wording.number(mark)))

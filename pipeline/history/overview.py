@@ -8,6 +8,7 @@ from html import escape
 from pipeline.history import wording
 from pipeline.history.facts import ENDED_WELL, BatchFacts, History
 from pipeline.history.tags import Cell, cell, number, table, tag, text
+from pipeline.wording import count
 
 LONG_IDLE = 3600.0
 """Seconds without an ack, a batch that is under way is worth a look."""
@@ -91,7 +92,7 @@ def _tile(value: str, name: str, bad: bool = False) -> str:
 def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
     """What about *batch* is worth a look."""
     if batch.is_orphan:
-        left = wording.count(batch.outstanding or 0, "item")
+        left = count(batch.outstanding or 0, "item")
         yield batch, f"{wording.state(batch.state)} with {left} not acked"
     if batch.state == "UNKNOWN":
         yield batch, "acks of a batch whose own row is not in the archive: it was opened before these days"
@@ -100,7 +101,7 @@ def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
     if batch.state == ENDED_WELL and batch.event_at is None:
         yield batch, "complete, and no word yet that its event arrived on the bus"
     if batch.notices:
-        yield batch, f"its event had to be sent again ({wording.count(batch.notices, 'time')})"
+        yield batch, f"its event had to be sent again ({count(batch.notices, 'time')})"
     if batch.failed and batch.max_failures is not None and batch.failed >= batch.max_failures:
         yield batch, f"ended by its failures: {wording.number(batch.failed)}, of {batch.max_failures:,} borne"
     if batch.acking and batch.tail is not None and batch.tail > max(10.0, LONG_TAIL * batch.acking):

@@ -10,6 +10,7 @@ from pipeline.history.charts import Clock
 from pipeline.history.facts import BatchFacts, History, Queue, Spread, Straggler, Target
 from pipeline.history.overview import chip
 from pipeline.history.tags import Cell, cell, facts, number, table, tag, text
+from pipeline.wording import count
 
 RECORD_CHARACTERS = 160
 
@@ -194,12 +195,12 @@ def _spread(spread: Spread) -> list[Cell]:
 
 def _states(states: Mapping[str, int]) -> str:
     ordered = sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{wording.number(count)} {wording.state(state)}" for state, count in ordered)
+    return ", ".join(f"{wording.number(many)} {wording.state(state)}" for state, many in ordered)
 
 
 def _more(history: History, name: str, one: str) -> list[str]:
     hidden = history.more.get(name, 0)
-    return [text("p", f"and {wording.count(hidden, one)} with fewer, not shown", "soft")] if hidden else []
+    return [text("p", f"and {count(hidden, one)} with fewer, not shown", "soft")] if hidden else []
 
 
 def notes() -> str:

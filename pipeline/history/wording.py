@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pipeline.wording import count
+
 NONE = "\u2013"
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -42,11 +44,6 @@ def seconds(value: float | None) -> str:
 def moment(at: datetime | None) -> str:
     """2026-03-01 12:00:05."""
     return NONE if at is None else f"{at:%Y-%m-%d %H:%M:%S}"
-
-
-def count(value: int, one: str, many: str | None = None) -> str:
-    """1 batch, 2 batches."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 
 def batches(value: int) -> str:

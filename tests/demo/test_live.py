@@ -2,15 +2,23 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from pipeline.demo.live import BarView, View, view_on
 from tests.demo.makers import sample
 
 
-def on(terminal: bool) -> tuple[Console, io.StringIO]:
+def on(terminal: bool, width: int = 150) -> tuple[Console, io.StringIO]:
     written = io.StringIO()
-    return Console(file=written, force_terminal=terminal, width=150), written
+    return Console(file=written, force_terminal=terminal, width=width), written
+
+
+def drawn(view: BarView) -> str:
+    """The line of the bar, as it stands on a screen."""
+    console, written = on(terminal=False, width=view.console.width)
+    console.print(view._bar, end="")
+    return written.getvalue().rstrip()
 
 
 def test_a_bar_is_for_terminals_and_lines_are_for_the_rest():
@@ -53,3 +61,37 @@ def test_the_bar_tells_acks_rate_and_time_left():
         view.moved([sample(0, 1), sample(10, 5001, faults=3)], 20_001)
 
     assert "5,001 of 20,001, 500/s, 0:30 left; 1,234 waiting; 3 failed on purpose" in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (60, "2,747 of 3,000, 112/s"),
+        (80, "2,747 of 3,000, 112/s, 0:02 left; 1,234 waiting"),
+        (100, "2,747 of 3,000, 112/s, 0:02 left; 1,234 waiting; 499 in 1 call"),
+        (120, "2,747 of 3,000, 112/s, 0:02 left; 1,234 waiting; 499 in 1 call; 114 failed on purpose"),
+        (140, "0:02 left; 1,234 waiting; 499 in 1 call; 114 failed on purpose, 9 acked again"),
+    ],
+)
+def test_the_bar_stays_a_bar_and_what_matters_least_goes_where_the_terminal_is_narrow(width, told):
+    view = BarView(on(terminal=True, width=width)[0])
+    samples = [sample(0, 1627), sample(10, 2747, bundled=499, calls=1, faults=114, repeats=9)]
+
+    view.step("sending")
+    view.moved(samples, 3000)
+    line = drawn(view)
+
+    assert line[2:8] == "acked "
+    assert line[8:32].rstrip() == "\u2501" * 21 + "\u2578"
+    assert line[33:].endswith(told)
+    assert len(line) <= width
+
+
+def test_a_long_step_leaves_the_bar_its_room():
+    view = BarView(on(terminal=True, width=80)[0])
+
+    view.step("starting the emulator, which takes a while where its image is not there yet; please wait")
+
+    assert len(drawn(view)) <= 80
+    assert "where i\u2026 \u2501" in drawn(view)
+    assert drawn(view).endswith("\u2501" * 24)

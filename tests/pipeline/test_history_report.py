@@ -24,7 +24,7 @@ from pipeline.history.facts import (
     Straggler,
     Target,
 )
-from pipeline.history.wording import count, number, percent, seconds
+from pipeline.history.wording import number, percent, seconds
 
 OPENED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -309,13 +309,8 @@ def test_a_share_is_never_rounded_to_all_or_nothing(share, said):
     assert percent(share) == said
 
 
-def test_numbers_are_grouped_and_counted():
-    assert (number(1234567), number(None), count(1, "item"), count(2, "item")) == (
-        "1,234,567",
-        "\u2013",
-        "1 item",
-        "2 items",
-    )
+def test_numbers_are_grouped():
+    assert (number(1234567), number(None)) == ("1,234,567", "\u2013")
 
 
 @pytest.mark.parametrize(("high", "about"), [(1, 4), (7, 4), (63_440, 4), (1e9, 4), (0.3, 8)])
