@@ -18,9 +18,16 @@ def test_a_queue_rings_at_its_own_doorbell_or_at_the_shared_one():
     assert settings.doorbell_of("them", "thumbs") == "shared"
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_what_is_missing_is_named(name):
-    with pytest.raises(InvalidRequest, match=name):
+@pytest.mark.parametrize(
+    ("name", "origin"),
+    [
+        ("FANIN_QUEUE_TABLE", "the stack's output QueueTable"),
+        ("FANIN_DOORBELL_URL", "the stack's output DoorbellQueueUrl"),
+        ("FANIN_TENANT", "the id of the account"),
+    ],
+)
+def test_what_is_missing_is_named_with_where_it_is_to_be_had(name, origin):
+    with pytest.raises(InvalidRequest, match=f"{name} is not set: it is {origin}; .*`fanin local env`"):
         JobSettings.from_env({key: value for key, value in TOLD.items() if key != name})
 
 

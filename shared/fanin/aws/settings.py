@@ -9,6 +9,15 @@ from dataclasses import dataclass
 
 from fanin.errors import InvalidRequest
 
+OUTPUTS = {
+    "FANIN_BATCHES_TABLE": "BatchesTable",
+    "FANIN_PAGES_TABLE": "PagesTable",
+    "FANIN_QUEUE_TABLE": "QueueTable",
+    "FANIN_DOORBELL_URL": "DoorbellQueueUrl",
+    "FANIN_DOORBELLS": "Doorbells",
+}
+"""The stack's output for each name that a process of the user's, too, may be told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -49,8 +58,16 @@ def needed(env: Mapping[str, str], name: str) -> str:
     """The value of *name* in *env*; InvalidRequest where it is empty or not there."""
     value = env.get(name, "")
     if not value:
-        raise InvalidRequest(f"the environment variable {name} is not set; the stack sets it")
+        raise InvalidRequest(f"the environment variable {name} is not set: {_origin(name)}")
     return value
+
+
+def _origin(name: str) -> str:
+    if name == "FANIN_TENANT":
+        return "it is the id of the account; on this machine `fanin local env` prints it"
+    if name in OUTPUTS:
+        return f"it is the stack's output {OUTPUTS[name]}; on this machine `fanin local env` prints it"
+    return "the stack sets it for its functions"
 
 
 def texts_by_name(env: Mapping[str, str], name: str, takes: str) -> dict[str, str]:

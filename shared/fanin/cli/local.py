@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,9 @@ from typing import Annotated
 import typer
 
 from fanin.errors import FaninError
-from fanin.local import LocalRun, homes
+from fanin.local import LocalRun, LocalRunError, homes
+from fanin.local.environment import environment_of
+from fanin.local.homes import State
 
 PORT = 8787
 ALIVE_CHECK_SECONDS = 0.2
@@ -73,6 +76,42 @@ def down(
             typer.echo(f"ended {state.url}")
         if not chosen:
             typer.echo("nothing to end")
+
+
+@app.command()
+def env(
+    port: Annotated[
+        int | None, typer.Option(help="The run on this port; else the one that `up` started.")
+    ] = None,
+) -> None:
+    """Print what a process needs to work against the run: eval "$(fanin local env)"."""
+    with _plain_errors():
+        state = _chosen(port)
+        for name, value in environment_of(state.endpoint, state.outputs).items():
+            typer.echo(f"export {name}={shlex.quote(value)}")
+
+
+@app.command(name="list")
+def list_() -> None:
+    """Print the runs on this machine, one a line: the API's URL, and where AWS answers."""
+    for state in homes.running():
+        answers = "" if state.outputs else " (starting)"
+        typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}")
+
+
+def _chosen(port: int | None) -> State:
+    """The one run on *port*, or that `up` started; LocalRunError where there is none, or not one."""
+    running = homes.running()
+    chosen = [state for state in running if (state.command if port is None else state.port == port)]
+    if not chosen:
+        where = "" if port is None else f" on port {port}"
+        raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")
+    if len(chosen) > 1:
+        urls = ", ".join(state.url for state in chosen)
+        raise LocalRunError(f"there are {len(chosen)} local runs; choose one with --port: {urls}")
+    if not chosen[0].outputs:
+        raise LocalRunError(f"the local run at {chosen[0].url} is still starting; try again when it answers")
+    return chosen[0]
 
 
 def _behind() -> int:

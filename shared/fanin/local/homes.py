@@ -129,6 +129,12 @@ def homes() -> list[Home]:
     return [Home(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
 
 
+def running() -> list[State]:
+    """What is said of themselves by the runs that live, by port."""
+    states = [state for home in homes() if not home.is_abandoned() and (state := home.read())]
+    return sorted(states, key=lambda state: state.port)
+
+
 def sweep() -> None:
     """Remove what crashes left."""
     for home in homes():

@@ -15,6 +15,7 @@ from fanin.local.assembly import ROOT, Assembly
 from fanin.local.connection import Connection
 from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulator import Emulator
+from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
 from fanin.local.homes import State
 from fanin.local.pipe import Pipe
@@ -63,9 +64,9 @@ class LocalRun:
         tables' changes, too.
         """
         require()
-        progress("starting the emulator")
         started = emulator.start(port)
         try:
+            progress("starting the emulator")
             _publish(started, {}, command)
             source = template_dir or _synthesised(demo, archive, page_bits, progress)
             run = cls._deployed(started, Assembly.read(source), progress)
@@ -102,8 +103,8 @@ class LocalRun:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What another process needs in its environment to reach the emulator with an AWS SDK."""
-        return Connection(self.endpoint).environment
+        """What another process needs in its environment: AWS, and the names of tables and doorbells."""
+        return environment_of(self.endpoint, self.outputs)
 
     def check(self) -> None:
         """Raise LocalRunError if the emulator has ended on its own."""

@@ -1,0 +1,129 @@
+"""``fanin local env`` and ``list``: how another process finds a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fanin import Fanin
+from fanin.aws.settings import OUTPUTS
+from fanin.cli.main import app
+from fanin.local import homes
+from fanin.local.environment import environment_of
+from fanin.local.homes import State
+
+ROOT = Path(__file__).resolve().parents[2]
+TAKER = """
+import os
+from fanin import Fanin, Tables
+
+fanin = Fanin.direct(Tables(os.environ["BATCHES"], os.environ["PAGES"]), tenant=os.environ["TENANT"])
+print(fanin.get(os.environ["BATCH"]).total)
+with Fanin(os.environ["URL"]).queue("errands") as queue:
+    queue.add("one")
+    with queue.take(10, wait=20) as jobs:
+        print(*(job.name for job in jobs))
+"""
+
+
+@pytest.fixture
+def local_runs(tmp_path, monkeypatch):
+    """Says that runs live on these ports."""
+    monkeypatch.setattr(homes, "root", lambda: tmp_path / "runs")
+    locks = []
+
+    def living(*ports: int, **changed) -> None:
+        for port in ports:
+            locks.append(homes.home_of(port).take())
+            known = {"outputs": {"QueueTable": f"jobs of {port}"}, "command": True, **changed}
+            url, endpoint = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
+            homes.home_of(port).write(State(port=port, url=url, endpoint=endpoint, pid=1, host=2, **known))
+
+    yield living
+    for lock in locks:
+        os.close(lock)
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(app, ["local", *words])
+
+
+def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
+    fanin = Fanin(run.url)
+    with fanin.open(user_key="by env") as batch:
+        list(batch.add(7))
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "URL": run.url, "BATCH": batch.id}
+    script = f'eval "$({sys.executable} -m fanin.cli.main local env --port {run.port})" && exec "$0" -c "$1"'
+
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, TAKER], env=env, capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout.split(), done.stderr) == (["7", "one"], "")
+
+
+def test_the_readmes_consumer_finds_every_name_that_it_asks_for(run):
+    asked_for = re.findall(r'os\.environ\["(\w+)"\]', (ROOT / "README.md").read_text())
+
+    assert set(asked_for) <= run.environment.keys()
+
+
+def test_every_output_that_an_error_names_is_one_of_the_stacks(run):
+    assert set(OUTPUTS.values()) <= run.outputs.keys()
+
+
+def test_what_a_shell_would_cut_is_quoted(local_runs):
+    local_runs(8787)
+
+    assert "export FANIN_QUEUE_TABLE='jobs of 8787'\n" in asked("env").output
+
+
+def test_a_stack_without_an_output_leaves_its_name_out():
+    assert "FANIN_QUEUE_TABLE" not in environment_of("http://e", {})
+
+
+def test_without_a_run_env_says_how_to_start_one(local_runs):
+    told = asked("env")
+
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert told.stderr == "there is no local run; start one with: fanin local up\n"
+
+
+def test_of_several_runs_env_asks_for_one_and_takes_it_by_its_port(local_runs):
+    local_runs(8787, 9090)
+
+    told = asked("env")
+
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert "choose one with --port: http://127.0.0.1:8787, http://127.0.0.1:9090" in told.stderr
+    assert "export AWS_ENDPOINT_URL=http://127.0.0.1:9091\n" in asked("env", "--port", "9090").output
+
+
+def test_a_run_of_another_program_is_taken_by_its_port_alone(local_runs):
+    local_runs(9090, command=False)
+
+    assert asked("env").exit_code == 1
+    assert asked("env", "--port", "9090").exit_code == 0
+
+
+def test_a_run_that_does_not_answer_yet_is_said_to_be_starting(local_runs):
+    local_runs(8787, outputs={})
+
+    assert "http://127.0.0.1:8787 is still starting" in asked("env").stderr
+    assert asked("list").output == "http://127.0.0.1:8787  AWS at http://127.0.0.1:8788 (starting)\n"
+
+
+def test_list_names_the_living_runs_and_no_other(local_runs):
+    local_runs(10000, 9090)
+    os.close(homes.home_of(7).take())
+
+    assert asked("list").output == (
+        "http://127.0.0.1:9090  AWS at http://127.0.0.1:9091\n"
+        "http://127.0.0.1:10000  AWS at http://127.0.0.1:10001\n"
+    )
