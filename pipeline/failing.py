@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from botocore.exceptions import BotoCoreError, ClientError
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 
 from fanin import FaninError
 
 FAILURES = (PySparkException, Py4JJavaError)
 """What Spark raises, its own errors and those that it does not translate."""
+_SPARKS_OWN = "DataFrameQueryContextLogger"
 _TRACE = "Traceback (most recent call last):"
 _PLACE = re.compile(r"^(?:\s|$)|^During handling|^The above exception")
 _CLASS = re.compile(r"^[A-Za-z_]\w*(?:\.\w+)+: ")
@@ -29,6 +31,8 @@ MOST_SAID = 2
 @contextmanager
 def plainly(job: str) -> Iterator[None]:
     """Leave with one sentence, named for the *job*, where the body fails as input, AWS or Spark make it."""
+    # PySpark would print the whole trace of the JVM beside it.
+    PySparkLogger.getLogger(_SPARKS_OWN).disabled = True
     try:
         yield
     except (FaninError, ValueError, BotoCoreError, ClientError) as error:

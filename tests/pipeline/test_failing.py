@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from botocore.exceptions import NoRegionError
+from pyspark.logger import PySparkLogger
 
 from fanin import FaninError
 from pipeline.failing import plainly, sentence
@@ -42,6 +45,18 @@ def test_of_a_stack_trace_its_last_word_is_told(text, said):
 def test_a_mistake_is_told_with_the_jobs_name(error):
     with pytest.raises(SystemExit, match=f"^job: {error}$"), plainly("job"):
         raise error
+
+
+def test_spark_prints_no_stack_trace_beside_it(spark):
+    told: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = told.append
+    PySparkLogger.getLogger("DataFrameQueryContextLogger").addHandler(handler)
+
+    with pytest.raises(SystemExit, match=r"^job: A column, .* `nothing` cannot be resolved"), plainly("job"):
+        spark.range(1).select("nothing")
+
+    assert told == []
 
 
 def test_a_bug_keeps_its_stack_trace():
