@@ -22,7 +22,7 @@ from fanin.tracker import State, Verdict
 from pipeline import acklogs, acks, cost, schemas
 from pipeline.acks import LogFile, Tally
 from pipeline.marking import Target
-from pipeline.progress import Report, every, watching
+from pipeline.progress import Report, every, moving, watching
 from pipeline.tables import Tables
 
 PROGRESS_SECONDS = 1.0
@@ -203,9 +203,11 @@ def _mark(fold: Fold, order: Order, report: Report) -> list[dict[str, Any]]:
     tally = Tally(context.accumulator(0), context.accumulator(0))
     target = order.target(context.defaultParallelism)
 
+    moved = moving(report, "done")
+
     def tell() -> None:
         done = {"done": min(tally.pages.value, fold.told.pages), "fresh": tally.fresh.value}
-        report("progress", {**done, "pages": fold.told.pages, "seconds": _since(started)})
+        moved("progress", {**done, "pages": fold.told.pages, "seconds": _since(started)})
 
     with every(PROGRESS_SECONDS, tell):
         return [

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 
 from pipeline.transforms import PAGE_ITEMS
+from pipeline.wording import price
 
 BATCH = 10
 CHUNK_BYTES = 64 * 1024
@@ -19,7 +20,7 @@ WRITE_UNIT = 0.625 / 1e6
 
 SENTENCE = (
     "{messages:,} messages: {requests:,} SQS requests, {least_writes:,} to {most_writes:,} write units,"
-    " ${leastDollars:.2f} to ${mostDollars:.2f} at list price"
+    " {price} at list price"
 )
 
 
@@ -41,7 +42,12 @@ class Estimate:
     def facts(self) -> dict[str, Any]:
         """What `SENTENCE` says."""
         least, most = self.dollars
-        return {**asdict(self), "leastDollars": round(least, 4), "mostDollars": round(most, 4)}
+        dollars = {
+            "leastDollars": round(least, 4),
+            "mostDollars": round(most, 4),
+            "price": price(least, most),
+        }
+        return {**asdict(self), **dollars}
 
 
 def estimate(items: int, size: int) -> Estimate:
@@ -73,7 +79,8 @@ class AckEstimate:
 
     def facts(self) -> dict[str, Any]:
         dollars = self.reads * READ_UNIT + self.writes * WRITE_UNIT
-        return {"reads": self.reads, "mostWrites": self.writes, "mostDollars": round(dollars, 4)}
+        told = {"mostDollars": round(dollars, 4), "price": price(dollars)}
+        return {"reads": self.reads, "mostWrites": self.writes, **told}
 
 
 def estimate_acks(pages: int, failing: int) -> AckEstimate:

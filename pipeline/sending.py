@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from pipeline import sinks
-from pipeline.progress import Report, every
+from pipeline.progress import Report, every, moving
 
 ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
@@ -41,12 +41,12 @@ def send_all(
     tally = sinks.Tally.of(context)
     started = time.monotonic()
 
-    def tell(event: str) -> None:
-        facts: dict[str, Any] = {"items": total, "seconds": round(time.monotonic() - started, 3)}
-        report(event, {**facts, **tally.facts()})
+    def facts() -> dict[str, Any]:
+        return {"items": total, "seconds": round(time.monotonic() - started, 3), **tally.facts()}
 
-    with every(PROGRESS_SECONDS, lambda: tell("progress")):
+    tell = moving(report, "sent")
+    with every(PROGRESS_SECONDS, lambda: tell("progress", facts())):
         slots = context.defaultParallelism
         sinks.publish(messages, queue, tally, rate / slots if rate else None, only)
-    tell("sent")
+    report("sent", facts())
     return tally.facts()

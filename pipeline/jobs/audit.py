@@ -20,7 +20,6 @@ from pipeline.progress import Report, teller
 from pipeline.session import spark_session
 
 SENTENCES = {
-    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
     "looking": "  {findings:,} to be looked at again in the live tables",
     "finding": "{certainty}: {rule}: {place}: {detail}",
     "more": "and {findings:,} more; --out keeps them all",

@@ -28,7 +28,6 @@ from pipeline.session import spark_session
 SOME_ASIDE = 3
 
 SENTENCES = {
-    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
     "folded": (
         "{acks:,} acks in {files:,} files: {items:,} items in {pages:,} pages, {repeated:,} repeated,"
         " {aside:,} to put aside; {seconds:.1f} s"
@@ -42,7 +41,7 @@ SENTENCES = {
         " {seconds:.1f} s"
     ),
     "estimate": (
-        "{pages:,} pages: {reads:,} read units, at most {mostWrites:,} write units, ${mostDollars:.2f}"
+        "{pages:,} pages: {reads:,} read units, at most {mostWrites:,} write units, {price}"
         " at list price; nothing was written"
     ),
 }
@@ -54,7 +53,11 @@ def arguments() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("logs", nargs="+", metavar="LOG", help="files, folders or patterns")
     add("--tenant", required=True, help="whose batches they are")
-    add("--aside", metavar="PATH", help="where rows that set no bit are saved, as Parquet")
+    add(
+        "--aside",
+        metavar="PATH",
+        help="where rows that set no bit are saved, as Parquet (needed unless --dry-run)",
+    )
     add("--checkpoint", metavar="PATH", help="take the files of one folder as they arrive, remembered here")
     add("--every", type=positive, metavar="SECONDS", help="look for new files so often (default: once)")
     add(

@@ -24,7 +24,6 @@ NEEDED = {"manifest": "--manifest", "api_url": "--api-url"}
 SENTENCES = {
     "manifest": "manifest {path}: {items:,} items",
     "opened": "batch {batchId}: {items:,} items, closed",
-    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
     "saved": "saved {sent:,} messages in {seconds:.1f} s, {copies:,} of them twice: {path}",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {copies:,} of them twice, {retried:,} retried",
@@ -48,9 +47,17 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
         help="JSON lines, CSV, Parquet or ORC, or table:NAME (default: the catalog)",
     )
     add("--limit", type=int, metavar="N", help="only the first N rows")
-    add("--manifest", metavar="PATH", help="where the numbered rows are kept; the same path resumes")
-    add("--api-url", metavar="URL", help="fanin's API")
-    add("--queue-url", metavar="URL", help="the SQS queue that takes the messages")
+    add(
+        "--manifest",
+        metavar="PATH",
+        help="where the numbered rows are kept; the same path resumes (needed unless --dry-run)",
+    )
+    add("--api-url", metavar="URL", help="fanin's API (needed unless --dry-run)")
+    add(
+        "--queue-url",
+        metavar="URL",
+        help="the SQS queue that takes the messages (needed unless --dry-run or --files)",
+    )
     add("--files", metavar="PATH", help="in place of a queue: save the messages here, as Parquet")
     add("--region", help="the region of queue and API (default: the environment's)")
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")

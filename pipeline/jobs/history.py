@@ -21,7 +21,6 @@ from pipeline.progress import Report, teller
 from pipeline.session import spark_session
 
 SENTENCES = {
-    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
     "table": "{name}: {rows:,} rows in {seconds:.1f} s",
     "report": "{batches:,} batches, {items:,} items acked: {path}, {seconds:.1f} s",
 }

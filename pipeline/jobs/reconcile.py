@@ -20,7 +20,6 @@ from pipeline.session import spark_session
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}, {items:,} items, {failed:,} failed; as of {takenAt}",
-    "working": "  {done:,} of {tasks:,} tasks in {seconds:.0f} s",
     "saved": "of {rows:,} rows {outstanding:,} outstanding, {failed:,} failed: {path}, {seconds:.1f} s",
 }
 

@@ -33,7 +33,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("redrive", description=__doc__, formatter_class=form)
     add = parser.add_argument
     add("--saved", required=True, metavar="PATH", help="what reconcile saved")
-    add("--queue-url", metavar="URL", help="the SQS queue that takes the messages")
+    add("--queue-url", metavar="URL", help="the SQS queue that takes the messages (needed unless --dry-run)")
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")
     add("--failed", action="store_true", help="send the items that failed, too; a success heals them")
     fresh = "look at each page right before it is sent (default), or send all that was saved"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.cost import estimate, estimate_acks
+from pipeline.cost import SENTENCE, estimate, estimate_acks
 
 
 def test_small_records_take_a_request_for_ten_to_send_to_receive_and_to_delete():
@@ -24,7 +24,15 @@ def test_folded_acks_take_a_read_and_at_most_three_writes_a_page_and_eight_where
         "reads": 100,
         "mostWrites": 90 * 3 + 10 * 8,
         "mostDollars": round((100 * 0.125 + 350 * 0.625) / 1e6, 4),
+        "price": "under $0.01",
     }
+
+
+def test_a_small_run_costs_less_than_a_cent_and_not_nothing():
+    assert SENTENCE.format(**estimate(500, 100_000).facts()).endswith(
+        "write units, under $0.01 at list price"
+    )
+    assert SENTENCE.format(**estimate(10**9, 0).facts()).endswith("$183.72 to $746.22 at list price")
 
 
 def test_nothing_costs_nothing():
