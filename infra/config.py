@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, NewType, get_args, get_type_hints
 
 Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
+ByPattern = NewType("ByPattern", str)
+"""A list of objects, each for a pattern of targets, as JSON text."""
 
 
 class ConfigError(ValueError):
@@ -42,7 +44,8 @@ class Config:
     ``job_queues``: names of work queues that get an SQS doorbell of their own, as a Lambda consumer needs;
     all others share one. A list, or the names with commas between them.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
-    which batch API it calls, by pattern of targets, as JSON text (``fanin.grouper.parsing`` has the names).
+    which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` has the
+    names), or such lists as JSON text.
     ``archive``: keeps every change of the tables as files in a bucket, each for ``archive_days``.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the most workers of 4 cores and 16 GB that a run on Glue, and all runs on EMR
@@ -70,8 +73,8 @@ class Config:
     dead_letter_queue_arns: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     grouper: bool = True
-    grouper_policies: str = "[]"
-    grouper_downstream: str = "[]"
+    grouper_policies: ByPattern = ByPattern("[]")
+    grouper_downstream: ByPattern = ByPattern("[]")
     archive: bool = False
     archive_days: int = 90
     analytics: Engine = "off"
@@ -97,15 +100,21 @@ class Config:
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
         """Read the settings from *context*, the CDK context as a whole."""
+        kinds = get_type_hints(cls)
+        # What the CDK and its libraries keep in the context has other names: "aws:cdk:...", "@aws-cdk/...".
+        named = {name for name in context if re.fullmatch(r"[a-z_]+", name)}
+        _refuse_unknown("the context", named - kinds.keys() - {"stages"})
         stage = str(context.get("stage") or "dev")
         of_stage = _of_stage(context, stage)
-        kinds = get_type_hints(cls)
-        unknown = sorted(of_stage.keys() - kinds.keys())
-        if unknown:
-            raise ConfigError(f"stages.{stage} has unknown settings: {', '.join(unknown)}")
+        _refuse_unknown(f"stages.{stage}", of_stage.keys() - kinds.keys())
         given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
         parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
         return cls(**parsed)
+
+
+def _refuse_unknown(where: str, unknown: Set[str]) -> None:
+    if unknown:
+        raise ConfigError(f"{where} has unknown settings: {', '.join(sorted(unknown))}; see docs/settings.md")
 
 
 def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
@@ -124,6 +133,8 @@ def _parsed(name: str, kind: Any, value: object) -> object:
         return _whole_number(name, value)
     if kind == tuple[str, ...]:
         return _texts(name, value)
+    if kind is ByPattern and isinstance(value, list):
+        return json.dumps([_with_whole_numbers(row) for row in value])
     if not isinstance(value, str):
         raise _refused(name, value, "text")
     return value
@@ -138,14 +149,21 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _whole_number(name: str, value: object) -> int:
+    value = _whole(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    # A number that crossed the jsii border may come back as a float.
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
         return int(value)
     raise _refused(name, value, "a whole number")
+
+
+def _whole(value: object) -> object:
+    """A number that crossed the jsii border may come back as a float."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _with_whole_numbers(row: object) -> object:
+    return {name: _whole(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:

@@ -47,7 +47,9 @@ def test_the_first_pattern_that_fits_the_target_is_called():
     apis = ByTarget([("mail*", raising(Refused("wrong"))), ("*", Function(lambda call: None))])
 
     assert apis.call(CALL) == Answer()
-    assert ByTarget([]).call(CALL).whole.verdict is Verdict.FAIL
+    unset = ByTarget([]).call(CALL).whole
+    assert unset.verdict is Verdict.FAIL
+    assert "grouper_downstream" in unset.detail
 
 
 class Service(BaseHTTPRequestHandler):

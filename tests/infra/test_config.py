@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 
 import pytest
@@ -121,6 +122,32 @@ def test_what_the_jobs_reach_is_named_by_arns_without_patterns(name, given):
 def test_half_an_issuer_is_refused(name):
     with pytest.raises(ConfigError, match="go together"):
         Config.from_context({name: "https://issuer.example.com/"})
+
+
+@pytest.mark.parametrize("name", ["grouper_policies", "grouper_downstream"])
+def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_line(name):
+    # A number comes back from a file as a float.
+    rows = [
+        {"pattern": "mails", "maxSize": 25.0, "rate": 2.5, "isolation": "solo", "url": "http://127.0.0.1/"}
+    ]
+    text = json.dumps([{**rows[0], "maxSize": 25}])
+
+    assert getattr(Config.from_context({name: rows}), name) == text
+    assert getattr(Config.from_context({name: text}), name) == text
+
+
+@pytest.mark.parametrize("rows", [[{"maxSize": 5}], ["orders-*"], {"pattern": "*"}])
+def test_a_list_in_a_file_that_names_no_patterns_is_refused(rows):
+    with pytest.raises(ConfigError, match=r"^grouper_policies is "):
+        Config.from_context({"grouper_policies": rows})
+
+
+def test_a_misspelt_setting_is_named_and_what_libraries_keep_in_the_context_is_not():
+    libraries = {"aws:cdk:bundling-stacks": [], "@aws-cdk/core:checkSecretUsage": True, "stages": {}}
+
+    assert Config.from_context(libraries) == Config()
+    with pytest.raises(ConfigError, match=r"^the context has unknown settings: grouper_policy; see docs"):
+        Config.from_context({**libraries, "grouper_policy": "[]"})
 
 
 def test_a_misspelt_setting_of_a_stage_is_named():

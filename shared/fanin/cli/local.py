@@ -32,6 +32,10 @@ PageBits = Annotated[int | None, typer.Option(min=2, max=1024, help="Items on a 
 Template = Annotated[
     Path | None, typer.Option(exists=True, file_okay=False, help="Deploy this `cdk synth` output instead.")
 ]
+Context = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--context", metavar="NAME=VALUE", help="A setting of the stack; may be given again."),
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
 
 
@@ -42,15 +46,17 @@ def up(
     archive: Archive = False,
     page_bits: PageBits = None,
     template_dir: Template = None,
+    context: Context = None,
     detach: Detach = False,
 ) -> None:
     """Start, deploy, print the API's URL on a line of its own, and stay until Ctrl-C."""
     if detach:
         raise typer.Exit(_behind())
     with _plain_errors(), _ended_by_signals():
+        settings = dict(map(_setting, context or ()))
         homes.sweep()
         with LocalRun.start(
-            port, demo, page_bits, template_dir, _progress, command=True, archive=archive
+            port, demo, page_bits, template_dir, _progress, command=True, archive=archive, context=settings
         ) as run:
             typer.echo(run.url)
             _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends it all")
@@ -97,6 +103,13 @@ def list_() -> None:
     for state in homes.running():
         answers = "" if state.outputs else " (starting)"
         typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise LocalRunError(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md has the names")
+    return name, value
 
 
 def _chosen(port: int | None) -> State:

@@ -90,6 +90,9 @@ class Function:
             return Answer(Outcome(Verdict.RETRY, f"{type(error).__name__}: {error}"))
 
 
+UNSET = "the stack's setting grouper_downstream names none for it"
+
+
 @dataclass(frozen=True, slots=True)
 class ByTarget:
     """A batch API for each pattern of targets; the first that fits is called."""
@@ -100,4 +103,4 @@ class ByTarget:
         for pattern, downstream in self.patterns:
             if fnmatchcase(call.target, pattern):
                 return downstream.call(call)
-        return Answer(Outcome(Verdict.FAIL, f"no batch API is set for target {call.target}"))
+        return Answer(Outcome(Verdict.FAIL, f"no batch API is set for target {call.target}: {UNSET}"))

@@ -142,6 +142,9 @@ def _run_app(root: Path, context: Mapping[str, Any], outdir: Path) -> None:
         os.killpg(app.pid, signal.SIGKILL)
         raise
     if app.returncode != 0:
+        refused = [line for line in said.splitlines() if line.startswith("configuration: ")]
+        if refused:
+            raise LocalRunError(refused[-1])
         raise LocalRunError(f"the CDK app failed; run it alone with: make synth\n{said[-4000:]}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -55,20 +56,27 @@ class LocalRun:
         progress: Progress = _silent,
         command: bool = False,
         archive: bool = False,
+        context: Mapping[str, object] | None = None,
     ) -> LocalRun:
         """Start on *port* (0: a free one) and return when the API answers. Raises LocalRunError.
 
         *demo* deploys the demo's parts too; *page_bits* sets the items on a page of a new batch;
         *template_dir* is an assembly to deploy in place of a synthesised one; *progress* hears each long
         step; *command* marks a run that ``fanin local down`` may end; *archive* deploys the archive of the
-        tables' changes, too.
+        tables' changes, too; *context* holds more settings of the stack, as the CDK's
+        command line takes them.
         """
+        settings = _context(demo, archive, page_bits, context or {})
+        if context and template_dir:
+            raise LocalRunError(
+                "settings go into a synthesis; --template-dir deploys one that was made before"
+            )
         require()
         started = emulator.start(port)
         try:
             progress("starting the emulator")
             _publish(started, {}, command)
-            source = template_dir or _synthesised(demo, archive, page_bits, progress)
+            source = template_dir or _synthesised(settings, progress)
             run = cls._deployed(started, Assembly.read(source), progress)
             _publish(started, run.outputs, command)
         except BaseException:
@@ -143,12 +151,21 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
     started.home.write(state)
 
 
-def _synthesised(demo: bool, archive: bool, page_bits: int | None, progress: Progress) -> Path:
+def _context(
+    demo: bool, archive: bool, page_bits: int | None, given: Mapping[str, object]
+) -> Mapping[str, object]:
+    """What the synthesis is told: *given* goes before all else, but for where it is deployed."""
+    if given.get("target", "local") != "local":
+        raise LocalRunError("target is local for a local run; leave it out")
     context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
     if archive:
         context["archive"] = True
     if page_bits is not None:
         context["page_bits"] = page_bits
+    return {**context, **given}
+
+
+def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:
     kept = assembly.kept_assembly(ROOT, context)
     if kept is not None:
         return kept

@@ -1,0 +1,69 @@
+"""Settings of the stack, given to a local run: they reach the synthesis, and no other assembly is taken."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+from typer.testing import CliRunner
+
+from fanin.cli import local as command
+from fanin.cli.main import app
+from fanin.local import LocalRun, LocalRunError, assembly
+
+
+@pytest.fixture
+def asked_for(monkeypatch) -> list[dict[str, object]]:
+    """The contexts of the assemblies that are asked for; there is none."""
+    seen: list[dict[str, object]] = []
+
+    def kept(_root, context):
+        seen.append(context)
+        raise LocalRunError("enough")
+
+    monkeypatch.setattr(assembly, "kept_assembly", kept)
+    return seen
+
+
+def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(asked_for, monkeypatch):
+    monkeypatch.setattr(command, "_ended_by_signals", nullcontext)
+    rows = '[{"pattern":"*","url":"http://127.0.0.1:9000/?a=b"}]'
+
+    words = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
+    told = CliRunner().invoke(app, ["local", *words])
+
+    assert told.stderr == "starting the emulator\nenough\n"
+    (context,) = asked_for
+    assert context["grouper_downstream"] == rows
+    assert context["consumer_concurrency"] == "2"
+    assert (context["stage"], context["target"]) == ("local", "local")
+
+
+@pytest.mark.parametrize("text", ["demo", "=true", ""])
+def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
+    monkeypatch.setattr(command, "_ended_by_signals", nullcontext)
+
+    told = CliRunner().invoke(app, ["local", "up", "-c", text])
+
+    assert told.exit_code == 1
+    assert told.stderr.startswith(f"-c takes NAME=VALUE, not {text!r}")
+
+
+def test_a_local_run_has_no_other_target():
+    with pytest.raises(LocalRunError, match="target is local"):
+        LocalRun.start(context={"target": "aws"})
+
+
+def test_settings_and_a_template_that_was_made_without_them_are_refused(tmp_path):
+    with pytest.raises(LocalRunError, match="--template-dir"):
+        LocalRun.start(template_dir=tmp_path, context={"demo": "true"})
+
+
+def test_a_setting_that_the_stack_refuses_is_one_sentence(tmp_path):
+    (tmp_path / "infra").mkdir()
+    (tmp_path / "infra" / "app.py").write_text(
+        "import sys\nsys.exit('configuration: demo is 7; it takes less')"
+    )
+
+    with pytest.raises(LocalRunError, match=r"^configuration: demo is 7; it takes less$"):
+        assembly.synthesise(tmp_path, {"demo": 7})
