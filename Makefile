@@ -10,10 +10,13 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
+.PHONY: help demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
+
+help: ## these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 test: setup lint types ## everything that CI runs
 	@$(BIN)/python -m pytest $(ARGS)
@@ -30,7 +33,7 @@ $(SPARKS_VENV)/.installed: $(INSTALLED)
 	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-deps --editable .
 	@touch $@
 
-setup: $(INSTALLED)
+setup: $(INSTALLED) ## install everything into .venv, once
 
 $(INSTALLED): requirements-dev.txt pyproject.toml
 	@sh .ci/prerequisites $(PYTHON)
@@ -41,15 +44,16 @@ $(INSTALLED): requirements-dev.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
-lint: setup
+lint: setup ## ruff: the rules and the form
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 
-types: setup
+types: setup ## mypy, strict on the package
 	@$(BIN)/mypy -p fanin
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out
 	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app
+	@echo "wrote $$(ls -t build/cdk.out/*.template.json | head -n 1)"
 
 pipeline-zip: setup ## build/fanin-pipeline.zip, for spark-submit --py-files
 	@mkdir -p build && $(BIN)/python -m infra.pipeline_code build/fanin-pipeline.zip
@@ -93,5 +97,5 @@ lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements-dev.txt
 
-clean:
+clean: ## remove what was installed and built
 	@rm -rf .venv .venv-spark-* build cdk.out node_modules

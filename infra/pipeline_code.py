@@ -36,3 +36,4 @@ def pack(target: Path, pipeline: Path = PIPELINE, package: Path = PACKAGE) -> No
 
 if __name__ == "__main__":
     pack(Path(sys.argv[1]))
+    sys.stdout.write(f"wrote {sys.argv[1]}, {Path(sys.argv[1]).stat().st_size:,} bytes\n")

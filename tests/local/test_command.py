@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,12 @@ def test_a_port_in_use_is_a_plain_message(run):
     assert asked.returncode == 1
     assert asked.stderr.startswith(f"port {run.port} is in use")
     assert "Traceback" not in asked.stderr
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert CliRunner().invoke(app, ["--version"]).output == f"fanin {project['version']}\n"
 
 
 APP = """

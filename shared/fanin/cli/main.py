@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
+from typing import Annotated
 
 try:
     import typer
@@ -15,6 +17,22 @@ except ModuleNotFoundError as missing:
 
 app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)
 app.add_typer(local.app, name="local")
+
+
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"fanin {metadata.version('fanin')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
 
 if __name__ == "__main__":
     app()
