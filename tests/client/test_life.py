@@ -222,7 +222,7 @@ def broken(record):
 
 
 @pytest.mark.parametrize(("times", "comes_back"), [(1, True), (2, True), (3, False), (4, False)])
-def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_back):
+def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_back, caplog):
     with fanin.open() as batch:
         items = batch.add(1)
     handler = fanin.acks(fail_after=3)(broken)
@@ -230,6 +230,7 @@ def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_ba
 
     assert bool(response["batchItemFailures"]) == comes_back
     assert (batch.status().state is State.COMPLETE) != comes_back
+    assert caplog.records[0].getMessage().startswith("the work of message m0 failed")
     assert batch.status().failed == (not comes_back)
     assert [sample.reason for sample in batch.samples()] == (
         [] if comes_back else ["ValueError: line one line two"]
