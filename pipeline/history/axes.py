@@ -27,8 +27,8 @@ class Scale:
 
 
 def steps(high: float, about: int) -> list[float]:
-    """Round values from 0 to *high*, about so many: 1, 2 or 5 times a power of ten apart."""
-    return _multiples(high, _round_up(high / about))
+    """Round whole numbers from 0 to *high*, at most about so many: 1, 2 or 5 times a power of ten apart."""
+    return _multiples(high, max(1.0, _round_up(high / about)))
 
 
 def time_steps(high: float, about: int) -> list[float]:

@@ -50,16 +50,26 @@ class Clock:
     def since(self, at: datetime | None) -> float | None:
         return None if at is None else (at - self.origin).total_seconds()
 
+    def told(self, at: float) -> str:
+        """So many seconds since the origin, in words; what was before it says so."""
+        if at >= 0:
+            return wording.seconds(at)
+        return f"{wording.seconds(-at)} before {self.name.removeprefix('since ')}"
+
 
 def marks(batch: BatchFacts, clock: Clock) -> list[Mark]:
-    """The moments of *batch* that are known, in their order."""
+    """The moments of *batch* that are known, in their order.
+
+    An event follows its end, whose time is known in milliseconds; that of the event is rounded down.
+    """
+    event_at = batch.event_at and max(batch.event_at, batch.ended_at or batch.event_at)
     ended = ("done", "complete") if batch.state == ENDED_WELL else ("lost", wording.state(batch.state))
     moments = [
         ("closed", "closed", batch.closed_at),
         ("tail", "99 % acked", batch.tail_at),
         ("last", "last ack", batch.last_ack_at),
         (*ended, batch.ended_at),
-        ("event", "event on the bus", batch.event_at),
+        ("event", "event on the bus", event_at),
     ]
     return [Mark(kind, name, since) for kind, name, at in moments if (since := clock.since(at)) is not None]
 
@@ -74,7 +84,7 @@ def acks_over_time(batch: BatchFacts, clock: Clock) -> str:
     parts = [
         *_curve(batch, clock, time, Scale(0, top * 1.04, 14 + CURVE, 14)),
         *_rate(batch, clock, time, 14 + CURVE + GAP),
-        *_moments(shown, time, 14 + CURVE + GAP + RATE),
+        *_moments(shown, clock, time, 14 + CURVE + GAP + RATE),
         *_time_axis(time, height - FOOT, clock.name),
     ]
     return _svg(height, f"acks of {batch.name} over time", parts)
@@ -112,10 +122,10 @@ def _rate(batch: BatchFacts, clock: Clock, time: Scale, top: float) -> Iterator[
     yield f'<line class="base" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{top + RATE}" y2="{top + RATE}"/>'
 
 
-def _moments(shown: Iterable[Mark], time: Scale, bottom: float) -> Iterator[str]:
+def _moments(shown: Iterable[Mark], clock: Clock, time: Scale, bottom: float) -> Iterator[str]:
     for mark in shown:
         if time.holds(mark.at):
-            x, said = time(mark.at), f"{mark.name}, {wording.seconds(mark.at)}"
+            x, said = time(mark.at), f"{mark.name}, {clock.told(mark.at)}"
             yield f'<line class="mark {mark.kind}" x1="{x}" x2="{x}" y1="8" y2="{bottom}">'
             yield f"<title>{escape(said)}</title></line>"
 

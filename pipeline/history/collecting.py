@@ -72,7 +72,9 @@ class Shelf:
 def collect(tables: Tables, archive: str) -> History:
     """The facts of the report over *tables*."""
     shelf = Shelf(tables)
-    known = shelf.rows("batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "opened_at"])
+    known = shelf.rows(
+        "batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "healed", "opened_at"]
+    )
     targets = sorted(shelf.rows("targets"), key=lambda row: (-row["tasks"], row["target"]))
     queues = sorted(shelf.rows("queues"), key=lambda row: (-row["jobs"], row["queue"]))
     return History(
@@ -102,6 +104,7 @@ def _totals(known: Sequence[Row]) -> dict[str, int]:
         "orphans": sum(bool(row["is_orphan"]) for row in known),
         "items": sum(row["acked"] for row in known),
         "failed": sum(row["failed"] or 0 for row in known),
+        "healed": sum(row["healed"] for row in known),
     }
 
 

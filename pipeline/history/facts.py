@@ -180,6 +180,7 @@ class History:
     orphans: int = 0
     items: int = 0
     failed: int = 0
+    healed: int = 0
     repeats: Repeats | None = None
     batches: Sequence[BatchFacts] = ()
     targets: Sequence[Target] = ()

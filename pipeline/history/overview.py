@@ -53,13 +53,22 @@ def _period(history: History) -> str:
 
 def _verdict(history: History) -> str:
     said = [f"{wording.number(history.items)} items were acked"]
-    said.append(f"{wording.number(history.failed)} of them failed" if history.failed else "none failed")
+    said += _failures(history)
     if history.orphans:
         said.append(f"{wording.batches(history.orphans)} ended with items left behind")
     under_way = history.known - history.ended
     if under_way:
         said.append(f"{wording.number(under_way)} {'is' if under_way == 1 else 'are'} not over")
     return "; ".join(said) + "."
+
+
+def _failures(history: History) -> Iterator[str]:
+    """How many items failed, and how many had and were healed: each has a reason further below."""
+    ending = " in the end" if history.healed else ""
+    yield (f"{wording.number(history.failed)} of them" if history.failed else "none") + f" failed{ending}"
+    if history.healed:
+        were = "was" if history.healed == 1 else "were"
+        yield f"{wording.number(history.healed)} failed at first and {were} healed later"
 
 
 def _tiles(history: History) -> str:
@@ -73,7 +82,7 @@ def _tiles(history: History) -> str:
         _tile(wording.number(history.failed), f"failed ({_share(history)})", bad=history.failed > 0),
         _tile(wording.number(left), "left behind", bad=left > 0),
         _tile(wording.seconds(slow), "slowest p99 of a batch"),
-        _tile(wording.seconds(max(told, default=None)), "longest wait for an event"),
+        _tile(wording.whole_seconds(max(told, default=None)), "longest wait for an event"),
     ]
     if history.repeats:
         again = f"of acks came again ({wording.number(history.repeats.duplicates)})"
@@ -148,8 +157,8 @@ def _row(batch: BatchFacts) -> list[Cell]:
         number(wording.number(batch.failed)),
         number(wording.seconds(shares.p50 if shares else None)),
         number(wording.seconds(shares.p99 if shares else None)),
-        number(wording.seconds(batch.tail)),
-        number(wording.seconds(batch.told_after)),
+        number(wording.whole_seconds(batch.tail)),
+        number(wording.whole_seconds(batch.told_after)),
     ]
 
 

@@ -74,11 +74,11 @@ def _times(batch: BatchFacts) -> str:
         [
             ("opened", wording.moment(batch.opened_at)),
             ("lasted", wording.seconds(batch.lasted)),
-            ("first to last ack", wording.seconds(batch.acking)),
-            ("last percent took", wording.seconds(batch.tail)),
-            ("decided after the last ack", wording.seconds(batch.decided_after)),
-            ("event after the end", wording.seconds(batch.told_after)),
-            ("event after the last ack", wording.seconds(batch.told_after_last_ack)),
+            ("first to last ack", wording.whole_seconds(batch.acking)),
+            ("last percent took", wording.whole_seconds(batch.tail)),
+            ("decided after the last ack", wording.whole_seconds(batch.decided_after)),
+            ("event after the end", wording.whole_seconds(batch.told_after)),
+            ("event after the last ack", wording.whole_seconds(batch.told_after_last_ack)),
             ("ended because", batch.end_reason),
             ("nothing happened for", wording.seconds(batch.idle) if batch.idle is not None else None),
         ]
@@ -93,7 +93,7 @@ def _curve(batch: BatchFacts) -> Iterable[str]:
     keys = [("acked", "acked"), *([("failed", "failed")] if any(p.failed for p in batch.curve) else [])]
     said = [f'<span><i class="{kind}"></i>{escape(name)}</span>' for kind, name in keys]
     for mark in charts.marks(batch, clock):
-        value = tag("b", escape(wording.seconds(mark.at)))
+        value = tag("b", escape(clock.told(mark.at)))
         said.append(f'<span><i class="{mark.kind}"></i>{escape(mark.name)} {value}</span>')
     return [text("h3", "Acks over time"), chart, tag("div", "".join(said), "keys")]
 
@@ -135,7 +135,11 @@ def _reasons(batch: BatchFacts) -> Iterable[str]:
         return []
     source = "as the ack log says" if batch.reasons_from_log else "a sample that the batch keeps"
     rows = ([cell(reason), number(wording.number(items))] for reason, items in batch.reasons)
-    return [text("h3", f"Why items failed ({source})"), table([("", "reason"), ("n", "items")], rows)]
+    parts = [text("h3", f"Why items failed ({source})"), table([("", "reason"), ("n", "items")], rows)]
+    if batch.healed:
+        healed = f"{count(batch.healed, 'item')} that failed at first and succeeded later may be among them."
+        parts.append(text("p", healed, "soft"))
+    return parts
 
 
 def bundles_section(history: History) -> str:

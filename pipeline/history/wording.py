@@ -41,6 +41,11 @@ def seconds(value: float | None) -> str:
     return f"{whole // large} {name}" + (f" {rest} {other}" if rest else "")
 
 
+def whole_seconds(value: float | None) -> str:
+    """As `seconds`, of a time that is known to the second only: nothing reads as under 1 s."""
+    return "under 1 s" if value is not None and value <= 0 else seconds(value)
+
+
 def moment(at: datetime | None) -> str:
     """2026-03-01 12:00:05."""
     return NONE if at is None else f"{at:%Y-%m-%d %H:%M:%S}"

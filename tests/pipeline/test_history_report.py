@@ -273,7 +273,38 @@ def test_moments_before_the_chart_are_told_and_not_drawn():
     moments = {mark.name: mark.at for mark in marks(early, Clock.of(early))}
 
     assert moments["closed"] == -3602
+    assert "closed 1 h before the first ack" in read(early).text
     assert not [tag for tag, attributes in read(early).tags if attributes.get("class") == "mark closed"]
+
+
+def test_an_event_is_never_told_earlier_than_the_end_though_its_time_is_rounded_down():
+    at_once = replace(WELL, event_at=after(62), told_after=0.0, told_after_last_ack=0.0)
+    said = read(at_once).text
+
+    assert "complete 1 min 2 s event on the bus 1 min 2 s" in said
+    assert {mark.name: mark.at for mark in marks(at_once, Clock.of(at_once))}["event on the bus"] == 62.2
+    assert "event after the end under 1 s event after the last ack under 1 s" in said
+    assert "under 1 s longest wait for an event" in said
+
+
+@pytest.mark.parametrize(
+    ("failed", "healed", "said"),
+    [
+        (0, 0, "508 items were acked; none failed."),
+        (2, 0, "508 items were acked; 2 of them failed."),
+        (2, 2, "508 items were acked; 2 of them failed in the end; 2 failed at first and were healed later."),
+        (0, 1, "508 items were acked; none failed in the end; 1 failed at first and was healed later."),
+    ],
+)
+def test_items_that_failed_and_were_healed_are_told_beside_those_that_failed(failed, healed, said):
+    assert said in read(WELL, items=508, failed=failed, healed=healed, orphans=0).text
+
+
+def test_reasons_say_that_items_healed_later_may_be_among_them():
+    batch = replace(WELL, failed=0, healed=2, reasons=(("no name", 2),))
+
+    assert "no name 2 2 items that failed at first and succeeded later may be among them." in read(batch).text
+    assert "may be among them" not in read(TIMED_OUT).text
 
 
 def test_the_curve_ends_at_the_number_of_acks():
@@ -313,7 +344,12 @@ def test_numbers_are_grouped():
     assert (number(1234567), number(None)) == ("1,234,567", "\u2013")
 
 
-@pytest.mark.parametrize(("high", "about"), [(1, 4), (7, 4), (63_440, 4), (1e9, 4), (0.3, 8)])
+@pytest.mark.parametrize("high", [0.5, 1, 2, 3, 4])
+def test_few_are_counted_in_whole_numbers(high):
+    assert steps(high, 4) == list(range(int(high) + 1))
+
+
+@pytest.mark.parametrize(("high", "about"), [(3, 4), (7, 4), (63_440, 4), (1e9, 4)])
 def test_an_axis_has_round_marks_about_as_many_as_asked_for(high, about):
     found = steps(high, about)
 
