@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -63,25 +64,17 @@ class LocalRun:
         *demo* deploys the demo's parts too; *page_bits* sets the items on a page of a new batch;
         *template_dir* is an assembly to deploy in place of a synthesised one; *progress* hears each long
         step; *command* marks a run that ``fanin local down`` may end; *archive* deploys the archive of the
-        tables' changes, too; *context* holds more settings of the stack, as the CDK's
-        command line takes them.
+        tables' changes, too; *context* holds more settings of the stack, as `docs/settings.md` has them.
         """
-        settings = _context(demo, archive, page_bits, context or {})
-        if context and template_dir:
-            raise LocalRunError(
-                "settings go into a synthesis; --template-dir deploys one that was made before"
-            )
+        settings = _context(demo, archive, page_bits, template_dir, context or {})
         require()
         started = emulator.start(port)
-        try:
+        with _stopped_on_failure(started):
             progress("starting the emulator")
             _publish(started, {}, command)
             source = template_dir or _synthesised(settings, progress)
             run = cls._deployed(started, Assembly.read(source), progress)
             _publish(started, run.outputs, command)
-        except BaseException:
-            started.stop()
-            raise
         return run
 
     @classmethod
@@ -138,6 +131,15 @@ class LocalRun:
             )
 
 
+@contextmanager
+def _stopped_on_failure(started: Emulator) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        started.stop()
+        raise
+
+
 def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
     state = State(
         port=started.port,
@@ -152,9 +154,15 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
 
 
 def _context(
-    demo: bool, archive: bool, page_bits: int | None, given: Mapping[str, object]
+    demo: bool,
+    archive: bool,
+    page_bits: int | None,
+    template_dir: Path | None,
+    given: Mapping[str, object],
 ) -> Mapping[str, object]:
     """What the synthesis is told: *given* goes before all else, but for where it is deployed."""
+    if given and template_dir:
+        raise LocalRunError("settings go into a synthesis; --template-dir deploys one that was made before")
     if given.get("target", "local") != "local":
         raise LocalRunError("target is local for a local run; leave it out")
     context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
