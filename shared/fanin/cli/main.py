@@ -12,7 +12,7 @@ try:
     from fanin.cli import local
 except ModuleNotFoundError as missing:
     sys.exit(
-        f"fanin needs {missing.name}; install with: pip install 'fanin[local]'  (in a clone: make setup)"
+        f"fanin needs {missing.name}; in a clone of its repository: make setup, or pip install -e '.[local]'"
     )
 
 app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)

