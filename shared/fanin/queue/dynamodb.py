@@ -142,7 +142,7 @@ class DynamoStore:
             send(self.client.transact_write_items, request)
         except StaleWrite as stale:
             stored = self.get(job.key)
-            if stored is not None and stored.claim == job.claim and _asked(stored) == _asked(job):
+            if stored is not None and stored.claim == job.claim and life.asked(stored) == life.asked(job):
                 # Our own condition holds, so it is one of the user's that does not.
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
@@ -209,10 +209,6 @@ class DynamoStore:
 
 def _key(row: Item) -> tuple[str, str]:
     return row["pk"]["S"], row["sk"]["S"]
-
-
-def _asked(job: Job) -> str | None:
-    return job.rerun.id if job.rerun else None
 
 
 def _refused(stale: StaleWrite, before: int) -> StaleWrite:

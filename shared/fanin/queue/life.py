@@ -57,6 +57,17 @@ def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
     )
 
 
+def asked(job: Job) -> str | None:
+    """The id of the run that was asked for while the job was busy."""
+    return job.rerun.id if job.rerun else None
+
+
+def may_be_asked(stored: Job, seen: Job) -> bool:
+    """Whether a run may be asked for over what was seen; a job that died and was revived is another turn."""
+    turn, now = ((job.id, job.generation, asked(job)) for job in (seen, stored))
+    return stored.state is JobState.BUSY and now == turn
+
+
 def claimed(job: Job, session: str, claim: str, at: int) -> Job:
     return replace(
         job,

@@ -48,11 +48,9 @@ class MemoryStore:
     def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
         with self.lock:
             job = self.stored.get(seen.key)
-            if job is not None and job.id == seen.id and job.state is JobState.BUSY:
-                if _asked(job) != _asked(seen):
-                    return job
-                self._put(replace(job, rerun=rerun))
-            return self.stored.get(seen.key)
+            if job is not None and life.may_be_asked(job, seen):
+                job = self._put(replace(job, rerun=rerun))
+            return job
 
     def get(self, key: JobKey) -> Job | None:
         with self.lock:
@@ -79,7 +77,7 @@ class MemoryStore:
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
         with self.lock:
             now = self.stored.get(job.key)
-            if now is None or now.claim != job.claim or _asked(now) != _asked(job):
+            if now is None or now.claim != job.claim or life.asked(now) != life.asked(job):
                 return now
             if not all(self.admits(write) for write in writes):
                 raise StaleWrite("a condition of the writes failed")
@@ -184,8 +182,3 @@ class MemoryStore:
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
         return [life.entry_of(job) for job in self._jobs(part, prefix)]
-
-
-def _asked(job: Job) -> str | None:
-    """The id of the run that was asked for while the job was busy."""
-    return job.rerun.id if job.rerun else None

@@ -49,15 +49,18 @@ def collide(table: str, seen: Job) -> Item:
 
 
 def rerun(table: str, seen: Job, wish: Rerun) -> Item:
-    """Ask for one more run of a busy job, over the one asked for when it was seen."""
+    """Ask for one more run of a busy job, over the one asked for when it was seen.
+
+    A job that died and was revived has another generation: a request that was long under way finds no place.
+    """
     facts = items.rerun_facts(wish)
     optional = [name for name in ("rerun_payload", "rerun_item") if name not in facts]
     sets = ", ".join(f"#{name} = :{name}" for name in facts)
     update = f"SET {sets}" + (" REMOVE " + ", ".join(f"#{name}" for name in optional) if optional else "")
     guard, values = _as_asked(seen)
     values |= {f":{name}": value for name, value in facts.items()}
-    values |= {":busy": text(JobState.BUSY), ":job": text(seen.id)}
-    guard = f"#st = :busy AND #job_id = :job AND {guard}"
+    values |= {":busy": text(JobState.BUSY), ":job": text(seen.id), ":turn": number(seen.generation)}
+    guard = f"#st = :busy AND #job_id = :job AND #generation = :turn AND {guard}"
     return _update(table, items.job_row(seen.key), update, guard, values)
 
 

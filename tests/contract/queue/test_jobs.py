@@ -10,6 +10,7 @@ from fanin.queue import life, order
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.life import Fate
 from fanin.queue.model import (
+    Dead,
     GivenBack,
     JobState,
     Rerun,
@@ -125,6 +126,19 @@ def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store
     assert store.rerun(asked, second).rerun == second
     assert store.rerun(asked, first).rerun == second
     assert store.get(job.key).rerun == second
+
+
+def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(store):
+    job = taken(store)
+    dead = Dead(job, "boom", LATER)
+    mark = store.end(job, LATER, dead=dead)
+    store.revive(dead, life.revived(dead, LATER, mark), mark)
+    again = store.claim(head(store), "s", "c9", LATER)
+
+    assert (again.id, again.state) == (job.id, JobState.BUSY)
+    assert store.rerun(job, Rerun("id-2", LATER, 0)) == again
+    assert store.get(job.key).rerun is None
+    assert store.rerun(again, Rerun("id-2", LATER, 0)).rerun is not None
 
 
 def test_a_run_is_asked_for_of_a_busy_job_alone(store):
