@@ -228,6 +228,11 @@ MUTANTS = (
     Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
+    Mutant(
+        "a job comes back as it died last",
+        (life, "is_of", lambda listed, dead: listed is not None),
+        since=77_060,
+    ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("who frees a claim takes the job himself", (Janitor, "take_notice", lambda self, most: [])),
     Mutant("a freed job is rung for twice", (Janitor, "ring", _ring_once)),

@@ -131,6 +131,11 @@ def _reborn(job: Job, rerun: Rerun, at: int) -> Job:
     )
 
 
+def is_of(listed: Dead | None, dead: Dead) -> bool:
+    """Whether the death that is *listed* of a job is this one: it may have been revived, and died again."""
+    return listed is not None and listed.job.generation == dead.job.generation
+
+
 def revived(dead: Dead, at: int, over: Job | None) -> Job:
     """The dead job in its old place, with its failures forgiven."""
     return replace(

@@ -45,6 +45,8 @@ def revive(place: Place, dead: Dead) -> bool:
             return over.id == dead.job.id
         job = life.revived(dead, place.effects.now(), over)
         stored = _revive(place, dead, job, over)
+        if stored == over:
+            return False  # nothing moved but the record of this death: somebody was faster
         if stored is not None and stored.generation >= job.generation:
             place.janitor().ring([Ring(job.key.part.number)])
             return stored.id == dead.job.id

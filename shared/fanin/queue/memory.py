@@ -129,7 +129,8 @@ class MemoryStore:
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         with self.lock:
             graves = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.job.id in graves and life.may_be_added(self.stored.get(job.key), over):
+            there = life.is_of(graves.get(dead.job.id), dead)
+            if there and life.may_be_added(self.stored.get(job.key), over):
                 del graves[dead.job.id]
                 self._put(job)
             return self.stored.get(job.key)

@@ -163,9 +163,11 @@ def told(table: str, queue: QueueKey, telling: Telling) -> Item:
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
-    """One transaction: the dead record goes, the job comes back as an add."""
+    """One transaction: the record of this very death goes, the job comes back as an add."""
     grave = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead.job.id)}
-    grave["ConditionExpression"] = "attribute_exists(pk)"
+    grave["ConditionExpression"] = "#generation = :turn"
+    grave["ExpressionAttributeNames"] = {"#generation": "generation"}
+    grave["ExpressionAttributeValues"] = {":turn": number(dead.job.generation)}
     return {"TransactItems": [{"Delete": grave}, {"Put": add(table, job, over)}]}
 
 

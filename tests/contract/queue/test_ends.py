@@ -136,6 +136,20 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
     assert store.revive(dead, life.revived(dead, LATER, later), later) == later
 
 
+def test_a_job_that_died_again_does_not_come_back_as_it_died_before(store):
+    job = taken(store)
+    first = Dead(job, "boom", LATER)
+    mark = store.end(job, LATER, dead=first)
+    store.revive(first, life.revived(first, LATER, mark), mark)
+    again = store.claim(head(store), "s", "c9", LATER)
+    second = Dead(again, "bang", LATER + 1)
+    mark = store.end(again, LATER + 1, dead=second)
+
+    assert store.revive(first, life.revived(first, LATER, mark), mark) == mark
+    assert store.dead(QUEUE, 10) == [second]
+    assert store.revive(second, life.revived(second, LATER, mark), mark).deliveries == 2
+
+
 def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     job = taken(store)
     dead = Dead(job, "boom", LATER)
