@@ -170,8 +170,9 @@ class Queue:
         return list(self.store.dead(self.key, limit))
 
     def revive(self, dead: Dead) -> bool:
-        """Return a dead job to its old place, failures forgiven; False where its key is alive again, or it was
-        revived since.
+        """Return a dead job to its old place, failures forgiven.
+
+        False where its key is alive again, or it was revived since.
         """
         return listing.revive(self.place(), dead)
 
