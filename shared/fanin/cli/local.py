@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -75,7 +75,7 @@ def down(
     """End what `fanin local up` started and remove what crashes left."""
     with _plain_errors():
         states = [state for home in homes.homes() if (state := home.read())]
-        chosen = [state for state in states if (state.command if port is None else state.port == port)]
+        chosen = _asked_for(states, port)
         homes.end(chosen)
         homes.sweep()
         for state in chosen:
@@ -112,10 +112,15 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _asked_for(states: Iterable[State], port: int | None) -> list[State]:
+    """The run on *port*; without one, each that `up` started."""
+    return [state for state in states if (state.command if port is None else state.port == port)]
+
+
 def _chosen(port: int | None) -> State:
     """The one run on *port*, or that `up` started; LocalRunError where there is none, or not one."""
     running = homes.running()
-    chosen = [state for state in running if (state.command if port is None else state.port == port)]
+    chosen = _asked_for(running, port)
     if not chosen:
         where = "" if port is None else f" on port {port}"
         raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanin.queue import life
 from fanin.queue.keys import PartKey, QueueKey, job_key
 from fanin.queue.model import (
+    Dead,
     Job,
     NewJob,
 )
@@ -39,3 +40,16 @@ def taken(store, claim: str = "c1", session: str = "s1", at: int = LATER, **more
 
 def done(store, **more) -> Job:
     return store.end(taken(store, **more), LATER)
+
+
+def death_of(store, job: Job, at: int = LATER) -> tuple[Dead, Job]:
+    """How *job* died, and the mark that it left at its key."""
+    dead = Dead(job, "boom", at)
+    return dead, store.end(job, at, dead=dead)
+
+
+def taken_again(store) -> tuple[Dead, Job]:
+    """A job's death, and the job as it is claimed once more after it was revived."""
+    dead, mark = death_of(store, taken(store))
+    store.revive(dead, life.revived(dead, LATER, mark), mark)
+    return dead, store.claim(head(store), "s", "c9", LATER)

@@ -16,7 +16,7 @@ from fanin.queue.model import (
     JobState,
     Telling,
 )
-from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, done, head, new, taken
+from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, death_of, done, head, new, taken, taken_again
 from tests.contract.queue_table import QUEUE_TABLE
 
 PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S": "outcome"}}}}
@@ -137,13 +137,8 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
 
 
 def test_a_job_that_died_again_does_not_come_back_as_it_died_before(store):
-    job = taken(store)
-    first = Dead(job, "boom", LATER)
-    mark = store.end(job, LATER, dead=first)
-    store.revive(first, life.revived(first, LATER, mark), mark)
-    again = store.claim(head(store), "s", "c9", LATER)
-    second = Dead(again, "bang", LATER + 1)
-    mark = store.end(again, LATER + 1, dead=second)
+    first, again = taken_again(store)
+    second, mark = death_of(store, again, LATER + 1)
 
     assert store.revive(first, life.revived(first, LATER, mark), mark) == mark
     assert store.dead(QUEUE, 10) == [second]

@@ -10,12 +10,23 @@ from fanin.queue import life, order
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.life import Fate
 from fanin.queue.model import (
-    Dead,
     GivenBack,
     JobState,
     Rerun,
 )
-from tests.contract.queue.calls import LATER, NOW, OTHER, PART, QUEUE, added, done, head, new, taken
+from tests.contract.queue.calls import (
+    LATER,
+    NOW,
+    OTHER,
+    PART,
+    QUEUE,
+    added,
+    done,
+    head,
+    new,
+    taken,
+    taken_again,
+)
 
 
 def test_the_first_number_of_parts_stays(store):
@@ -129,15 +140,12 @@ def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store
 
 
 def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(store):
-    job = taken(store)
-    dead = Dead(job, "boom", LATER)
-    mark = store.end(job, LATER, dead=dead)
-    store.revive(dead, life.revived(dead, LATER, mark), mark)
-    again = store.claim(head(store), "s", "c9", LATER)
+    dead, again = taken_again(store)
+    before = dead.job
 
-    assert (again.id, again.state) == (job.id, JobState.BUSY)
-    assert store.rerun(job, Rerun("id-2", LATER, 0)) == again
-    assert store.get(job.key).rerun is None
+    assert (again.id, again.state) == (before.id, JobState.BUSY)
+    assert store.rerun(before, Rerun("id-2", LATER, 0)) == again
+    assert store.get(again.key).rerun is None
     assert store.rerun(again, Rerun("id-2", LATER, 0)).rerun is not None
 
 
