@@ -108,7 +108,7 @@ def env(
 
 @app.command(name="list")
 def list_() -> None:
-    """Print the runs on this machine, one a line: URLs of the API and of AWS, the checkout that started it."""
+    """Print the runs on this machine, one a line: URLs of the API and of AWS, and its checkout."""
     for state in homes.running():
         answers = "" if state.outputs else " (starting)"
         checkout = f"  started by {state.checkout}" if state.checkout else ""
