@@ -95,7 +95,8 @@ openapi: setup ## write docs/openapi.json anew from the routes
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements-dev.txt
+	  --extra dev --constraint requirements.txt --custom-compile-command "make lock" pyproject.toml \
+	  -o requirements-dev.txt
 
 clean: ## remove what was installed and built
 	@rm -rf .venv .venv-spark-* build cdk.out node_modules

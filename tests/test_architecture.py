@@ -34,7 +34,7 @@ DOORS: dict[str, set[str]] = {
 # a library: the rooms that it lives in.
 HOMES: dict[str, set[str]] = {
     "boto3": {"fanin.aws", "fanin.local", "pipeline"},
-    "aws_lambda_powertools": {"functions", "fanin.api", "fanin.client"},
+    "aws_lambda_powertools": {"functions", "fanin.api"},
     "pydantic": {"fanin.api"},
     "aws_cdk": {"infra"},
     "pyspark": {"pipeline"},

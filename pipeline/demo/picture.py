@@ -13,7 +13,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from pipeline.demo.progress import Sample
 from pipeline.wording import count
@@ -34,6 +34,8 @@ STYLE: Any = {
 
 ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.97)}
 """A legend over its axes, where no line can run into it."""
+WIDEST = 0.85
+"""A legend's share of the figure's width, at most: a wider one makes its plot narrower and is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +82,31 @@ def _between(one: Sample, other: Sample) -> Second:
 def draw(story: Story, path: Path) -> None:
     """Draw *story* into the PNG at *path*."""
     with plt.rc_context(STYLE):
-        figure, (total, rate, chaos) = plt.subplots(
-            3, 1, figsize=(10, 7.5), dpi=120, sharex=True, height_ratios=(3, 1.2, 1.2), layout="constrained"
-        )
-        figure.suptitle(story.title, x=0.01, ha="left", fontsize=13, fontweight="bold")
-        _draw_total(total, story)
-        _draw_rate(rate, story)
-        _draw_chaos(chaos, story)
+        figure = figure_of(story)
         figure.savefig(path)
         plt.close(figure)
+
+
+def figure_of(story: Story) -> Any:
+    """The figure of *story*: three plots over one axis of time."""
+    figure, (total, rate, chaos) = plt.subplots(
+        3, 1, figsize=(10, 7.5), dpi=120, sharex=True, height_ratios=(3, 1.2, 1.2), layout="constrained"
+    )
+    figure.suptitle(story.title, x=0.01, ha="left", fontsize=13, fontweight="bold", wrap=True)
+    _draw_total(total, story)
+    _draw_rate(rate, story)
+    _draw_chaos(chaos, story)
+    figure.align_ylabels()
+    return figure
+
+
+def _add_legend(axes: Any) -> None:
+    """Add the legend in as many columns as fit."""
+    columns = len(axes.get_legend_handles_labels()[1])
+    while axes.legend(**ABOVE, ncols=columns).get_window_extent().width > WIDEST * axes.figure.bbox.width:
+        if columns == 1:
+            break
+        columns -= 1
 
 
 def _draw_total(axes: Any, story: Story) -> None:
@@ -106,11 +124,12 @@ def _draw_total(axes: Any, story: Story) -> None:
     axes.plot(at, acked, color=ACKED, linewidth=2, label="acked, as the API tells")
     axes.axhline(story.total, color=DONE, linewidth=1, linestyle=":")
     _draw_end(axes, story)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("items")
     axes.set_ylim(0, story.total * 1.08)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.legend(**ABOVE, ncols=3)
+    _add_legend(axes)
 
 
 def _draw_end(axes: Any, story: Story) -> None:
@@ -128,7 +147,7 @@ def _draw_rate(axes: Any, story: Story) -> None:
         told = f"items that the batch API did ({last.bundled:,} in {count(last.calls, 'call')})"
         bundled = [span.bundled for span in spans]
         axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=told)
-        axes.legend(**ABOVE)
+        _add_legend(axes)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylabel("acks a second")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -145,6 +164,7 @@ def _draw_chaos(axes: Any, story: Story) -> None:
     told = f"acks of an item acked before ({last.repeats:,})"
     axes.bar(middles, repeats, halves, align="edge", color=REPEAT, alpha=0.85, label=told)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
+    axes.set_ylim(bottom=0)
     axes.set_ylabel("chaos a second")
     axes.set_xlabel("seconds since the first message")
-    axes.legend(**ABOVE, ncols=2)
+    _add_legend(axes)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
     fanin = Fanin(run.url)
     with fanin.open(user_key="by env") as batch:
         list(batch.add(7))
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "URL": run.url, "BATCH": batch.id}
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": tempfile.gettempdir()}
+    env |= {"URL": run.url, "BATCH": batch.id}
     script = f'eval "$({sys.executable} -m fanin.cli.main local env --port {run.port})" && exec "$0" -c "$1"'
 
     done = subprocess.run(

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -16,7 +16,8 @@ from typing import Annotated
 import typer
 
 from fanin.errors import FaninError
-from fanin.local import LocalRun, LocalRunError, homes
+from fanin.local import LocalRunError, homes
+from fanin.local.assembly import ROOT
 from fanin.local.environment import environment_of
 from fanin.local.homes import State
 
@@ -52,6 +53,8 @@ def up(
     """Start, deploy, print the API's URL on a line of its own, and stay until Ctrl-C."""
     if detach:
         raise typer.Exit(_behind())
+    from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s that the other commands can save
+
     with _plain_errors(), _ended_by_signals():
         settings = dict(map(_setting, context or ()))
         homes.sweep()
@@ -68,26 +71,32 @@ def up(
 
 @app.command()
 def down(
-    port: Annotated[
-        int | None, typer.Option(help="Only the run on this port; else each one that `up` started.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(help="Only the run on this port, of any checkout.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="The runs of every checkout on this machine.")] = False,
 ) -> None:
-    """End what `fanin local up` started and remove what crashes left."""
+    """End the runs that this checkout's `up` started, and remove what crashes left.
+
+    A run belongs to the source tree of the `fanin` that started it, wherever the command was given.
+    """
+    if every and port is not None:
+        raise typer.BadParameter("--all and --port exclude each other; give one of them")
     with _plain_errors():
         states = [state for home in homes.homes() if (state := home.read())]
-        chosen = _asked_for(states, port)
+        chosen = [state for state in _asked_for(states, port) if every or port is not None or _is_ours(state)]
         homes.end(chosen)
         homes.sweep()
-        for state in chosen:
-            typer.echo(f"ended {state.url}")
-        if not chosen:
-            typer.echo("nothing to end")
+    for state in chosen:
+        typer.echo(f"ended {state.url}")
+    if not chosen:
+        typer.echo("nothing to end")
+    _name(_asked_for(homes.running(), port))
 
 
 @app.command()
 def env(
     port: Annotated[
-        int | None, typer.Option(help="The run on this port; else the one that `up` started.")
+        int | None,
+        typer.Option(help="The run on this port; else the one that `up` started, this checkout's first."),
     ] = None,
 ) -> None:
     """Print what a process needs to work against the run: eval "$(fanin local env)"."""
@@ -99,10 +108,11 @@ def env(
 
 @app.command(name="list")
 def list_() -> None:
-    """Print the runs on this machine, one a line: the API's URL, and where AWS answers."""
+    """Print the runs on this machine, one a line: URLs of the API and of AWS, and its checkout."""
     for state in homes.running():
         answers = "" if state.outputs else " (starting)"
-        typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}")
+        checkout = f"  started by {state.checkout}" if state.checkout else ""
+        typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}{checkout}")
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -117,10 +127,21 @@ def _asked_for(states: Iterable[State], port: int | None) -> list[State]:
     return [state for state in states if (state.command if port is None else state.port == port)]
 
 
+def _is_ours(state: State) -> bool:
+    return state.checkout == str(ROOT)
+
+
+def _name(left: Sequence[State]) -> None:
+    urls = ", ".join(state.url for state in left)
+    if urls:
+        said = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
+        typer.echo(said, err=True)
+
+
 def _chosen(port: int | None) -> State:
-    """The one run on *port*, or that `up` started; LocalRunError where there is none, or not one."""
-    running = homes.running()
-    chosen = _asked_for(running, port)
+    """The one run on *port*, or that `up` started, this checkout's first; LocalRunError if not one."""
+    found = _asked_for(homes.running(), port)
+    chosen = list(filter(_is_ours, found)) or found
     if not chosen:
         where = "" if port is None else f" on port {port}"
         raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")

@@ -11,9 +11,7 @@ try:
 
     from fanin.cli import local
 except ModuleNotFoundError as missing:
-    sys.exit(
-        f"fanin needs {missing.name}; in a clone of its repository: make setup, or pip install -e '.[local]'"
-    )
+    sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
 
 app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)
 app.add_typer(local.app, name="local")

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from fanin.local.errors import LocalRunError
@@ -30,7 +30,8 @@ class State:
 
     ``url`` of the API, ``endpoint`` of AWS, ``outputs`` of the stack, empty until the API answers; ``pid`` of
     the process that started it, ``host`` of the one that serves. ``command`` when ``fanin local up`` started
-    it, not some other program.
+    it, not some other program. ``checkout``: the folder of the source tree that it was started from, empty
+    where an older version wrote none.
     """
 
     port: int
@@ -40,6 +41,7 @@ class State:
     pid: int
     host: int
     command: bool
+    checkout: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Home:
         """Make the folder anew and lock it: the lock's file descriptor, to be handed on and closed."""
         _make_root(self.path.parent)
         if not self.is_abandoned():
-            raise LocalRunError(f"{self.path} is in use by another local run; stop it with: fanin local down")
+            stop = f"fanin local down --port {self.path.name}"
+            raise LocalRunError(f"{self.path} is in use by another local run; stop it with: {stop}")
         self.remove()
         self.scratch.mkdir(parents=True)
         held = self._lock()
@@ -77,11 +80,12 @@ class Home:
         draft.replace(self.path / "state.json")
 
     def read(self) -> State | None:
-        """The state of the run, None if it wrote none yet."""
+        """The state of the run, None if it wrote none yet; fields of other versions are passed over."""
         try:
-            return State(**json.loads((self.path / "state.json").read_text()))
+            written = json.loads((self.path / "state.json").read_text())
         except FileNotFoundError:
             return None
+        return State(**{field.name: written[field.name] for field in fields(State) if field.name in written})
 
     def is_abandoned(self) -> bool:
         """Whether no process holds the folder any more."""
@@ -152,8 +156,8 @@ def end(states: Iterable[State]) -> None:
                 os.kill(state.pid if state.command else state.host, signal.SIGTERM)
             _wait_for(home)
         home.remove()
-    if not homes():
-        shutil.rmtree(root(), ignore_errors=True)
+    with suppress(OSError):  # other runs are there, or one has just come
+        root().rmdir()
 
 
 def _wait_for(home: Home) -> None:

@@ -26,6 +26,7 @@ from ministack.app import app as emulator
 
 from fanin.local import guard, tuning
 from fanin.local.gateway import Gateway
+from fanin.local.loopback import LoopbackOnly
 
 
 def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
@@ -48,7 +49,7 @@ async def _serve(gateway: Gateway, *fds: int) -> None:
     config.keep_alive_timeout = 75
     config.loglevel = "WARNING"
     # A shutdown that never comes: the signal handler ends the process, so none of hypercorn's is wanted.
-    await serve(gateway, config, shutdown_trigger=asyncio.Event().wait)  # type: ignore[arg-type]
+    await serve(LoopbackOnly(gateway), config, shutdown_trigger=asyncio.Event().wait)  # type: ignore[arg-type]
 
 
 def _port(fd: int) -> int:

@@ -11,11 +11,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
-
-from moto.events.models import EventPattern
+from typing import TYPE_CHECKING, Any, cast
 
 from fanin.local.errors import LocalRunError
+
+if TYPE_CHECKING:
+    from moto.events.models import EventPattern
 
 Record = dict[str, Any]
 PATH = "$."
@@ -119,4 +120,6 @@ def _plain(value: object) -> object:
 
 
 def _pattern(each: Mapping[str, str]) -> EventPattern:
+    from moto.events.models import EventPattern  # noqa: PLC0415  # where it is missing, `require` says so
+
     return EventPattern.load(each["Pattern"])

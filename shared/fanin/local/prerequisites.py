@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from fanin.local.errors import LocalRunError
 
 INSTALL = "make setup, or pip install -e '.[local]', in a clone of fanin's repository"
-PACKAGES = {"ministack": "ministack", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
+PACKAGES = {"ministack": "ministack", "moto": "moto", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
 
 
 def require(

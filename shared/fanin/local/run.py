@@ -149,6 +149,7 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
         pid=os.getpid(),
         host=started.process.pid,
         command=command,
+        checkout=str(ROOT),
     )
     started.home.write(state)
 

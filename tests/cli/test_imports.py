@@ -1,0 +1,60 @@
+"""The command answers without the packages that the local run alone needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_NEEDED = {"aws_cdk", "boto3", "botocore", "ministack", "moto", "urllib3"}
+LISTED = """
+import atexit, sys
+atexit.register(lambda: print("LOADED", *{name.split(".")[0] for name in sys.modules}))
+"""
+MISSING = """
+import sys
+sys.modules.update(dict.fromkeys(%r))
+"""
+RUN = """
+sys.argv = ["fanin", *%r]
+from fanin.cli.main import app
+app()
+"""
+
+
+def command(*words: str, before: str = LISTED, tmp: Path | None = None) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": str(tmp or "")}
+    code = before + RUN % (words,)
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--version"], ["--help"], ["local", "--help"], ["local", "list"], ["local", "env"], ["local", "down"]],
+)
+def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(words, tmp_path):
+    done = command(*words, tmp=tmp_path)
+    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+
+    assert "typer" in loaded
+    assert not loaded & NOT_NEEDED
+
+
+def test_without_the_extra_the_command_names_it():
+    done = command("--version", before=MISSING % (["typer"],))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "fanin needs typer: pip install 'fanin[cli]'\n"
+
+
+def test_without_the_emulator_a_local_run_names_all_that_is_missing(tmp_path):
+    missing = ["ministack", "moto", "aws_cdk", "uv"]
+
+    done = command("local", "up", "--port", "0", before=MISSING % (missing,), tmp=tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("the local run needs ministack, moto, aws-cdk-lib, uv; install them by: ")
