@@ -3,13 +3,13 @@
 from typing import Any
 
 from fanin.api.messages import ack_of
-from fanin.client.consumer import Consumer
+from fanin.client.adapter import Adapter
 from functions import wiring
 from functions.measuring import count_settled, measured
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    settled = Consumer(wiring.transport(), ack_of=ack_of).settle(event)
+    settled = Adapter(wiring.transport(), ack_of=ack_of, hide=wiring.hide).settle(event)
     count_settled(settled)
     return settled.response()

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from fanin.client.consumer import Consumer, failed_letter
+from fanin.client.adapter import Adapter
+from fanin.client.consumer import failed_letter
 from functions import wiring
 from functions.measuring import count_settled, measured
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    settled = Consumer(wiring.transport(), ack_of=failed_letter).settle(event)
+    transport = wiring.transport_of(event)
+    settled = Adapter(transport, ack_of=failed_letter, hide=wiring.hide).settle(event)
     count_settled(settled)
     return settled.response()

@@ -56,8 +56,12 @@ SIGNED = {
 }
 
 
+class NameTaken(ValueError):
+    """Two routes describe different schemas under one name; the message names both."""
+
+
 def document() -> dict[str, Any]:
-    """OpenAPI 3.1: every route's own description put together."""
+    """OpenAPI 3.1: every route's own description put together. Raises NameTaken."""
     whole: dict[str, Any] = {"paths": {}, "components": {"schemas": {}}}
     for module in ROUTES:
         part = json.loads(module.app.get_openapi_json_schema(**ABOUT), parse_float=_whole)
@@ -81,14 +85,26 @@ def _whole(number: str) -> float:
 
 
 def _joined(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """The schemas of both, without Powertools' own errors and titles that only repeat a name."""
-    schemas = whole["components"]["schemas"] | part["components"]["schemas"]
+    """The schemas of both, of which none takes the name of another."""
+    schemas, more = whole["components"]["schemas"], _named(part)
+    for name, schema in more.items():
+        if schemas.get(name, schema) != schema:
+            routes = ", ".join(sorted(part["paths"]))
+            raise NameTaken(
+                f"{routes}: the schema {name} is another one than that of an earlier route; rename its class"
+            )
+    return {"schemas": schemas | more}
+
+
+def _named(part: dict[str, Any]) -> dict[str, Any]:
+    """The schemas of a route, without Powertools' own errors and titles that only repeat a name."""
+    schemas: dict[str, Any] = part["components"]["schemas"]
     for name in ("HTTPValidationError", "ResponseValidationError", "ValidationError"):
         schemas.pop(name, None)
     for schema in schemas.values():
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
-    return {"schemas": schemas}
+    return schemas
 
 
 if __name__ == "__main__":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fanin.aws import clients
 from fanin.aws.meter import Meter
 from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Settings
+from fanin.aws.visibility import Visibility
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest
 from fanin.tracker import Tracker, TrackerStore
@@ -39,9 +42,28 @@ def tracker() -> Tracker:
 
 @lru_cache(maxsize=1)
 def transport() -> DirectTransport:
-    """The tracker as a consumer uses it, on behalf of the account's own tenant: it may lag by seconds."""
+    """The tracker as a consumer uses it, on behalf of the function's own tenant: it may lag by seconds."""
     tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
     return DirectTransport(tracker, settings().tenant)
+
+
+def transport_of(event: Mapping[str, Any]) -> DirectTransport:
+    """The tracker on behalf of the tenant whose items a dead-letter queue's delivery is about.
+
+    An event source mapping reads one queue, so the first message speaks for all.
+    """
+    arn: str = event["Records"][0]["eventSourceARN"]
+    return replace(transport(), tenant=settings().tenant_of(arn))
+
+
+def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
+    """Hide messages that go back; few deliveries have any, so the client is made when it is needed."""
+    _visibility().hide(queue_arn, pauses)
+
+
+@lru_cache(maxsize=1)
+def _visibility() -> Visibility:
+    return Visibility(clients.sqs())
 
 
 @lru_cache(maxsize=1)

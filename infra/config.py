@@ -37,10 +37,13 @@ class Config:
     ``throttle_rate``, ``throttle_burst``: requests a second, and at once, that the API admits.
     ``log_retention_days``: how long logs are kept, one of the spans that CloudWatch offers.
     ``jwt_issuer``, ``jwt_audience``: both set, the API asks for such a JWT; both empty, for IAM signatures.
+    ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
+    ``acks_tenant``: the tenant whose items the acks queue's messages are; empty, the account's own.
     ``alarm_email``: who is written to when an alarm rings; empty, nobody is.
     ``oldest_batch_alarm_hours``: an alarm rings for a batch that has not ended for so long.
     ``dead_letter_queue_arns``: SQS dead-letter queues of the users', in this region, each message of which
-    becomes a failed ack; a list, or the ARNs with commas between them. Messages are received and deleted.
+    becomes a failed ack and is deleted; a list, or the ARNs with commas between them. ``ARN=TENANT`` names
+    the tenant whose items they are, where that is not the account's own.
     ``job_queues``: names of work queues that get an SQS doorbell of their own, as a Lambda consumer needs;
     all others share one. A list, or the names with commas between them.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
@@ -68,6 +71,9 @@ class Config:
     log_retention_days: int = 14
     jwt_issuer: str = ""
     jwt_audience: str = ""
+    jwt_tenant_claim: str = "sub"
+    jwt_caller_claim: str = "sub"
+    acks_tenant: str = ""
     alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
     dead_letter_queue_arns: tuple[str, ...] = ()
@@ -187,6 +193,12 @@ def _distinct(pattern: str) -> Callable[[Any], bool]:
     return lambda values: all(one(value) for value in values) and len(set(values)) == len(values)
 
 
+def _is_of_different_queues(entries: Any) -> bool:
+    """Whether *entries* are ARNs of queues, each with or without its tenant, and no queue is there twice."""
+    queues = {entry.partition("=")[0] for entry in entries}
+    return _distinct(DEAD_LETTER_QUEUE)(entries) and len(queues) == len(entries)
+
+
 def _is_by_pattern(text: Any) -> bool:
     """Whether *text* is a JSON list of objects, each for a pattern; their reader says what is in them."""
     try:
@@ -208,6 +220,8 @@ LOG_RETENTION_DAYS = (
 # fmt: on
 
 QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
+TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
+DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 # Minute, hour, day of the month, month, day of the week, year.
 CRON = r"cron\(\S+( \S+){5}\)"
@@ -224,8 +238,14 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "throttle_burst": _between(1, 5_000),
     "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
+    "jwt_tenant_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
+    "jwt_caller_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
+    "acks_tenant": (_matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
     "oldest_batch_alarm_hours": _between(1, 10_000),
-    "dead_letter_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
+    "dead_letter_queue_arns": (
+        _is_of_different_queues,
+        "ARNs of different SQS queues, each alone or as ARN=TENANT",
+    ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from aws_cdk import CfnOutput, Duration, Stack, Tags
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -19,7 +21,7 @@ from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
 from infra.constructs.grouper import Grouper
 from infra.constructs.jobs import Jobs
-from infra.constructs.letters import Letters
+from infra.constructs.letters import Letters, tenants_by_queue
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
@@ -40,7 +42,7 @@ class FaninStack(Stack):
         self.functions = Functions(self, "Functions", config, self.tables)
         self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
         self.acks = self._acks()
-        self.letters = Letters(self, "Letters", config, self.functions.add(FAIL_LETTERS))
+        self.letters = self._letters()
         self.sweepers = [self._sweep()]
         self.events = EndingEvents(
             self, "Events", config, self.tables.batches, self.functions.add(DESCRIBE_EVENT)
@@ -75,8 +77,14 @@ class FaninStack(Stack):
     def _acks(self) -> SourceQueue:
         # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
         acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
-        acks.feed(self.functions.add(CONSUME_ACKS), self.config)
+        told = {"FANIN_TENANT": self.config.acks_tenant} if self.config.acks_tenant else {}
+        acks.feed(self.functions.add(CONSUME_ACKS, told), self.config)
         return acks
+
+    def _letters(self) -> Letters:
+        tenants = {arn: tenant for arn, tenant in tenants_by_queue(self.config).items() if tenant}
+        told = {"FANIN_DEAD_LETTER_TENANTS": json.dumps(tenants)} if tenants else {}
+        return Letters(self, "Letters", self.config, self.functions.add(FAIL_LETTERS, told))
 
     def _sweep(self) -> lambda_.Function:
         sweep = self.functions.add(SWEEP)

@@ -81,6 +81,10 @@ class Functions(Construct):
 
     def _environment(self) -> dict[str, str]:
         anonymous = {"FANIN_ALLOW_ANONYMOUS": "true"} if self.config.target == "local" else {}
+        claims = {
+            "FANIN_JWT_TENANT_CLAIM": self.config.jwt_tenant_claim,
+            "FANIN_JWT_CALLER_CLAIM": self.config.jwt_caller_claim,
+        }
         return {
             "FANIN_BATCHES_TABLE": self.tables.batches.table_name,
             "FANIN_PAGES_TABLE": self.tables.pages.table_name,
@@ -89,6 +93,7 @@ class Functions(Construct):
             "POWERTOOLS_SERVICE_NAME": service_name(self.config),
             "POWERTOOLS_METRICS_NAMESPACE": "fanin",
             **anonymous,
+            **(claims if self.config.jwt_issuer else {}),
         }
 
 

@@ -21,9 +21,7 @@ class Letters(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config, fail: lambda_.Function) -> None:
         super().__init__(scope, id_)
-        self.queues = [
-            sqs.Queue.from_queue_arn(self, _id_of(arn), arn) for arn in config.dead_letter_queue_arns
-        ]
+        self.queues = [sqs.Queue.from_queue_arn(self, _id_of(arn), arn) for arn in tenants_by_queue(config)]
         for queue in self.queues:
             feed(queue, fail, config)
 
@@ -31,6 +29,12 @@ class Letters(Construct):
     def by_name(self) -> Mapping[str, sqs.IQueue]:
         """The queues by their own names."""
         return {queue.queue_name: queue for queue in self.queues}
+
+
+def tenants_by_queue(config: Config) -> dict[str, str]:
+    """By the ARN of each dead-letter queue, the tenant whose items it has; empty for the account's own."""
+    parts = (entry.partition("=") for entry in config.dead_letter_queue_arns)
+    return {arn: tenant for arn, _, tenant in parts}
 
 
 def _id_of(arn: str) -> str:

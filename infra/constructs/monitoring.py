@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
@@ -33,7 +34,7 @@ class Monitoring(Construct):
         super().__init__(scope, id_)
         self.emitted = Emitted(config)
         self.alarms: list[cloudwatch.Alarm] = []
-        self.topic = sns.Topic(self, "Alarms", enforce_ssl=True)
+        self.topic = _topic(self)
         if config.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
         self._watch_for_failures(watched)
@@ -91,6 +92,25 @@ class Monitoring(Construct):
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
         self.alarms.append(alarm)
+
+
+def _topic(scope: Construct) -> sns.Topic:
+    """A topic, TLS only, that the alarms of this account and region may publish to.
+
+    The policy that enforces TLS replaces the topic's default policy, which lets CloudWatch publish.
+    """
+    topic = sns.Topic(scope, "Alarms", enforce_ssl=True)
+    alarms = f"arn:{Aws.PARTITION}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm:*"
+    ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}, "ArnLike": {"aws:SourceArn": alarms}}
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            actions=["sns:Publish"],
+            principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+            resources=[topic.topic_arn],
+            conditions=ours,
+        )
+    )
+    return topic
 
 
 def _depth(queue: sqs.IQueue) -> cloudwatch.Metric:

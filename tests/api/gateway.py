@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from infra.group_handlers import GROUP_ROUTES
 from infra.handlers import ROUTES
 from infra.job_handlers import JOB_ROUTES
+from tests.api.published import checked
 
 HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
 JSON = {"content-type": "application/json"}
@@ -32,15 +33,24 @@ class Answer:
 
 
 def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
-    """What the handler of the route answers to *event*; the gateway's own word where there is no route."""
+    """What the handler of the route answers to *event*, which docs/openapi.json must have.
+
+    The gateway's own word where there is no route.
+    """
     for handler in HANDLERS:
         verb, _, template = handler.route.partition(" ")
         match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
         if verb == method and match:
             function = import_module(f"functions.{handler.name}")
             answer: dict[str, Any] = function.handler(event | {"pathParameters": match.groupdict()}, None)
+            checked(method, path, answer["statusCode"], _headers(answer), answer["body"])
             return answer
     return {"statusCode": 404, "headers": {}, "body": '{"message":"Not Found"}'}
+
+
+def _headers(answer: dict[str, Any]) -> dict[str, str]:
+    many = {name: values[0] for name, values in answer.get("multiValueHeaders", {}).items()}
+    return {**many, **answer.get("headers", {})}
 
 
 @dataclass

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fanin.api.callers import TOKEN_MAX, Caller, Forbidden, identify
+from fanin.aws.settings import JwtClaims
 from functions import wiring
 from tests.api.gateway import Gateway
 
@@ -49,6 +50,41 @@ def test_a_jwt_caller_s_tenant_is_its_subject() -> None:
 def test_a_subject_that_cannot_stand_in_a_key_is_nobody(subject: object) -> None:
     with pytest.raises(Forbidden):
         identify(_context(_jwt(sub=subject)), "anonymous tenant")
+
+
+def test_claims_of_the_configuration_name_the_tenant_and_the_caller() -> None:
+    told = _jwt(sub="alice", org="acme", client_id="worker")
+
+    assert identify(_context(told), None, JwtClaims("org", "client_id")) == Caller("acme", "worker", "r")
+    assert identify(_context(told), None, JwtClaims("org")) == Caller("acme", "alice", "r")
+
+
+@pytest.mark.parametrize("tenant", ["111122223333", "000000000000", "a#b", "#", "[acme umbrella]", "[acme]"])
+def test_a_token_names_no_account_no_part_of_a_key_and_one_tenant(tenant: str) -> None:
+    with pytest.raises(Forbidden, match="'org'"):
+        identify(_context(_jwt(sub="alice", org=tenant)), None, JwtClaims("org"))
+
+
+@pytest.mark.parametrize("claims", [{}, {"sub": "alice"}, {"org": "acme"}, {"sub": "", "org": "acme"}])
+def test_a_token_without_one_of_the_claims_is_nobody(claims: dict[str, str]) -> None:
+    with pytest.raises(Forbidden, match="the token needs a claim"):
+        identify(_context(_jwt(**claims)), "anonymous tenant", JwtClaims("org"))
+
+
+@pytest.mark.parametrize("tenant", ["auth0|5f7c8ec7c33c6c004bbafe82", "11112222333", "1111222233334", "é"])
+def test_what_an_issuer_may_call_its_subjects_is_a_tenant(tenant: str) -> None:
+    assert identify(_context(_jwt(sub=tenant)), None).tenant == tenant
+
+
+def test_a_token_that_names_an_account_is_refused_with_a_problem(
+    gateway: Gateway, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("FANIN_JWT_TENANT_CLAIM", "org")
+    wiring.settings.cache_clear()
+    answer = Gateway(_jwt(sub="alice", org="111122223333")).send("POST", "/v1/batches", {})
+
+    assert (answer.status, answer.body["type"]) == (403, "urn:fanin:problem:forbidden")
+    assert "'org'" in answer.body["detail"]
 
 
 @pytest.mark.parametrize("authorizer", [None, {}, {"lambda": {"tenant": "x"}}, {"iam": None}])

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from functions.openapi import document
+from fanin import grouper, tracker
+from functions import get_bundle, openapi
+from functions.openapi import NameTaken, document
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
@@ -52,3 +55,19 @@ def test_bodies_admit_nothing_unknown() -> None:
     bodies = [schema for name, schema in schemas.items() if name.endswith("Body")]
     assert bodies
     assert all(schema["additionalProperties"] is False for schema in bodies)
+
+
+def test_two_schemas_of_one_name_end_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    schemas = get_bundle.app.get_openapi_json_schema(**openapi.ABOUT).replace("MemberVerdict", "Verdict")
+    monkeypatch.setattr(get_bundle.app, "get_openapi_json_schema", lambda **_: schemas)
+
+    with pytest.raises(NameTaken, match=r"/v1/bundles/\{bundleId\}: the schema Verdict is another one"):
+        document()
+
+
+def test_an_ack_and_a_member_each_have_verdicts_of_their_own() -> None:
+    schemas = document()["components"]["schemas"]
+
+    assert schemas["ItemResult"]["properties"]["verdict"] == {"$ref": "#/components/schemas/Verdict"}
+    assert schemas["Verdict"]["enum"] == [str(each) for each in tracker.Verdict]
+    assert schemas["MemberVerdict"]["enum"] == [str(each) for each in grouper.Verdict]

@@ -65,7 +65,7 @@ def test_each_error_has_its_status(
     gateway: Gateway, environment: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
     _break(environment, error)
-    answer = gateway.send("POST", "/v1/batches", {})
+    answer = gateway.send("POST", f"/v1/batches/{UUID}/close", {})
 
     assert answer.status == answer.body["status"] == status
     assert answer.headers["Content-Type"] == "application/problem+json"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fanin import Verdict
-from fanin.client.consumer import Consumer, failed_letter
+from fanin.client.adapter import Adapter
+from fanin.client.consumer import failed_letter
 from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
 from fanin.errors import TooManyPages
@@ -84,7 +85,7 @@ def test_a_delivery_of_many_pages_is_settled_whole(tracker, service, over):
     batch = tracker.open(TENANT, OpenBatch())
     group = tracker.add(TENANT, batch.batch_id, 40).groups[0].id
     event = sqs_event(*(f"{batch.batch_id}:{group}:{at}" for at in range(40)))
-    settled = Consumer(transport, ack_of=failed_letter).settle(event)
+    settled = Adapter(transport, ack_of=failed_letter).settle(event)
 
     assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 40
     assert [record["messageId"] for record, _ in settled.acked] == [f"m{at}" for at in range(40)]

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+from functions import wiring
 from tests.api.conftest import environment, memory
 
-__all__ = ["environment", "memory"]
+__all__ = ["environment", "hidden", "memory"]
+
+
+@pytest.fixture(autouse=True)
+def hidden(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
+    """What the adapters asked SQS to hide: queue, and seconds by receipt handle."""
+    asked: list[tuple[str, dict[str, int]]] = []
+    monkeypatch.setattr(wiring, "hide", lambda queue, pauses: asked.append((queue, pauses)))
+    return asked

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+QUEUE = "arn:aws:sqs:eu-west-1:111122223333:acks"
 
-def delivery(*bodies: str, receives: int = 1, prefix: str = "message") -> dict[str, Any]:
+
+def delivery(*bodies: str, receives: int = 1, prefix: str = "message", queue: str = QUEUE) -> dict[str, Any]:
     """One event of messages ``message-0``, ``message-1``, ..., each received for the *receives*-th time."""
     return {
         "Records": [
@@ -14,6 +16,9 @@ def delivery(*bodies: str, receives: int = 1, prefix: str = "message") -> dict[s
                 "body": body,
                 "attributes": {"ApproximateReceiveCount": str(receives)},
                 "messageAttributes": {},
+                "receiptHandle": f"receipt-{number}",
+                "eventSource": "aws:sqs",
+                "eventSourceARN": queue,
             }
             for number, body in enumerate(bodies)
         ]

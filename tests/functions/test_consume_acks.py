@@ -12,7 +12,7 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import consume_acks, wiring
-from tests.functions.deliveries import delivery, failed
+from tests.functions.deliveries import QUEUE, delivery, failed
 
 TENANT = "111122223333"
 
@@ -81,8 +81,8 @@ def test_what_became_of_the_acks_is_measured(
     consume_acks.handler(delivery(items[0], items[1], items[1], items[0][:-1] + "9", "malformed"), None)
     told = json.loads(capsys.readouterr().out)
 
-    assert (told["AcksAccepted"], told["AcksDuplicate"], told["AcksRefused"]) == ([2], [1], [1])
-    assert (told["AcksReturned"], told["AcksDropped"]) == ([1], [1])
+    assert (told["AcksAccepted"], told["AcksDuplicate"], told["AcksRefused"]) == ([2], [1], [0])
+    assert (told["AcksReturned"], told["AcksDropped"]) == ([2], [0])
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,11 @@ def test_a_malformed_message_goes_back_alone(tracker: CountingTracker, body: str
     assert _acked(tracker, batch_id) == 1
 
 
-def test_items_of_nobody_are_dropped_and_change_nothing(
-    tracker: CountingTracker, memory: MemoryStore, capsys: pytest.CaptureFixture[str]
+def test_items_of_nobody_go_back_and_change_nothing(
+    tracker: CountingTracker,
+    memory: MemoryStore,
+    hidden: list[tuple[str, dict[str, int]]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, foreign = _items(tracker, 1, tenant="another")
     _, items = _items(tracker, 1)
@@ -129,9 +132,12 @@ def test_items_of_nobody_are_dropped_and_change_nothing(
 
     response = consume_acks.handler(delivery(foreign[0], beyond, forged), None)
 
-    assert failed(response) == []
+    assert failed(response) == ["message-0", "message-1", "message-2"]
     assert not memory.stored_pages
-    assert json.loads(capsys.readouterr().out)["AcksDropped"] == [3]
+    told = json.loads(capsys.readouterr().out)
+    assert (told["AcksDropped"], told["AcksReturned"], told["AcksRefused"]) == ([0], [3], [0])
+    ((queue, pauses),) = hidden
+    assert (queue, pauses.keys()) == (QUEUE, {"receipt-0", "receipt-1", "receipt-2"})
 
 
 def test_a_store_out_of_reach_sends_the_delivery_back(tracker: CountingTracker) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import wraps
+from typing import Any
 
 import pytest
+import urllib3
+from urllib3.util import parse_url
 
 from benchmarks.races import Api
 from fanin.aws.settings import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from tests.api.published import Unpublished, checked
 from tests.http.events import Events
 
 
@@ -19,6 +24,25 @@ from tests.http.events import Events
 def run() -> Iterator[LocalRun]:
     with LocalRun.start(page_bits=4, demo=True) as run:
         yield run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def as_published(run: LocalRun) -> Iterator[None]:
+    """Every answer of the API to this process is held to docs/openapi.json; no test here asks for a 500."""
+    send = urllib3.PoolManager.urlopen
+
+    @wraps(send)
+    def sent(pool: Any, method: str, url: str, *args: Any, **options: Any) -> Any:
+        answer = send(pool, method, url, *args, **options)
+        if url.startswith(f"{run.url}/"):
+            checked(method, parse_url(url).path or "/", answer.status, answer.headers, answer.data)
+            if answer.status == 500:
+                raise Unpublished(f"{method} {url}: {answer.data!r}")
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urllib3.PoolManager, "urlopen", sent)
+        yield
 
 
 @pytest.fixture(scope="session")

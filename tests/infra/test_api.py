@@ -62,6 +62,21 @@ def test_with_an_issuer_every_route_asks_for_its_jwt():
     }
 
 
+def test_every_function_is_told_the_claims_of_a_jwt(plain):
+    claims = {"FANIN_JWT_TENANT_CLAIM": "org", "FANIN_JWT_CALLER_CLAIM": "client_id"}
+    with_issuer = synthesised(
+        jwt_issuer="https://issuer.example.com/",
+        jwt_audience="fanin",
+        jwt_tenant_claim="org",
+        jwt_caller_claim="client_id",
+    )
+
+    for assembly, told in ((with_issuer, claims), (plain, {})):
+        for function in assembly.of_type("AWS::Lambda::Function").values():
+            variables = function["Properties"]["Environment"]["Variables"]
+            assert {name: value for name, value in variables.items() if "_JWT_" in name} == told
+
+
 def test_the_stage_throttles_and_logs_each_request(plain):
     stage = plain.only("AWS::ApiGatewayV2::Stage")["Properties"]
     line = json.loads(stage["AccessLogSettings"]["Format"])

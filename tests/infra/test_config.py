@@ -8,6 +8,7 @@ import re
 import pytest
 
 from infra.config import Config, ConfigError
+from infra.constructs.letters import tenants_by_queue
 from infra.paths import ROOT
 
 
@@ -62,6 +63,10 @@ def test_a_stage_that_nobody_described_is_fine():
         ("log_retention_days", 15),
         ("jwt_issuer", "http://plain.example.com"),
         ("jwt_audience", 7),
+        ("jwt_tenant_claim", ""),
+        ("jwt_caller_claim", "two words"),
+        ("acks_tenant", "a#b"),
+        ("acks_tenant", "x" * 256),
         ("alarm_email", "nobody"),
         ("oldest_batch_alarm_hours", 0),
         ("analytics", "spark"),
@@ -96,11 +101,21 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
         "arn:aws:sns:eu-west-1:123456789012:orders-dead",
         "arn:aws:sqs:eu-west-1:123456789012:*",
         f"{ONE},{ONE}",
+        f"{ONE},{ONE}=acme",
+        f"{ONE}=acme,{ONE}=umbrella",
+        f"{ONE}=",
+        f"{ONE}=a#b",
     ],
 )
 def test_what_names_no_queue_or_one_twice_is_refused(given):
     with pytest.raises(ConfigError, match=r"^dead_letter_queue_arns is .*; it takes ARNs of different SQS"):
         Config.from_context({"dead_letter_queue_arns": given})
+
+
+def test_a_dead_letter_queue_may_have_a_tenant():
+    config = Config.from_context({"dead_letter_queue_arns": f"{ONE}=auth0|acme=1,{TWO}"})
+
+    assert tenants_by_queue(config) == {ONE: "auth0|acme=1", TWO: ""}
 
 
 @pytest.mark.parametrize(

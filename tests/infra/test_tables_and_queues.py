@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fanin.tracker import lookups
@@ -229,6 +231,23 @@ def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain
     assert [set(actions) for actions, _ in granted] == [QUEUE_EATER]
     assert [resources for _, resources in granted] == [sorted([LETTERS, IN_ORDER])]
     assert not mapped(plain)
+
+
+def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_configuration_names(plain):
+    assembly = synthesised(dead_letter_queue_arns=f"{LETTERS}=acme,{IN_ORDER}", acks_tenant="umbrella")
+
+    letters, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
+    assert mapped(assembly).keys() == {LETTERS, IN_ORDER}
+    assert json.loads(letters["FANIN_DEAD_LETTER_TENANTS"]) == {LETTERS: "acme"}
+    assert letters["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
+    assert acks["FANIN_TENANT"] == "umbrella"
+    assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
+    assert "FANIN_DEAD_LETTER_TENANTS" not in environment_of(plain, "FailLetters")
+
+
+def environment_of(assembly, function):
+    found = assembly.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]
+    return found["Environment"]["Variables"]
 
 
 def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_time(plain):

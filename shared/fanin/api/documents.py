@@ -15,9 +15,9 @@ RETRY_AFTER = {
 
 
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
-    """The answers of a route: *model* with *status*, and a problem document with each of *problems*."""
+    """The answers of a route: *model* with *status*, a problem document with each of *problems* and 500."""
     good = {"description": HTTPStatus(status).phrase, "content": {"application/json": {"model": model}}}
-    return {status: good} | {code: _problem(code) for code in problems}
+    return {status: good} | {code: _problem(code) for code in sorted({*problems, 500})}
 
 
 def _problem(status: int) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def edge(settings: Callable[[], Settings], query: Collection[str] = ()) -> APIGa
         logger.append_keys(request_id=event["requestContext"]["requestId"])
         told = settings()
         anonymous = told.tenant if told.allow_anonymous else None
-        app.append_context(caller=identify(event["requestContext"], anonymous))
+        app.append_context(caller=identify(event["requestContext"], anonymous, told.jwt))
         admit(event, query)
         event["headers"] = _as_json(event["headers"])
         return next_middleware(app)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any, Self
 
 from fanin.api import cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.grouper import Bundle, BundleState, Candidate, Status, Task, TaskState, Verdict
+from fanin.grouper import Bundle, BundleState, Candidate, Outcome, Status, Task, TaskState, Verdict
 
 
 class RegisteredTask(Answer):
@@ -75,12 +76,29 @@ class BundleSummary(Answer):
         return cls.like(bundle, target=bundle.lane.target, size=len(bundle.members), **more)
 
 
+class MemberVerdict(StrEnum):
+    """What becomes of a member: its batch API says one of the first three, the rules the others."""
+
+    OK = Verdict.OK
+    RETRY = Verdict.RETRY
+    FAIL = Verdict.FAIL
+    APART = Verdict.APART
+    EXHAUSTED = Verdict.EXHAUSTED
+
+
 class MemberAnswer(Answer):
     """A member, and what the call's answer came to for it, once it is there."""
 
     task_id: str
-    verdict: Verdict | None = Optional
+    verdict: MemberVerdict | None = Optional
     reason: str | None = Optional
+
+    @classmethod
+    def of(cls, task_id: str, outcome: Outcome | None) -> Self:
+        if outcome is None:
+            return cls(task_id=task_id)
+        verdict = MemberVerdict(outcome.verdict)
+        return cls(task_id=task_id, verdict=verdict, reason=outcome.detail or None)
 
 
 class BundleAnswer(BundleSummary):
@@ -91,14 +109,7 @@ class BundleAnswer(BundleSummary):
     @classmethod
     def with_members(cls, bundle: Bundle) -> Self:
         told = dict(zip(bundle.members, bundle.outcomes, strict=False))
-        members = [
-            MemberAnswer(
-                task_id=member,
-                verdict=told[member].verdict if member in told else None,
-                reason=(told[member].detail or None) if member in told else None,
-            )
-            for member in bundle.members
-        ]
+        members = [MemberAnswer.of(member, told.get(member)) for member in bundle.members]
         return cls.of(bundle, members=members)
 
 

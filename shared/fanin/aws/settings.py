@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fanin.errors import InvalidRequest
 
@@ -17,6 +17,7 @@ OUTPUTS = {
     "FANIN_DOORBELLS": "Doorbells",
 }
 """The stack's output for each name that a process of the user's, too, may be told."""
+DEAD_LETTER_TENANTS = "a JSON object: the ARN of a dead-letter queue to the tenant of its items"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,23 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
+class JwtClaims:
+    """The claims of a JWT that name the tenant and, of that tenant, the caller."""
+
+    tenant: str = "sub"
+    caller: str = "sub"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a deployed function is told by its environment.
 
     ``FANIN_BATCHES_TABLE``, ``FANIN_PAGES_TABLE``: table names.
-    ``FANIN_TENANT``: the account's own tenant, used by consumers, which have no caller to ask.
+    ``FANIN_TENANT``: the tenant that consumers work for, which have no caller to ask: the account's own,
+    unless the stack names another for one of its queues.
+    ``FANIN_DEAD_LETTER_TENANTS``: JSON, by the ARN of a dead-letter queue the tenant of its items, where that
+    is not ``FANIN_TENANT``.
+    ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items a page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, where nobody signs requests.
     """
@@ -41,6 +54,8 @@ class Settings:
     tenant: str
     page_bits: int = 1024
     allow_anonymous: bool = False
+    jwt: JwtClaims = JwtClaims()
+    dead_letter_tenants: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -51,7 +66,13 @@ class Settings:
             tenant=needed(env, "FANIN_TENANT"),
             page_bits=_page_bits(env.get("FANIN_PAGE_BITS", "1024")),
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
+            jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
+            dead_letter_tenants=texts_by_name(env, "FANIN_DEAD_LETTER_TENANTS", DEAD_LETTER_TENANTS),
         )
+
+    def tenant_of(self, queue_arn: str) -> str:
+        """The tenant whose items the messages of a dead-letter queue are."""
+        return self.dead_letter_tenants.get(queue_arn, self.tenant)
 
 
 def needed(env: Mapping[str, str], name: str) -> str:

@@ -100,7 +100,7 @@ class Consumer:
     def _failed(self, record: Record, ack: Ack, error: Exception) -> Ack | None:
         """The ack of work that was tried for the last time; None where it is to be tried again."""
         facts = {"messageId": record["messageId"]}
-        if self.fail_after is None or _receives(record) < self.fail_after:
+        if self.fail_after is None or receives(record) < self.fail_after:
             logger.exception("the work of message %s failed; it goes back", facts["messageId"], extra=facts)
             return None
         told = "the work of message %s failed for the last time; its item is failed"
@@ -114,9 +114,12 @@ class Consumer:
                 return self.ack_of(record)
             return Ack.of(ItemId.parse((self.item_id or item_id_of)(record)), record["messageId"])
         except Exception as error:
-            facts = {"messageId": record["messageId"], "reason": type(error).__name__}
-            logger.warning("message %s names no item; it goes back", facts["messageId"], extra=facts)
+            self._nameless(record, error)
             return None
+
+    def _nameless(self, record: Record, error: Exception) -> None:
+        facts = {"messageId": record["messageId"], "reason": type(error).__name__}
+        logger.warning("message %s names no item; it goes back", facts["messageId"], extra=facts)
 
     def _acked(self, done: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
         settled: list[tuple[Record, Verdict]] = []
@@ -199,7 +202,7 @@ def _put_off(records: Sequence[Record]) -> list[str]:
     return [record["messageId"] for record in records]
 
 
-def _receives(record: Record) -> int:
+def receives(record: Record) -> int:
     """How often the message was received, this time included; 1 where the record does not say."""
     return int((record.get("attributes") or {}).get("ApproximateReceiveCount", 1))
 

@@ -1,0 +1,144 @@
+"""Tenants by JWT, over HTTP against a local run of their own: tokens, the acks queue, a dead-letter queue."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import urllib3
+
+from fanin.local import LocalRun, functions
+from tests.api.published import checked
+from tests.http.issuer import AUDIENCE, Issuer
+
+LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
+PATIENCE_SECONDS = 60
+SETTINGS = {
+    "jwt_issuer": "https://issuer.example.com/",
+    "jwt_audience": AUDIENCE,
+    "jwt_tenant_claim": "org",
+    "acks_tenant": "acme",
+    "dead_letter_queue_arns": f"{LETTERS}=acme",
+    "grouper": False,
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A local run whose API takes the tokens of *issuer*."""
+
+    run: LocalRun
+    issuer: Issuer
+    letters_url: str
+    pool: urllib3.PoolManager
+
+    def send(self, method: str, path: str, body: Any = None, **claims: str) -> tuple[int, Any]:
+        """The status and the body of an answer to a caller with *claims*; without any, there is no token."""
+        headers = {"Content-Type": "application/json"}
+        if claims:
+            headers["Authorization"] = f"Bearer {self.issuer.token(**claims)}"
+        data = None if body is None else json.dumps(body)
+        answer = self.pool.request(method, self.run.url + path, body=data, headers=headers)
+        if claims:  # the others are refused by the gateway
+            checked(method, path, answer.status, answer.headers, answer.data)
+        return answer.status, json.loads(answer.data)
+
+    def closed_batch(self, tenant: str) -> tuple[str, list[str]]:
+        """A closed batch of two items, and their ids."""
+        who = {"sub": "producer", "org": tenant}
+        batch = self.send("POST", "/v1/batches", {}, **who)[1]["batchId"]
+        group = self.send("POST", f"/v1/batches/{batch}/items", {"count": 2}, **who)[1]["groups"][0]["id"]
+        self.send("POST", f"/v1/batches/{batch}/close", {}, **who)
+        return batch, [f"{batch}:{group}:{index}" for index in range(2)]
+
+    def batch(self, batch: str, tenant: str) -> tuple[int, Any]:
+        return self.send("GET", f"/v1/batches/{batch}", sub="reader", org=tenant)
+
+    def logged(self, handler: str) -> str:
+        """All lines that a handler has logged."""
+        group = functions.by_handler(self.run.client("lambda"))[handler]["LoggingConfig"]["LogGroup"]
+        pages = self.run.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+        return "\n".join(event["message"] for page in pages for event in page["events"])
+
+    def on_queue(self, url: str) -> int:
+        """Messages on a queue, hidden ones among them."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        told = self.run.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
+        return sum(int(told["Attributes"][name]) for name in names)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Issuer() as issuer, LocalRun.start(page_bits=4, context=SETTINGS) as run:
+        gateway = run.client("apigatewayv2")
+        api = run.outputs["ApiId"]
+        (authorizer,) = gateway.get_authorizers(ApiId=api)["Items"]
+        # The stack takes https:// issuers alone, and a test has no certificate.
+        gateway.update_authorizer(
+            ApiId=api,
+            AuthorizerId=authorizer["AuthorizerId"],
+            JwtConfiguration={"Issuer": issuer.url, "Audience": [AUDIENCE]},
+        )
+        letters = run.client("sqs").create_queue(QueueName=LETTERS.rpartition(":")[2])["QueueUrl"]
+        yield Site(run, issuer, letters, urllib3.PoolManager(retries=False, timeout=60))
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether *holds* comes true in time."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return holds()
+
+
+def test_a_request_without_a_token_or_with_one_of_another_audience_is_refused(site: Site) -> None:
+    assert site.send("POST", "/v1/batches", {})[0] == 401
+    headers = {"Authorization": f"Bearer {site.issuer.token(sub='x', org='acme', aud='others')}"}
+    assert site.pool.request("GET", f"{site.run.url}/v1/batches", headers=headers).status == 401
+
+
+@pytest.mark.parametrize("claims", [{"sub": "x"}, {"sub": "x", "org": "000000000000"}, {"org": "acme"}])
+def test_a_token_without_a_tenant_of_its_own_is_refused_with_a_problem(
+    site: Site, claims: dict[str, str]
+) -> None:
+    status, problem = site.send("POST", "/v1/batches", {}, **claims)
+
+    assert (status, problem["type"]) == (403, "urn:fanin:problem:forbidden")
+
+
+def test_no_tenant_sees_the_batches_of_another(site: Site) -> None:
+    batch, items = site.closed_batch("acme")
+
+    assert site.batch(batch, "acme")[0] == 200
+    assert site.batch(batch, "umbrella")[0] == 404
+    status, answer = site.send("POST", "/v1/acks", {"items": items}, sub="x", org="umbrella")
+    assert (status, {result["verdict"] for result in answer["results"]}) == (200, {"not_found"})
+
+
+def test_acks_and_dead_letters_of_a_tenants_queues_complete_its_batch(site: Site) -> None:
+    batch, items = site.closed_batch("acme")
+    sqs = site.run.client("sqs")
+    sqs.send_message(QueueUrl=site.run.outputs["AcksQueueUrl"], MessageBody=items[0])
+    sqs.send_message(QueueUrl=site.letters_url, MessageBody=items[1])
+
+    assert eventually(lambda: site.batch(batch, "acme")[1]["state"] == "COMPLETE")
+    assert site.batch(batch, "acme")[1]["progress"]["failed"] == 1
+    assert eventually(lambda: site.on_queue(site.letters_url) == 0)
+
+
+def test_a_message_of_another_tenants_item_stays_on_its_queue(site: Site) -> None:
+    batch, items = site.closed_batch("umbrella")
+    mine, of_mine = site.closed_batch("acme")
+    sqs, url = site.run.client("sqs"), site.run.outputs["AcksQueueUrl"]
+    for item in (*items, *of_mine):
+        sqs.send_message(QueueUrl=url, MessageBody=item)
+
+    assert eventually(lambda: site.batch(mine, "acme")[1]["state"] == "COMPLETE")
+    assert eventually(lambda: site.on_queue(url) == 2)
+    assert site.batch(batch, "umbrella")[1]["progress"]["acked"] == 0
+    assert eventually(lambda: "messages go back" in site.logged("consume_acks"))
+    assert "not hidden" not in site.logged("consume_acks")
