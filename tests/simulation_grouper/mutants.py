@@ -49,7 +49,7 @@ def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callab
             return Claim(stored)
         self.write_bundle(bundle)
         for name in joining:
-            self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+            self._bundle_task(TaskKey(bundle.tenant, name), bundle)
         return Claim(bundle)
 
     return claim
@@ -66,7 +66,7 @@ def _claim_in_two_steps(self, bundle, joining):
 def _mark(self, bundle, name):
     if not self._is_open(bundle.lane, name):
         return False
-    self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+    self._bundle_task(TaskKey(bundle.tenant, name), bundle)
     return True
 
 
@@ -267,7 +267,7 @@ def _keep_bundle_id(task, bundle, policy, timing, at, rest):
 def _put_bundle(self, bundle, joining):
     self.write_bundle(bundle)
     for name in joining:
-        self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+        self._bundle_task(TaskKey(bundle.tenant, name), bundle)
     return bundle
 
 

@@ -7,11 +7,8 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
 
-MARK_SECONDS = 3600
-"""How long a done job's mark stays: longer than any copy of a request can be under way (its signature is
-good for 15 minutes)."""
 SESSION_SECONDS = 86_400
 LISTED = "queues"
 """What every queue's config row is listed under."""

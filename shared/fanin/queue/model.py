@@ -13,6 +13,9 @@ SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
 """A job may hold two payloads, its own and that of the run asked for; an item of DynamoDB holds 400 KB."""
 DELAY_MAX_SECONDS = 366 * 86_400
+MARK_SECONDS = 3600
+"""How long a done job's mark holds: longer than any copy of a request can be under way (its signature is
+good for 15 minutes)."""
 
 
 ID_BYTES_MAX = 512
@@ -156,6 +159,10 @@ class Job:
     @property
     def is_live(self) -> bool:
         return self.state is not JobState.DONE
+
+    def expired(self, now: int) -> bool:
+        """Whether it is the mark of a done job whose time is over, though its row may stay for days."""
+        return self.done_us is not None and self.done_us + MARK_SECONDS * SECOND_US <= now
 
 
 @dataclass(frozen=True, slots=True)
