@@ -17,6 +17,7 @@ from fanin.grouper import (
     TaskMessage,
     TaskState,
     Verdict,
+    handling,
     limiting,
     rules,
 )
@@ -113,6 +114,18 @@ def _settle_always(self, task, bundle_id):
 def _create_always(self, task):
     self.write_task(task)
     return task
+
+
+def _create_unless_stored(self, task):
+    """What has expired keeps its id until time to live deletes it."""
+    if task.key not in self.stored_tasks:
+        self.write_task(task)
+    return self.stored_tasks[task.key]
+
+
+def _bundle_and_let_expire(self, key, bundle):
+    task = self.stored_tasks[key]
+    self.write_task(replace(task, state=TaskState.BUNDLED, bundle_id=bundle.bundle_id))
 
 
 def _seal_none(self, message, task, seen, term):
@@ -301,6 +314,11 @@ MUTANTS = (
     ),
     Mutant("a task is settled without condition", (MemoryStore, "settle", _settle_always)),
     Mutant("a task is created without condition", (MemoryStore, "create", _create_always)),
+    Mutant("a task that expired keeps its id", (MemoryStore, "create", _create_unless_stored)),
+    Mutant(
+        "a task expires while its bundle is worked on", (MemoryStore, "_bundle_task", _bundle_and_let_expire)
+    ),
+    Mutant("a bundle calls what is its own no more", (handling, "_is_in", lambda task, bundle: True)),
     Mutant("a bundle is retried for ever", (rules, "verdicts", _retry_for_ever)),
     Mutant("attempts are not bounded after crashes", (rules, "next_step", _never_give_up)),
     Mutant("the call's lease is ignored", (rules, "next_step", _ignore_call_lease)),
