@@ -129,8 +129,15 @@ class Api(Receiver):
         require(1 <= call.attempt <= self._scenario.policy.max_attempts, "B4", f"attempt {call.attempt}")
         names = tuple(member.task_id for member in call.members)
         bundle = self._referee.known_bundles[BundleKey(call.tenant, call.bundle_id)]
-        mine = tuple(name for name in bundle.members if self._referee.is_in(name, bundle))
-        require(names and names == mine, "B2", f"{names} were called, not {mine} of {bundle.members}")
+        inside = names and names == tuple(name for name in bundle.members if name in names)
+        require(inside, "B2", f"{names} were called, not {bundle.members}")
+        left_out = [name for name in bundle.members if name not in names]
+        gone = not any(self._referee.is_in(name, bundle) for name in left_out)
+        require(gone, "B2", f"{left_out} were left out, and one of them is in the bundle")
+        for member in call.members:
+            joined = self._referee.joined[bundle.key, member.task_id]
+            same = payload_text(member.payload) == joined
+            require(same, "B2", f"{member} was called in a bundle that {joined} is in")
         if self._scenario.policy.rate:
             tokens = sum(len(times) for times in self._referee.tokens.values())
             require(self.calls.total() <= tokens, "rate", "a call was made without a token")

@@ -46,6 +46,7 @@ class Referee(MemoryStore):
         self.sealed: dict[BundleKey, tuple[str, ...]] = {}
         self.known_bundles: dict[BundleKey, Bundle] = {}
         self.endings: set[Task] = set()
+        self.joined: dict[tuple[BundleKey, str], str] = {}
         self.lives: dict[tuple[TaskKey, datetime], Task] = {}
         self._scenario, self._random = scenario, random
         self._view_tasks: dict[TaskKey, Task] = {}
@@ -71,6 +72,8 @@ class Referee(MemoryStore):
             require((old.state, task.state) in TASK_TURNS, "B5", f"{task.task_id}: {old.state}-{task.state}")
         super().write_task(task)
         self.lives[task.key, task.created_at] = task
+        if task.bundle_id is not None:
+            self.joined[BundleKey(task.tenant, task.bundle_id), task.task_id] = task.payload
         self.endings |= {task} if task.state.ended else set()
         self._wrote(task.key, task)
 
@@ -143,7 +146,8 @@ class Referee(MemoryStore):
     def is_in(self, name: str, bundle: Bundle) -> bool:
         """Whether a member is stored as such: after its expiry it may be deleted, or registered anew."""
         task = self.stored_tasks.get(TaskKey(bundle.tenant, name))
-        return task is not None and task.bundle_id == bundle.bundle_id
+        bundled = task is not None and task.state is TaskState.BUNDLED
+        return bundled and task is not None and task.bundle_id == bundle.bundle_id
 
     def check(self) -> None:
         """B1 and B2, between any two requests."""
