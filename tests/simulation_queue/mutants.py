@@ -230,7 +230,7 @@ MUTANTS = (
     Mutant("an end is known as one's own", (life, "fate", _fate_of_an_applied_end)),
     Mutant("an end looks for a run asked for", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
     Mutant("a run is asked for over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
-    Mutant("a run is asked for in the job's turn", (life, "may_be_asked", _asked_in_any_turn), since=47_580),
+    Mutant("a run is asked for in the job's turn", (life, "may_be_asked", _asked_in_any_turn), since=2_100),
     Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),

@@ -36,7 +36,15 @@ class Namesakes(World):
         self.longest = 0.5
         self.ids = random.choice((1, 2, 4))
         self.used: set[tuple[QueueKey, str, str]] = set()
+        if random.random() < 0.5:
+            self._have_copies_come_late()
         self.table = TimeToLive.draw(random, ahead=1.0, late=60.0)
+
+    def _have_copies_come_late(self) -> None:
+        """Requests that find the job of their key once more in the state in which they were made."""
+        self.weather.kinds, self.weather.rate, self.weather.left = {"late copy", "stalled"}, 0.3, 60
+        self.keys, self.reruns, self.max_failures, self.boom = 1, 0.8, 1, 0.6
+        self.longest = 3.0
 
     def run(self) -> None:
         with patch.object(model, "MARK_SECONDS", MARK_SECONDS):
