@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import uuid5
 
 import pytest
 
 from fanin import Fanin, Outcome
 from fanin.client.direct import DirectTransport
-from fanin.client.jobs import DIED, teller
+from fanin.client.jobs import DIED, OF_JOBS, teller
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey, Telling
 from fanin.queue.memory import MemoryStore as QueueStoreInMemory
@@ -33,6 +34,66 @@ def test_a_done_job_acks_its_item_and_a_dead_one_fails_it(transport):
 
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 1)
     assert (sample.item_id, sample.reason) == (str(bad), DIED)
+
+
+def failed_item_of(error, transport):
+    """The sample of an item whose job died of *error*: from the worker through the outbox to the tracker."""
+    fanin = Fanin(transport)
+    with fanin.open() as batch:
+        (item,) = batch.add(1)
+    key = QueueKey("t", "q")
+    queue = Queue(
+        QueueStoreInMemory(),
+        MemoryDoorbell(),
+        key,
+        Options(parts=1, max_failures=1),
+        background=lambda _: lambda: None,
+        tell=teller(transport),
+    )
+    queue.add(NewJob("a", item_id=str(item)))
+    with queue.take(1, wait=0) as jobs:
+        jobs.release(jobs[0], failed=True, error=error)
+    queue.sweep()
+    assert queue.store.tellings(key) == []
+    (sample,) = batch.samples()
+    return sample
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("ValueError('no such image')", "ValueError('no such image')"),
+        ("first\nsecond\x00\x1b[31m", "first second [31m"),
+        ("lone \udc80 surrogate", "lone ? surrogate"),
+        ("", DIED),
+        ("\n\t ", DIED),
+        ("x" * 5000, "x" * 511 + "…"),
+        ("🎈" * 600, "🎈" * 511 + "…"),
+    ],
+    ids=["plain", "control characters", "surrogate", "empty", "blank", "long", "long and wide"],
+)
+def test_the_item_of_a_dead_job_fails_with_the_jobs_last_error(transport, error, reason):
+    assert failed_item_of(error, transport).reason == reason
+
+
+def test_another_death_of_a_job_is_another_ack_with_its_own_reason():
+    listening = Listening()
+    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+    for ending, reason in (("c1", "first"), ("c1", "first"), ("c2", "second"), ("c2", "third")):
+        teller(listening)(Telling("1", item, True, reason, ending))
+
+    first, repeated, second, third = [key for _, _, key in listening.heard]
+    assert first == repeated
+    assert len({first, second, third}) == 3
+
+
+def test_a_row_of_0_1_is_told_as_0_1_told_it():
+    """Under the same idempotency key and with the same text: it may have been told already."""
+    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+    listening = Listening()
+    teller(listening)(Telling("1", item, failed=True))
+
+    assert listening.heard[0][2] == str(uuid5(OF_JOBS, "1:failure"))
 
 
 @dataclass

@@ -250,6 +250,21 @@ def test_a_member_that_has_expired_is_left_out(bench):
     assert bench.states("b") == ["SUCCEEDED"]
 
 
+def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
+    """Its bundle was stuck until both expired, and time to live deleted neither."""
+    bench.register("a", "b")
+    bench.step()
+    old = bench.task("a").bundle_id
+    bench.clock.advance(days=21)
+    bench.register("a")
+    bench.drain()
+    calls = {call.bundle_id: [member.task_id for member in call.members] for call in bench.api.calls}
+
+    assert calls.pop(old) == ["b"]
+    assert list(calls.values()) == [["a"]]
+    assert bench.states("a", "b") == ["SUCCEEDED", "SUCCEEDED"]
+
+
 def test_a_target_is_called_at_its_rate_across_bundles():
     bench = Bench(Policy(max_size=1, rate=0.5, burst=2))
     bench.register(*"abcdef")

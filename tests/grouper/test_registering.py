@@ -130,3 +130,62 @@ def test_in_progress_is_answered_and_not_stored(bench):
         bench.step()
 
     assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]
+
+
+def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
+    """Time to live deletes days late: what a reader calls absent is no answer to whoever registers."""
+    bench.register("a")
+    bench.drain()
+    bench.clock.advance(days=7)
+    with pytest.raises(NotFound):
+        bench.task("a")
+    (again,) = bench.register("a")
+    bench.drain()
+
+    assert again.state is TaskState.CREATED
+    assert bench.called() == [["a"], ["a"]]
+    assert bench.states("a") == ["SUCCEEDED"]
+
+
+def test_the_id_of_a_task_that_expired_is_free_for_another_task(bench):
+    bench.register("a")
+    bench.drain()
+    bench.clock.advance(days=7)
+    other = bench.grouper.register(TENANT, NewTask("other", "mail", "a", item_id="b:g:0"))
+
+    assert (other.state, other.target, other.item_id) == (TaskState.CREATED, "mail", "b:g:0")
+
+
+def test_a_task_that_waited_until_it_expired_is_replaced_and_called_once(bench):
+    bench.register("a")
+    bench.clock.advance(days=14)
+    (again,) = bench.register("a")
+    bench.drain()
+
+    assert again.created_at == again.due_at
+    assert bench.called() == [["a"]]
+
+
+def test_a_task_in_a_bundle_is_kept_as_long_as_the_bundle(bench):
+    bench.register("a")
+    bench.clock.advance(days=13)
+    bench.step()
+    bundle = bench.grouper.bundle(TENANT, bench.task("a").bundle_id)
+    bench.clock.advance(days=2)
+
+    assert bench.task("a").state is TaskState.BUNDLED
+    assert bench.task("a").expires_at == bundle.expires_at
+    assert bench.register("a")[0].state is TaskState.BUNDLED
+
+
+def test_what_expired_is_in_no_list(bench):
+    bench.register("a", "b", "c")
+    bench.drain()
+    bench.register("d")
+    (listed,) = bench.grouper.bundles(TENANT, "search").rows
+
+    assert bench.grouper.bundles_at([listed])
+    bench.clock.advance(days=21)
+
+    assert bench.grouper.open_tasks(TENANT, "search") == []
+    assert bench.grouper.bundles_at([listed]) == []

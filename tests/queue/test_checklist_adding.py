@@ -36,6 +36,43 @@ def test_03_a_job_in_progress_counts_for_uniqueness_until_it_is_acked(queue):
         assert queue.add("a")
 
 
+def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(queue, time):
+    """Time to live deletes a done job's mark days late: it must not swallow what was added since."""
+    job = NewJob("a", id="mine")
+    assert queue.add(job)
+    with queue.take():
+        pass
+    time.sleep(3599)
+
+    assert queue.add(job)
+    assert names(queue.queued()) == []
+    time.sleep(2)
+
+    assert queue.add(job)
+    assert names(queue.queued()) == ["a"]
+    with queue.take() as jobs:
+        assert (jobs[0].id, jobs[0].generation) == ("mine", 2)
+
+
+def test_03_a_mark_that_is_deleted_while_it_is_added_over_is_no_obstacle(queue, time, store, monkeypatch):
+    job = NewJob("a", id="mine")
+    queue.add(job)
+    with queue.take():
+        pass
+    time.sleep(3601)
+    add = type(store).add
+
+    def after_the_deletion(*asked):
+        if asked[-1] is not None:
+            store.stored.clear()
+        return add(store, *asked[-2:])
+
+    monkeypatch.setattr(type(store), "add", after_the_deletion)
+
+    assert queue.add(job)
+    assert names(queue.queued()) == ["a"]
+
+
 def test_04_add_says_whether_the_job_was_added(queue):
     assert queue.add("a") is True
     assert queue.add("a") is False

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from fanin.errors import StoreUnavailable
 from fanin.queue import MemoryDoorbell, Options, Queue
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, Boom, expects, fail, names, session_of
@@ -193,6 +194,61 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert queue.revive(dead)
     assert queue.dead() == []
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
+
+
+def test_12_a_death_is_revived_once_and_says_so_once(make):
+    """By whoever asks, while the job is back, and after it ended."""
+    queue, other = make(max_failures=1), make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+
+    assert [queue.revive(dead), queue.revive(dead), other.revive(dead)] == [True, False, False]
+    with queue.take():
+        assert not queue.revive(dead)
+    assert not queue.revive(dead)
+    queue.add("a")
+
+    assert not queue.revive(dead)
+
+
+@pytest.mark.parametrize("taken_meanwhile", [False, True])
+def test_12_a_revival_that_timed_out_is_known_as_ones_own(make, store, monkeypatch, taken_meanwhile):
+    queue, other = make(max_failures=1), make()
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+    revive = type(store).revive
+
+    def unanswered(*asked):
+        monkeypatch.setattr(type(store), "revive", revive)
+        revive(store, *asked[-3:])
+        if taken_meanwhile:
+            with other.take():
+                pass
+        raise StoreUnavailable("the answer is lost")
+
+    monkeypatch.setattr(type(store), "revive", unanswered)
+
+    assert queue.revive(dead)
+    assert not queue.revive(dead)
+
+
+def test_12_two_who_revive_the_same_death_are_told_who_did(make, store, monkeypatch):
+    queue, other = make(max_failures=1), make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+    revive = type(store).revive
+
+    def late(*asked):
+        monkeypatch.setattr(type(store), "revive", revive)
+        assert other.revive(dead)
+        return revive(store, *asked[-3:])
+
+    monkeypatch.setattr(type(store), "revive", late)
+
+    assert not queue.revive(dead)
 
 
 def test_15_a_stream_takes_scope_after_scope(queue):

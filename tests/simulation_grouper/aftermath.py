@@ -15,11 +15,12 @@ def check(world: World) -> None:
     )
     for task in world.referee.stored_tasks.values():
         _check_task(world, task)
+    world.check_expired()
     for bundle in world.referee.bundles.values():
         done = bundle.is_void or bundle.state.ended
         require(done, "B8", f"a bundle is still {bundle.state} at attempt {bundle.attempt}")
     _check_indexes(world)
-    if world.scenario.calm and not world.network.struck:
+    if world.calm and not world.network.struck:
         _check_calm(world)
 
 
@@ -27,11 +28,13 @@ def _check_task(world: World, task: Task) -> None:
     name = task.task_id
     require(task.state.ended, "B3", f"{name} is still {task.state}")
     require(
-        world.listeners.told.get(task.key) is task.state, "told", f"nobody was told that {name} {task.state}"
+        world.listeners.told.get((task.key, task.created_at)) is task.state,
+        "told",
+        f"nobody was told that {name} {task.state}",
     )
     poison = {wanted.task_id: wanted.poison for wanted in world.scenario.tasks}[name]
     if task.state is TaskState.SUCCEEDED:
-        require(world.api.done[name], "B7", f"{name} succeeded, and no call did")
+        require(task.payload in world.api.payloads_done, "B7", f"{name} succeeded, and no call did")
         require(not poison, "B7", f"{name} is poison, and succeeded")
     elif not poison:
         require(task.state is TaskState.DEAD, "B7", f"{name} failed because of another")
@@ -43,7 +46,7 @@ def _used_up(world: World, task: Task) -> bool:
     most = world.scenario.policy.max_attempts
     if world.api.retries[task.task_id] >= most:
         return True
-    bundle = world.referee.bundles[BundleKey(task.tenant, task.bundle_id or "")]
+    bundle = world.referee.known_bundles[BundleKey(task.tenant, task.bundle_id or "")]
     return bundle.attempt == most and len(bundle.members) == 1
 
 

@@ -17,6 +17,7 @@ from fanin.grouper import (
     TaskMessage,
     TaskState,
     Verdict,
+    handling,
     limiting,
     rules,
 )
@@ -49,7 +50,7 @@ def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callab
             return Claim(stored)
         self.write_bundle(bundle)
         for name in joining:
-            self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+            self._bundle_task(TaskKey(bundle.tenant, name), bundle)
         return Claim(bundle)
 
     return claim
@@ -66,7 +67,7 @@ def _claim_in_two_steps(self, bundle, joining):
 def _mark(self, bundle, name):
     if not self._is_open(bundle.lane, name):
         return False
-    self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+    self._bundle_task(TaskKey(bundle.tenant, name), bundle)
     return True
 
 
@@ -113,6 +114,18 @@ def _settle_always(self, task, bundle_id):
 def _create_always(self, task):
     self.write_task(task)
     return task
+
+
+def _create_unless_stored(self, task):
+    """What has expired keeps its id until time to live deletes it."""
+    if task.key not in self.stored_tasks:
+        self.write_task(task)
+    return self.stored_tasks[task.key]
+
+
+def _bundle_and_let_expire(self, key, bundle):
+    task = self.stored_tasks[key]
+    self.write_task(replace(task, state=TaskState.BUNDLED, bundle_id=bundle.bundle_id))
 
 
 def _seal_none(self, message, task, seen, term):
@@ -267,7 +280,7 @@ def _keep_bundle_id(task, bundle, policy, timing, at, rest):
 def _put_bundle(self, bundle, joining):
     self.write_bundle(bundle)
     for name in joining:
-        self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+        self._bundle_task(TaskKey(bundle.tenant, name), bundle)
     return bundle
 
 
@@ -301,6 +314,11 @@ MUTANTS = (
     ),
     Mutant("a task is settled without condition", (MemoryStore, "settle", _settle_always)),
     Mutant("a task is created without condition", (MemoryStore, "create", _create_always)),
+    Mutant("a task that expired keeps its id", (MemoryStore, "create", _create_unless_stored)),
+    Mutant(
+        "a task expires while its bundle is worked on", (MemoryStore, "_bundle_task", _bundle_and_let_expire)
+    ),
+    Mutant("a bundle calls what is its own no more", (handling, "_is_in", lambda task, bundle: True)),
     Mutant("a bundle is retried for ever", (rules, "verdicts", _retry_for_ever)),
     Mutant("attempts are not bounded after crashes", (rules, "next_step", _never_give_up)),
     Mutant("the call's lease is ignored", (rules, "next_step", _ignore_call_lease)),

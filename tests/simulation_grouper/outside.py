@@ -21,6 +21,7 @@ from fanin.grouper import (
     TaskState,
     Verdict,
 )
+from fanin.grouper.registering import payload_text
 from tests.simulating.violation import require
 from tests.simulation_grouper.loop import Loop
 from tests.simulation_grouper.referee import Referee
@@ -81,6 +82,7 @@ class Api(Receiver):
     def __init__(self, scenario: Scenario, random: Random, referee: Referee) -> None:
         self.calls: Counter[tuple[str, int]] = Counter()
         self.done: dict[str, list[str]] = defaultdict(list)
+        self.payloads_done: set[str] = set()
         self.retries: Counter[str] = Counter()
         self._poison = {task.task_id: task.poison for task in scenario.tasks}
         self._answers: dict[str, Answer] = {}
@@ -100,6 +102,7 @@ class Api(Receiver):
                 self.retries[member.task_id] += verdict is Verdict.RETRY
                 if verdict is Verdict.OK:
                     self.done[member.task_id].append(key)
+                    self.payloads_done.add(payload_text(member.payload))
         return self._answers[key]
 
     def _answer(self, call: Call) -> Answer:
@@ -125,8 +128,16 @@ class Api(Receiver):
         require(self.calls[call.bundle_id, call.attempt] == 1, "B4", "one attempt was called twice")
         require(1 <= call.attempt <= self._scenario.policy.max_attempts, "B4", f"attempt {call.attempt}")
         names = tuple(member.task_id for member in call.members)
-        bundle = self._referee.bundles[BundleKey(call.tenant, call.bundle_id)]
-        require(names and names == bundle.members, "B2", f"{names} were called, not {bundle.members}")
+        bundle = self._referee.known_bundles[BundleKey(call.tenant, call.bundle_id)]
+        inside = names and names == tuple(name for name in bundle.members if name in names)
+        require(inside, "B2", f"{names} were called, not {bundle.members}")
+        left_out = [name for name in bundle.members if name not in names]
+        gone = not any(self._referee.is_in(name, bundle) for name in left_out)
+        require(gone, "B2", f"{left_out} were left out, and one of them is in the bundle")
+        for member in call.members:
+            joined = self._referee.joined[bundle.key, member.task_id]
+            same = payload_text(member.payload) == joined
+            require(same, "B2", f"{member} was called in a bundle that {joined} is in")
         if self._scenario.policy.rate:
             tokens = sum(len(times) for times in self._referee.tokens.values())
             require(self.calls.total() <= tokens, "rate", "a call was made without a token")
@@ -136,11 +147,10 @@ class Listeners(Receiver):
     """Those who are told how tasks ended."""
 
     def __init__(self, referee: Referee) -> None:
-        self.told: dict[TaskKey, TaskState] = {}
+        self.told: dict[tuple[TaskKey, datetime], TaskState] = {}
         self._referee = referee
 
     def notify(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            stored = self._referee.stored_tasks[task.key]
-            require(task == stored and task.state.ended, "told", f"{task.task_id} was told as {task.state}")
-            self.told[task.key] = task.state
+            require(task in self._referee.endings, "told", f"{task.task_id} was told as {task.state}")
+            self.told[task.key, task.created_at] = task.state

@@ -42,8 +42,12 @@ class Referee(MemoryStore):
         self.at = at
         self.leaders: dict[tuple[Lane, int], str] = {}
         self.tokens: dict[Lane, list[datetime]] = defaultdict(list)
-        self.lagging: list[tuple[datetime, int, Any]] = []
+        self.lagging: list[tuple[datetime, int, Any, Any]] = []
         self.sealed: dict[BundleKey, tuple[str, ...]] = {}
+        self.known_bundles: dict[BundleKey, Bundle] = {}
+        self.endings: set[Task] = set()
+        self.joined: dict[tuple[BundleKey, str], str] = {}
+        self.lives: dict[tuple[TaskKey, datetime], Task] = {}
         self._scenario, self._random = scenario, random
         self._view_tasks: dict[TaskKey, Task] = {}
         self._view_bundles: dict[BundleKey, Bundle] = {}
@@ -60,11 +64,25 @@ class Referee(MemoryStore):
 
     def write_task(self, task: Task) -> None:
         old = self.stored_tasks.get(task.key)
-        if old is not None and old != task:
+        if old is not None and old.created_at != task.created_at:
+            over = old.expired(task.created_at) and task.state is TaskState.CREATED
+            require(over, "expiry", f"{task.task_id} was replaced before it expired")
+        elif old is not None and old != task:
             require(not old.state.ended, "B5", f"{task.task_id} went from {old.state} to {task.state}")
             require((old.state, task.state) in TASK_TURNS, "B5", f"{task.task_id}: {old.state}-{task.state}")
         super().write_task(task)
+        self.lives[task.key, task.created_at] = task
+        if task.bundle_id is not None:
+            self.joined[BundleKey(task.tenant, task.bundle_id), task.task_id] = task.payload
+        self.endings |= {task} if task.state.ended else set()
         self._wrote(task.key, task)
+
+    def create(self, task: Task) -> Task:
+        stored = super().create(task)
+        require(
+            not stored.expired(task.created_at), "expiry", f"{task.task_id} had expired, and was answered"
+        )
+        return stored
 
     def write_bundle(self, bundle: Bundle) -> None:
         old = self.bundles.get(bundle.key)
@@ -81,6 +99,8 @@ class Referee(MemoryStore):
         require(len(set(bundle.members)) == len(bundle.members), "B2", "a task is twice in one bundle")
         require(bundle.attempt <= self._scenario.policy.max_attempts, "B4", "there were too many attempts")
         super().write_bundle(bundle)
+        if bundle.members:
+            self.known_bundles[bundle.key] = bundle
         self._wrote(bundle.key, bundle)
 
     def write_lease(self, lease: Lease) -> None:
@@ -110,24 +130,48 @@ class Referee(MemoryStore):
     def catch_up(self) -> None:
         """Bring the indexes to where they are by now."""
         while self.lagging and self.lagging[0][0] <= self.at():
-            self._show(heappop(self.lagging)[2])
+            self._show(*heappop(self.lagging)[2:])
+
+    def delete_task(self, key: TaskKey) -> None:
+        """The table's time to live."""
+        del self.stored_tasks[key]
+        self._wrote(key, None)
+
+    def delete_bundle(self, key: BundleKey) -> None:
+        """The table's time to live. Whoever seals it then puts a void one in its place."""
+        del self.bundles[key]
+        self.sealed.pop(key, None)
+        self._wrote(key, None)
+
+    def is_in(self, name: str, bundle: Bundle) -> bool:
+        """Whether a member is stored as such: after its expiry it may be deleted, or registered anew."""
+        task = self.stored_tasks.get(TaskKey(bundle.tenant, name))
+        bundled = task is not None and task.state is TaskState.BUNDLED
+        return bundled and task is not None and task.bundle_id == bundle.bundle_id
 
     def check(self) -> None:
         """B1 and B2, between any two requests."""
         for bundle in self.bundles.values():
-            if bundle.state in EXPECTING:
-                for name in bundle.members:
-                    task = self.stored_tasks[TaskKey(bundle.tenant, name)]
-                    require(
-                        task.bundle_id == bundle.bundle_id, "B1", f"{name} is not in its bundle, or in two"
-                    )
-                    require(task.state is TaskState.BUNDLED, "B2", f"{name} is {task.state} in a live bundle")
+            if bundle.state in EXPECTING and not bundle.expired(self.at() + self._apart()):
+                self._check_members(bundle)
         for task in self.stored_tasks.values():
             if task.bundle_id is not None:
-                home = self.bundles.get(BundleKey(task.tenant, task.bundle_id))
+                home = self.known_bundles.get(BundleKey(task.tenant, task.bundle_id))
                 require(home and task.task_id in home.members, "B2", f"{task.task_id} is in no member list")
                 fits = home is not None and task.lane == home.lane
                 require(fits, "B2", f"{task.task_id} came into another lane's bundle")
+
+    def _apart(self) -> timedelta:
+        """What two clocks are apart at most; the table's counts whole seconds."""
+        return timedelta(seconds=2 * self._scenario.skew + 2)
+
+    def _check_members(self, bundle: Bundle) -> None:
+        for name in bundle.members:
+            task = self.stored_tasks.get(TaskKey(bundle.tenant, name))
+            is_in = task is not None and task.bundle_id == bundle.bundle_id
+            require(is_in, "B1", f"{name} is not in its bundle, or in two")
+            state = task.state if task else None
+            require(state is TaskState.BUNDLED, "B2", f"{name} is {state} in a live bundle")
 
     def _check_call(self, old: Bundle, bundle: Bundle) -> None:
         """A call is taken over only when its lease is over, by some clock."""
@@ -153,14 +197,15 @@ class Referee(MemoryStore):
         if long and self._random.random() < long:
             delay = 2 + self._random.random() * 18
         if not delay:
-            self._show(row)
+            self._show(key, row)
             return
         due = max(self.at() + timedelta(seconds=delay), self._due.get(key, self.at()))
         self._due[key] = due
-        heappush(self.lagging, (due, self.version, row))
+        heappush(self.lagging, (due, self.version, key, row))
 
-    def _show(self, row: Any) -> None:
-        if isinstance(row, Task):
-            self._view_tasks[row.key] = row
+    def _show(self, key: Any, row: Any) -> None:
+        view: dict[Any, Any] = self._view_tasks if isinstance(key, TaskKey) else self._view_bundles
+        if row is None:
+            view.pop(key, None)
         else:
-            self._view_bundles[row.key] = row
+            view[key] = row

@@ -30,7 +30,10 @@ ALL = (THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER, UNANSWERED, REPEATED, LATE, S
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing."""
+    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing.
+
+    *turn*: which use of the id it is; a task that comes after another has expired is another task.
+    """
 
     task_id: str
     target: str
@@ -39,6 +42,7 @@ class Wanted:
     patience: int
     priority: int
     poison: str
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,20 @@ from random import Random
 
 from tests.simulating.room import Outcome, played
 from tests.simulation_grouper import aftermath, scenario
+from tests.simulation_grouper.expiring import Expiring
 from tests.simulation_grouper.world import World
+
+EXPIRING_EVERY = 10
 
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
-    """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
+    """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down.
+
+    In every tenth, tasks and bundles expire.
+    """
     random = Random(seed)
-    return play(World(scenario.draw(random), random, lines))
+    world = Expiring if seed % EXPIRING_EVERY == 4 else World
+    return play(world(scenario.draw(random), random, lines))
 
 
 def play(world: World) -> Outcome:
@@ -25,12 +32,13 @@ def play(world: World) -> Outcome:
 def _events(world: World) -> Counter[str]:
     """What kinds of things the run saw, to know that the simulation goes where it says."""
     events: Counter[str] = Counter()
-    for task in world.referee.stored_tasks.values():
+    for task in world.referee.lives.values():
         events[f"tasks {task.state.lower()}"] += 1
+    events.update(world.events)
     for bundle in world.referee.bundles.values():
         events["voids" if bundle.is_void else f"bundles {bundle.state.lower()}"] += 1
     events["calls"] = world.api.calls.total()
     events["done under two keys"] = sum(len(keys) > 1 for keys in world.api.done.values())
     events["dead letters"] = world.queues.dead
-    events["calm runs"] = int(world.scenario.calm)
+    events["calm runs"] = int(world.calm)
     return +events

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 
@@ -28,6 +30,8 @@ class World:
 
     sweeping = True
     """Whether a sweeper comes round."""
+    kept = Timing()
+    """How long tasks are kept: here longer than any run."""
 
     def __init__(self, scenario: Scenario, random: Random, lines: list[str] | None) -> None:
         self.scenario, self.random = scenario, random
@@ -40,12 +44,21 @@ class World:
         self.remote_api = RemoteApi(self.network, self.api, self.loop)
         self.remote_listeners = RemoteNotifier(self.network, self.listeners)
         self.grouper = self._grouper()
+        self.events: Counter[str] = Counter()
         self.woken = 0
         self.final_sweeps = 0
         self._duplicates = scenario.duplicates
         self._sweep_at = START + SWEEP_EVERY
         self._arrivals = [(START + task.at, task, 0) for task in scenario.tasks for _ in range(task.callers)]
         self._serial = 0
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing goes wrong in this run."""
+        return self.scenario.calm
+
+    def check_expired(self) -> None:
+        """Ask for what is not stored any more; here everything is."""
 
     def run(self) -> None:
         """Go on until nothing is left to do, and a sweep finds nothing either."""
@@ -55,6 +68,7 @@ class World:
     def _go_on(self) -> bool:
         loop, random = self.loop, self.random
         self.referee.catch_up()
+        self._let_expire()
         self._arrive()
         runnable, visible = loop.runnable(), self.queues.visible()
         if not runnable and not visible:
@@ -68,6 +82,9 @@ class World:
         else:
             self._deliver(random.choice(visible))
         return True
+
+    def _let_expire(self) -> None:
+        """Here nothing lasts for so long that it expires."""
 
     def _jump(self) -> bool:
         """Go to the next moment at which something happens; False where nothing ever will."""
@@ -105,7 +122,8 @@ class World:
             self._start("sweeper", self._sweep)
 
     def _register(self, wanted: Wanted, failures: int) -> None:
-        wish = NewTask({"id": wanted.task_id}, wanted.target, wanted.task_id, wanted.priority)
+        payload = {"id": wanted.task_id, "turn": wanted.turn}
+        wish = NewTask(payload, wanted.target, wanted.task_id, wanted.priority)
         try:
             self.grouper.register(TENANT, wish)
         except (StoreUnavailable, Crash):
@@ -154,7 +172,8 @@ class World:
 
     def _grouper(self) -> Grouper:
         scenario = self.scenario
-        timing = Timing(lease=LEASE, call=CALL, rounds=scenario.rounds, chunk=scenario.chunk)
+        facts = {"lease": LEASE, "call": CALL, "rounds": scenario.rounds, "chunk": scenario.chunk}
+        timing = replace(self.kept, **facts)
         return Grouper(
             Effects(
                 store=RemoteStore(self.network, self.referee),

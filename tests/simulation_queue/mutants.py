@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import life
+from fanin.queue import life, listing
 from fanin.queue.claims import Claims
 from fanin.queue.janitor import Janitor
 from fanin.queue.life import Fate
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import GivenBack, JobState
+from fanin.queue.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue
 from fanin.queue.session import Session
@@ -18,7 +18,7 @@ from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.run import ROOM
 
 _end, _fate, _given_back, _end_claim = MemoryStore.end, life.fate, life.given_back, Claims.end
-_ring = Janitor.ring
+_ring, _revive, _telling = Janitor.ring, listing.revive, life.telling
 
 
 def _end_in_two_steps(self, job, at, writes=(), dead=None):
@@ -181,6 +181,12 @@ def _ring_once(self, rings, delay=0.0):
         _ring(self, rings)
 
 
+def _revived_whoever_did_it(place, dead):
+    """A job that is back is taken for one's own doing."""
+    over = place.store.get(dead.job.key)
+    return (over is not None and over.is_live and over.id == dead.job.id) or _revive(place, dead)
+
+
 _is_live = lambda stored, seen: stored is not None and stored.is_live
 _is_ready = lambda stored, seen: stored is not None and stored.state is JobState.READY
 _ENDS_IN_TWO = (MemoryStore, "end", _end_in_two_steps)
@@ -224,14 +230,17 @@ MUTANTS = (
     Mutant("an end is known as one's own", (life, "fate", _fate_of_an_applied_end)),
     Mutant("an end looks for a run asked for", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
     Mutant("a run is asked for over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
-    Mutant("a run is asked for in the job's turn", (life, "may_be_asked", _asked_in_any_turn), since=47_580),
+    Mutant("a run is asked for in the job's turn", (life, "may_be_asked", _asked_in_any_turn), since=2_100),
     Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
+    Mutant("a death is named by the claim that ended the job", (Job, "ending", property(lambda job: job.id))),
+    Mutant("a revival is known by the job that it stored", (listing, "revive", _revived_whoever_did_it)),
+    Mutant("a mark holds for its time only", (Job, "expired", lambda self, now: False)),
+    Mutant("a mark holds for its time", (Job, "expired", lambda self, now: not self.is_live)),
     Mutant(
-        "a job comes back as it died last",
-        (life, "is_of", lambda listed, dead: listed is not None),
-        since=77_060,
+        "the error of a dead job is told",
+        (life, "telling", lambda job, dead: (told := _telling(job, dead)) and replace(told, reason=None)),
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("who frees a claim takes the job himself", (Janitor, "take_notice", lambda self, most: [])),

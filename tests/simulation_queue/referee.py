@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanin.queue import model
 from fanin.queue.keys import JobKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Job, JobState, Member
+from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
 
 WRITES = frozenset(
@@ -18,9 +19,20 @@ WRITES = frozenset(
 )
 
 
+Named = tuple[JobKey, str]
+"""A job by its key and its id: jobs of other keys may have the same id."""
+# Clocks are four seconds apart at most, and the table's is one ahead of them.
+EARLIEST = 5_000_000
+
+
+def named(job: Job, job_id: str | None = None) -> Named:
+    """The name of a job, or of the run of its key that has another id."""
+    return job.key, job_id or job.id
+
+
 @dataclass
 class Life:
-    """What the referee counted of one accepted job."""
+    """What the referee counted of one accepted job. *ended_at*: when it last ended."""
 
     key: JobKey
     place: str
@@ -32,19 +44,24 @@ class Life:
     died: int = 0
     superseded: bool = False
     took: int = 0
+    ended_at: int = 0
 
 
 @dataclass
 class Referee:
-    """*lives*: by job id. *ended_by*: the job that a claim ended.
+    """*lives*: of the jobs that were accepted. *past*: those before them, of the same key and id, whose marks
+    had expired. *ended_by*: the job that a claim ended. *revived*: the deaths that were revived.
 
     *last_live*: when a key last came alive, changed, or went.
     """
 
     store: MemoryStore
-    lives: dict[str, Life] = field(default_factory=dict)
+    lives: dict[Named, Life] = field(default_factory=dict)
+    past: list[tuple[Named, Life]] = field(default_factory=list)
     accepted_of: Counter[str] = field(default_factory=Counter)
-    ended_by: dict[str, str] = field(default_factory=dict)
+    ended_by: dict[str, Named] = field(default_factory=dict)
+    revived: set[str] = field(default_factory=set)
+    now: int = 0
     claims_seen: set[str] = field(default_factory=set)
     ended_sessions: set[str] = field(default_factory=set)
     last_live: dict[str, int] = field(default_factory=dict)
@@ -52,6 +69,7 @@ class Referee:
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
         """Carry a request out, and judge what it changed."""
+        self.now = now
         operation = getattr(self.store, name)
         if name not in WRITES:
             return operation(*args)
@@ -67,7 +85,7 @@ class Referee:
     def _judge(self, name: str, args: tuple[Any, ...], old: Job | None, new: Job | None) -> None:
         if old is None or not old.is_live:
             if new is not None:
-                self._appeared(name, old, new)
+                self._appeared(name, args, old, new)
         elif new is None or new.id != old.id or not new.is_live:
             self._ended(name, args, old, new)
         elif old.state is JobState.BUSY and new.state is not JobState.BUSY:
@@ -81,45 +99,57 @@ class Referee:
         if new is not None and new.is_live:
             self._count(new)
 
-    def _appeared(self, name: str, old: Job | None, new: Job) -> None:
+    def _appeared(self, name: str, args: tuple[Any, ...], old: Job | None, new: Job) -> None:
         if not new.is_live:
             return require(old is not None, "Q8", lambda: f"{name} made {new}")
         require(name in {"add", "revive"}, "Q8", lambda: f"{name} made {new} out of {old}")
         if name == "revive":
-            self.lives[new.id].ended -= 1
-            self.lives[new.id].failures = self.lives[new.id].died = 0
-            return None
-        return self._accept(new)
+            return self._revived(args[0], new)
+        return self._accept(named(new), Life(new.key, new.place), new.payload)
 
-    def _accept(self, new: Job) -> None:
-        require(new.id not in self.lives, "Q2", lambda: f"job {new.id} came back after its end")
-        self.lives[new.id] = Life(new.key, new.place)
-        self.accepted_of[new.payload or ""] += 1
+    def _revived(self, dead: Dead, new: Job) -> None:
+        require(dead.record not in self.revived, "Q2", lambda: f"{dead} was revived twice")
+        self.revived.add(dead.record)
+        life = self.lives[named(new)]
+        life.ended -= 1
+        life.failures = life.died = 0
+
+    def _accept(self, name: Named, life: Life, payload: str | None) -> None:
+        """A job of the same key and id may come again once the mark of the one before has expired."""
+        before = self.lives.get(name)
+        if before is not None:
+            least = before.ended_at + model.MARK_SECONDS * model.SECOND_US - EARLIEST
+            forgotten = before.ended and not before.died and self.now >= least
+            require(forgotten, "Q2", lambda: f"job {name} came back after its end")
+            self.past.append((name, before))
+        self.lives[name] = life
+        self.accepted_of[payload or ""] += 1
 
     def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
         require(name == "end", "Q1", lambda: f"{name} put {new} over {old}")
         claim = args[0].claim
         holds = old.state is JobState.BUSY and old.claim == claim
         require(holds, "Q3", lambda: f"an end under claim {claim} changed {old}")
-        life, dead = self.lives[old.id], args[3]
+        life, dead = self.lives[named(old)], args[3]
         life.ended += 1
+        life.ended_at = self.now
         require(life.ended == 1, "Q2", lambda: f"{old.id} ended again")
         life.busy += max(0, args[1] - life.took)
         if dead is None:
-            self.ended_by[claim] = old.id
+            self.ended_by[claim] = named(old)
         life.died = int(dead is not None)
         if old.item_id:
             self.to_tell[old.item_id] = "failed" if dead else "done"
         if new is not None and new.is_live:
             require(old.rerun and old.rerun.id == new.id, "Q8", lambda: f"{new} came out of {old}")
-            self.lives[new.id].place = new.place
+            self.lives[named(new)].place = new.place
 
     def _returned(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
         require(name == "give_back", "Q3", lambda: f"{name} returned {old}")
         require(
             args[0].claim == old.claim, "Q3", lambda: f"a return under claim {args[0].claim} changed {old}"
         )
-        life = self.lives[old.id]
+        life = self.lives[named(old)]
         require(new.place == life.place, "Q7", lambda: f"{old} came back as {new}")
         require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", lambda: f"{new} lost its place")
         life.failures += args[1].failed
@@ -129,23 +159,19 @@ class Referee:
         require(old.state is JobState.READY, "Q3", lambda: f"{name} took {old} for {new.claim}")
         require(new.claim not in self.claims_seen, "Q3", lambda: f"claim {new.claim} was used before: {new}")
         self.claims_seen.add(new.claim)
-        life = self.lives[new.id]
+        life = self.lives[named(new)]
         life.claims += 1
         life.took = new.claimed_us or 0
         life.queued += max(0, args[3] - old.ready_us)
 
     def _asked_again(self, old: Job, new: Job) -> None:
         if old.rerun:
-            self.lives[old.rerun.id].superseded = True
+            self.lives[named(old, old.rerun.id)].superseded = True
         if new.rerun:
-            require(
-                new.rerun.id not in self.lives, "Q2", lambda: f"run {new.rerun.id} was asked for again: {old}"
-            )
-            self.lives[new.rerun.id] = Life(new.key, "")
-            self.accepted_of[new.rerun.payload or ""] += 1
+            self._accept(named(new, new.rerun.id), Life(new.key, ""), new.rerun.payload)
 
     def _count(self, new: Job) -> None:
-        life = self.lives[new.id]
+        life = self.lives[named(new)]
         told = (new.deliveries, new.failures, new.queued_us, new.busy_us)
         counted = (life.claims, life.failures, life.queued, life.busy)
         require(told == counted, "Q10", lambda: f"{told} instead of {counted}: {new}")

@@ -12,11 +12,11 @@ from fanin.errors import StoreUnavailable
 from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutDown, Telling
 from fanin.queue.keys import PartKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Job, JobState
+from fanin.queue.model import Dead, Job, JobState
 from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
-from tests.simulation_queue.referee import Referee
+from tests.simulation_queue.referee import Referee, named
 
 QUEUE = QueueKey("t", "q")
 CALM = 40 * SECOND
@@ -51,7 +51,9 @@ class World:
         self.boom = random.choice((0.08, 0.08, 0.4))
         self.skewed = random.random() < 0.5
         self.events: Counter[str] = Counter()
+        self.bells = [self.bell]
         self.told: dict[str, set[bool]] = {}
+        self.revivals: Counter[str] = Counter()
         self.refused: set[str] = set()
         self.acked: set[str] = set()
         self.producing = 0
@@ -63,7 +65,9 @@ class World:
         while not self._is_over():
             self.loop.step(self.network.late[0][0] if self.network.late else END)
             self.network.land()
-            self.bell.swallow()
+            for bell in self.bells:
+                bell.swallow()
+            self._let_expire()
             self.loop.bury()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
@@ -88,7 +92,10 @@ class World:
     def _is_over(self) -> bool:
         if self.producing or self.network.late or self.loop.now < SECOND:
             return False
-        return not self._alive() and not self.memory.untold.get(QUEUE)
+        return not self._alive() and not any(self.memory.untold.values())
+
+    def _let_expire(self) -> None:
+        """Here nothing lasts for so long that it expires."""
 
     def _alive(self) -> list[Job]:
         return [job for job in self.memory.stored.values() if job.is_live]
@@ -98,11 +105,16 @@ class World:
         skew = self.random.randrange(-2 * SECOND, 2 * SECOND) if self.skewed else 0
         return Process(f"{name}.{self.names}", skew)
 
+    def _home(self, process: Process) -> tuple[QueueKey, Bell]:
+        """The queue of a process."""
+        return QUEUE, self.bell
+
     def _queue(self, process: Process) -> Queue:
+        key, bell = self._home(process)
         return Queue(
             store=RemoteStore(self.network, process),
-            doorbell=self.bell,
-            key=QUEUE,
+            doorbell=bell,
+            key=key,
             options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
             effects=effects(self.loop, process, self.random),
             background=background(self.loop, process),
@@ -113,12 +125,15 @@ class World:
         return self.random.choice((0.0, 0.0, 1.5))
 
     def _tell(self, telling: Telling) -> None:
+        require(
+            telling.failed == (telling.reason is not None), "tell", f"no reason, or one too many: {telling}"
+        )
         self.told.setdefault(telling.item_id, set()).add(telling.failed)
 
     # Producers
 
-    def _produce(self) -> None:
-        process = self._process("producer")
+    def _produce(self, name: str = "producer") -> None:
+        process = self._process(name)
         self.producing += 1
         self.loop.start(process, partial(self._add_all, process, self.random.randrange(3, 9)))
 
@@ -137,13 +152,17 @@ class World:
             self.producing -= 1
             if process.dead and left[0]:
                 self.producing += 1
-                successor = self._process("producer")
+                successor = self._process(process.name.partition(".")[0])
                 self.loop.start(successor, partial(self._add_all, successor, left[0]), SECOND)
 
     def _add(self, queue: Queue) -> None:
-        began = self.loop.now
-        wishes = [self._wish() for _ in range(self.random.choice((1, 1, 1, 3)))]
+        wishes = [self._wish(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]
         on_busy = "rerun" if self.random.random() < self.reruns else "reject"
+        self._judge_add(queue, wishes, on_busy)
+
+    def _judge_add(self, queue: Queue, wishes: list[NewJob], on_busy: str) -> None:
+        """Add, and hold what is answered against what happened."""
+        began = self.loop.now
         rejected = queue.add_all(wishes, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
@@ -167,7 +186,7 @@ class World:
     def _lives(self, name: str) -> bool:
         return any(job.name == name for job in self._alive())
 
-    def _wish(self) -> NewJob:
+    def _wish(self, of: QueueKey) -> NewJob:
         self.names += 1
         return NewJob(
             key=f"k{self.random.randrange(self.keys)}",
@@ -220,8 +239,16 @@ class World:
 
     def _revive_some(self, queue: Queue) -> None:
         for dead in queue.dead():
-            if self.random.random() < 0.3 and queue.revive(dead):
-                self.events["revived"] += 1
+            if self.random.random() < 0.3:
+                self._revive(queue, dead)
+
+    def _revive(self, queue: Queue, dead: Dead) -> None:
+        """A death is revived once, and one call says so."""
+        if queue.revive(dead):
+            self.events["revived"] += 1
+            self.revivals[dead.record] += 1
+            once = self.revivals[dead.record] == 1 and dead.record in self.referee.revived
+            require(once, "Q2", lambda: f"was not revived by this call: {dead}")
 
     def _scope(self, queue: Queue, wait: float | None) -> None:
         most = self.random.choice((1, 2, 3))
@@ -260,12 +287,14 @@ class World:
     def _ack(self, jobs: Jobs, job: Job) -> None:
         """The outcome names the claim, so that it can be told which of two executions wrote it."""
         try:
-            jobs.ack(job, [{"job": job.id, "claim": job.claim}])
+            jobs.ack(job, [{"job": named(job), "claim": job.claim}])
         except LostClaim:
             self.refused.add(job.claim)
             self.events["lost claims"] += 1
             raise
-        require(self.referee.ended_by.get(job.claim) == job.id, "Q2", lambda: f"acked, and it was not: {job}")
+        require(
+            self.referee.ended_by.get(job.claim) == named(job), "Q2", lambda: f"acked, and it was not: {job}"
+        )
         self.acked.add(job.claim)
 
     def _sweep_at_once(self) -> None:

@@ -12,8 +12,7 @@ def bundles(
     """Bundles from *start* on, and where the next page begins. The index names them, the table tells."""
     shard, fence = start
     page = grouper.bundles(tenant, target, shard, limit, None if fence is None else str(fence))
-    found = (grouper.world.store.bundle(key) for key in page.rows)
-    listed = [bundle for bundle in found if bundle is not None and not bundle.is_void]
+    listed = grouper.bundles_at(page.rows)
     if page.cursor is not None:
         return listed, (shard, int(page.cursor))
     more = shard + 1 < grouper.world.policies.of(target).shards

@@ -6,6 +6,7 @@ from uuid import UUID, uuid5
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
+from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.queue import Options, Queue, QueueKey, Telling
@@ -27,15 +28,14 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
 
 
 def teller(transport: Transport) -> Tell:
-    """Acks the item of an ended job, as failed where the job is dead; what is no item is passed over.
+    """Acks the item of an ended job, or fails it with the job's last error; what is no item is passed over.
 
-    Told again it says the same: the word goes by the job's id and how it ended. A dead job that is revived
-    may end well, which is another word.
+    A repeated ack is the same request: its idempotency key names the end of the job, and what is said of it.
     """
 
     def tell(telling: Telling) -> None:
-        outcome, reason = (Outcome.FAILURE, DIED) if telling.failed else (Outcome.SUCCESS, None)
-        caller = str(uuid5(OF_JOBS, f"{telling.job_id}:{outcome}"))
+        outcome, reason = (Outcome.FAILURE, reason_of(telling)) if telling.failed else (Outcome.SUCCESS, None)
+        caller = str(uuid5(OF_JOBS, _said(telling, outcome)))
         try:
             ack = Ack.of(telling.item_id, caller, outcome, reason)
         except InvalidRequest:
@@ -43,3 +43,14 @@ def teller(transport: Transport) -> Tell:
         transport.ack([ack], caller)
 
     return tell
+
+
+def reason_of(telling: Telling) -> str:
+    """Why the item of a dead job failed: the job's last error, as it fits into a reason."""
+    return fitting(telling.reason or "") or DIED
+
+
+def _said(telling: Telling, outcome: Outcome) -> str:
+    """The text of one ack; for a row of 0.1 the text that 0.1 made of it."""
+    said = f"{telling.record}:{outcome}"
+    return f"{said}:{telling.reason}" if telling.reason else said

@@ -42,7 +42,12 @@ class DynamoStore:
         try:
             send(self.client.put_item, requests.create(self.tables.tasks, task))
         except StaleWrite as stale:
-            return self._stored_task(task.key, stale) or task
+            stored = self._stored_task(task.key, stale)
+            if stored is None:
+                raise StoreUnavailable(
+                    "the task's row was removed while it was written; ask again"
+                ) from stale
+            return stored
         return task
 
     def task(self, key: TaskKey) -> Task | None:

@@ -101,8 +101,9 @@ class Handler:
         return replace(self._put_back(message, bundle, answer), calls=calls)
 
     def _answer(self, bundle: Bundle) -> Answer:
-        """Call the API with the members' payloads; those that have expired since are left out."""
-        stored = self._tasks(bundle).values()
+        """Call the API with the members' payloads. Left out are those that were deleted, or registered anew,
+        since they expired: state decides, no clock, so that the same tasks are settled afterwards."""
+        stored = [task for task in self._tasks(bundle).values() if _is_in(task, bundle)]
         members = tuple(Member(task.task_id, json.loads(task.payload)) for task in stored)
         if not members:
             return Answer()
@@ -153,7 +154,7 @@ class Handler:
         return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(done))
 
     def _settle(self, bundle: Bundle, task: Task, policy: Policy) -> Task | None:
-        if task.state is not TaskState.BUNDLED or task.bundle_id != bundle.bundle_id:
+        if not _is_in(task, bundle):
             return task
         rest = rules.backoff(task.attempts, self.world.jitter)
         wanted = rules.after(task, bundle, policy, self.world.timing, self.world.now(), rest)
@@ -176,3 +177,8 @@ class Handler:
         delay = max(1, rules.seconds(wait + spread if why is HandledAs.LIMITED else wait))
         self.world.queue.send([Posting(waiting_copy(message), delay)])
         return Handled(why)
+
+
+def _is_in(task: Task, bundle: Bundle) -> bool:
+    """Whether the bundle's outcome is for this task."""
+    return task.state is TaskState.BUNDLED and task.bundle_id == bundle.bundle_id

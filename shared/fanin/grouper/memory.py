@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from fanin.errors import StoreUnavailable
 from fanin.grouper.model import (
     Bundle,
     BundleKey,
@@ -34,7 +35,8 @@ class MemoryStore:
 
     def create(self, task: Task) -> Task:
         with self.lock:
-            if task.key not in self.stored_tasks:
+            stored = self.stored_tasks.get(task.key)
+            if stored is None or stored.expired(task.created_at):
                 self.write_task(task)
             return self.stored_tasks[task.key]
 
@@ -62,6 +64,8 @@ class MemoryStore:
             stored = self.leases.get(wanted.lane)
             if _term(stored) == _term(seen):
                 self.write_lease(wanted)
+            elif stored is None:
+                raise StoreUnavailable("the lease was removed while it was written; ask again")
             return self.leases[wanted.lane]
 
     def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
@@ -72,7 +76,7 @@ class MemoryStore:
                 return Claim(stored, refused)
             self.write_bundle(bundle)
             for name in joining:
-                self._bundle_task(TaskKey(bundle.tenant, name), bundle.bundle_id)
+                self._bundle_task(TaskKey(bundle.tenant, name), bundle)
             return Claim(bundle)
 
     def seal(self, bundle: Bundle) -> Bundle:
@@ -91,7 +95,9 @@ class MemoryStore:
 
     def replace_bundle(self, bundle: Bundle) -> Bundle:
         with self.lock:
-            stored = self.bundles[bundle.key]
+            stored = self.bundles.get(bundle.key)
+            if stored is None:
+                raise StoreUnavailable("the bundle has expired while it was written")
             if stored.version == bundle.version - 1:
                 self.write_bundle(bundle)
             return self.bundles[bundle.key]
@@ -147,9 +153,9 @@ class MemoryStore:
     def write_bundle(self, bundle: Bundle) -> None:
         self.bundles[bundle.key] = bundle
 
-    def _bundle_task(self, key: TaskKey, bundle_id: str) -> None:
-        task = self.stored_tasks[key]
-        self.write_task(replace(task, state=TaskState.BUNDLED, bundle_id=bundle_id))
+    def _bundle_task(self, key: TaskKey, bundle: Bundle) -> None:
+        task = replace(self.stored_tasks[key], state=TaskState.BUNDLED, bundle_id=bundle.bundle_id)
+        self.write_task(replace(task, expires_at=bundle.expires_at))
 
     def _is_open(self, lane: Lane, name: str) -> bool:
         task = self.stored_tasks.get(TaskKey(lane.tenant, name))

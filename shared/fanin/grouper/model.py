@@ -141,6 +141,10 @@ class Task:
     def lane(self) -> Lane:
         return Lane(self.tenant, self.target, self.shard)
 
+    def expired(self, now: datetime) -> bool:
+        """Whether the task is absent for its readers and its id is free, though its row may stay for days."""
+        return self.expires_at <= now
+
     def asks_for_the_same(self, other: Task) -> bool:
         """Whether both were registered by one and the same request."""
         return self._request() == other._request()
@@ -218,6 +222,10 @@ class Bundle:
     def is_void(self) -> bool:
         """Whether it only stands in the way of a leader who was slow: sealed before it had a member."""
         return not self.members
+
+    def expired(self, now: datetime) -> bool:
+        """Whether the bundle is absent for its readers, though its row may stay for days."""
+        return self.expires_at <= now
 
     def turned(self, state: BundleState, **facts: Any) -> Bundle:
         """The bundle after its next write."""

@@ -29,8 +29,12 @@ LANE_INDEX = "lane"
 
 
 def create(table: str, task: Task) -> Item:
-    """Store the task unless one of its key is there."""
-    return put_new(table, task_item(task))
+    """Store the task unless one of its key is there that had not expired when this one was created.
+
+    A copy that lands late carries that moment along, and replaces nothing that was stored after it.
+    """
+    request = put_new(table, task_item(task)) | {"ConditionExpression": f"{ABSENT} OR expiresAt <= :now"}
+    return request | {"ExpressionAttributeValues": {":now": instant(task.created_at)}}
 
 
 def settle(table: str, task: Task, bundle_id: str) -> Item:
@@ -182,8 +186,12 @@ def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
 
 
 def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
-    """A task's part of a claim: open in this very lane, it becomes bundled, and leaves the index."""
+    """A task's part of a claim: open in this very lane, it becomes bundled, and leaves the index.
+
+    It is kept as long as its bundle, so that time to live does not delete it while it is worked on.
+    """
     facts = {"state": text(TaskState.BUNDLED), "bundleId": text(bundle.bundle_id)}
+    facts |= {"expiresAt": instant(bundle.expires_at), "ttl": time_to_live(bundle.expires_at)}
     request = _update(table, task_key(key), facts, removed=("lane", "order"))
     request["ConditionExpression"] = "#state = :created AND #lane = :lane"
     values = {":created": text(TaskState.CREATED), ":lane": text(str(bundle.lane))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -73,7 +73,7 @@ class Grouper:
     def task(self, tenant: str, task_id: str) -> Task:
         """The task as it is stored; NotFound where there is none, or it has expired."""
         task = self.world.store.task(TaskKey(tenant, checked_task_id(task_id)))
-        if task is None or task.expires_at <= self.world.now():
+        if task is None or task.expired(self.world.now()):
             raise NotFound(f"there is no task {task_id}")
         return task
 
@@ -87,16 +87,27 @@ class Grouper:
 
     def bundle(self, tenant: str, bundle_id: str) -> Bundle:
         """The bundle as it is stored; NotFound where there is none, or it has expired."""
-        bundle = self.world.store.bundle(BundleKey(tenant, checked_bundle_id(bundle_id)))
-        if bundle is None or bundle.is_void or bundle.expires_at <= self.world.now():
+        found = self.bundles_at([BundleKey(tenant, checked_bundle_id(bundle_id))])
+        if not found:
             raise NotFound(f"there is no bundle {bundle_id}")
-        return bundle
+        return found[0]
+
+    def bundles_at(self, keys: Iterable[BundleKey]) -> list[Bundle]:
+        """Those of the bundles that are stored and have not expired."""
+        found = [self.world.store.bundle(key) for key in keys]
+        now = self.world.now()
+        return [each for each in found if each and not each.is_void and not each.expired(now)]
 
     def open_tasks(self, tenant: str, target: str, limit: int = 100) -> list[Candidate]:
-        """Tasks of a target that wait for a bundle, as an index shows them: *limit* of each shard."""
+        """Tasks of a target that wait for a bundle, as an index shows them: *limit* of each shard.
+
+        The index does not say when a task expires: one that waited for its whole time is left out.
+        """
         shards = self.world.policies.of(checked_target(target)).shards
         lanes = [Lane(tenant, target, str(shard)) for shard in range(shards)]
-        return [task for lane in lanes for task in self.world.store.candidates(lane, _checked(limit))]
+        found = [task for lane in lanes for task in self.world.store.candidates(lane, _checked(limit))]
+        oldest = self.world.now() - self.world.timing.pending
+        return [task for task in found if task.due_at > oldest]
 
     def bundles(
         self, tenant: str, target: str, shard: int = 0, limit: int = 100, cursor: str | None = None

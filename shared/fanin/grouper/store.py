@@ -1,7 +1,8 @@
 """The port between the grouper and whatever keeps its items. Each call is one atomic request.
 
 Every write is conditional and says what is stored afterwards, whether it was this write that put it there
-or an earlier one: a caller that got no answer asks again and looks. Reads by key are consistent. Reads of
+or an earlier one: a caller that got no answer asks again and looks. Reads by key are consistent, and show
+rows that have expired until time to live deletes them, which may take days. Reads of
 an index (``candidates``, ``open_tasks``, ``live``, ``bundles_of``) may show the past: nothing may be decided
 by them alone. A request whose outcome is unknown raises StoreUnavailable.
 """
@@ -38,7 +39,8 @@ class GrouperStore(Protocol):
     """What a store promises; the contract suite holds each of them to it."""
 
     def create(self, task: Task) -> Task:
-        """Store *task* unless one of its key is there; the stored one either way."""
+        """Store *task* unless one of its key is there that had not expired when *task* was created; the
+        stored one either way."""
 
     def task(self, key: TaskKey) -> Task | None:
         """The task, if it is stored."""
@@ -57,8 +59,8 @@ class GrouperStore(Protocol):
 
     def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
         """In one transaction: the bundle becomes *bundle*, if it is OPEN at the version before (version 1: if
-        it is not there), and each of *joining*, its last members, becomes BUNDLED, if it is CREATED in the
-        bundle's lane. All or nothing."""
+        it is not there), and each of *joining*, its last members, becomes BUNDLED and expires with the
+        bundle, if it is CREATED in the bundle's lane. All or nothing."""
 
     def seal(self, bundle: Bundle) -> Bundle:
         """OPEN becomes READY; where none of this key is stored, a void one is, READY. As stored now."""

@@ -7,11 +7,8 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
 
-MARK_SECONDS = 3600
-"""How long a done job's mark stays: longer than any copy of a request can be under way (its signature is
-good for 15 minutes)."""
 SESSION_SECONDS = 86_400
 LISTED = "queues"
 """What every queue's config row is listed under."""
@@ -24,6 +21,7 @@ _TEXTS = {
     "session": "session",
     "claim": "claim",
     "done_by": "done_by",
+    "revival": "revival",
 }
 _NUMBERS = (
     "priority",
@@ -60,8 +58,8 @@ def dead_pk(queue: QueueKey) -> Item:
     return text(f"D#{queue}")
 
 
-def dead_row(queue: QueueKey, job_id: str) -> Item:
-    return {"pk": dead_pk(queue), "sk": text(job_id)}
+def dead_row(queue: QueueKey, dead: Dead) -> Item:
+    return {"pk": dead_pk(queue), "sk": text(dead.record)}
 
 
 def config_row(queue: QueueKey) -> Item:
@@ -144,31 +142,39 @@ def entry_of(item: Item, part: PartKey) -> Entry:
 
 def dead_item(queue: QueueKey, dead: Dead) -> Item:
     """The row of a dead job: the job as it was, listed by the time of its death."""
-    row = job_item(dead.job) | dead_row(queue, dead.job.id)
+    row = job_item(dead.job) | dead_row(queue, dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
     return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
 
 
 def dead_of(item: Item, queue: QueueKey) -> Dead:
-    key = JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"])
-    return Dead(_job(item, key), item["error"]["S"], int(item["died_us"]["N"]))
+    """The dead job that a row describes; 0.1 wrote it under the job's id."""
+    job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
+    keyed_by_id = item["sk"]["S"] == job.id
+    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id)
 
 
 def telling_pk(queue: QueueKey) -> Item:
     return text(f"T#{queue}")
 
 
-def telling_row(queue: QueueKey, job_id: str) -> Item:
-    return {"pk": telling_pk(queue), "sk": text(job_id)}
+def telling_row(queue: QueueKey, telling: Telling) -> Item:
+    return {"pk": telling_pk(queue), "sk": text(telling.record)}
 
 
 def telling_item(queue: QueueKey, telling: Telling) -> Item:
-    row = telling_row(queue, telling.job_id)
-    return row | {"item_id": text(telling.item_id), "failed": {"BOOL": telling.failed}}
+    row = telling_row(queue, telling) | {"job_id": text(telling.job_id), "item_id": text(telling.item_id)}
+    row |= {"failed": {"BOOL": telling.failed}}
+    return row if telling.reason is None else row | {"reason": text(telling.reason)}
 
 
 def telling_of(item: Item) -> Telling:
-    return Telling(item["sk"]["S"], item["item_id"]["S"], item["failed"]["BOOL"])
+    """What a row has to tell; 0.1 wrote it under the job's id, which is said nowhere else in it."""
+    record, job_id = item["sk"]["S"], _text(item, "job_id")
+    ending = None if job_id is None else record
+    return Telling(
+        job_id or record, item["item_id"]["S"], item["failed"]["BOOL"], _text(item, "reason"), ending
+    )
 
 
 def member_item(queue: QueueKey, member: Member) -> Item:

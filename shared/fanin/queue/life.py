@@ -37,8 +37,11 @@ def born(wish: NewJob, key: JobKey, job_id: str, now: int, over: Job | None) -> 
 
 
 def telling(job: Job, dead: Dead | None) -> Telling | None:
-    """What the outside is to be told when the job ends."""
-    return None if job.item_id is None else Telling(job.id, job.item_id, failed=dead is not None)
+    """What the outside is to be told when the busy job ends."""
+    if job.item_id is None:
+        return None
+    reason = dead.error if dead else None
+    return Telling(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
 
 
 def may_be_added(stored: Job | None, over: Job | None) -> bool:
@@ -131,13 +134,8 @@ def _reborn(job: Job, rerun: Rerun, at: int) -> Job:
     )
 
 
-def is_of(listed: Dead | None, dead: Dead) -> bool:
-    """Whether the death that is *listed* of a job is this one: it may have been revived, and died again."""
-    return listed is not None and listed.job.generation == dead.job.generation
-
-
-def revived(dead: Dead, at: int, over: Job | None) -> Job:
-    """The dead job in its old place, with its failures forgiven."""
+def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -> Job:
+    """The dead job in its old place, with its failures forgiven, as the request *revival* stores it."""
     return replace(
         dead.job,
         state=JobState.READY,
@@ -149,6 +147,7 @@ def revived(dead: Dead, at: int, over: Job | None) -> Job:
         rerun=None,
         generation=over.generation + 1 if over else dead.job.generation + 1,
         done_by=over.done_by if over else None,
+        revival=revival,
     )
 
 

@@ -38,18 +38,21 @@ def depth(place: Place) -> Depth:
 
 
 def revive(place: Place, dead: Dead) -> bool:
-    """Bring a dead job back; whether it is back."""
+    """Bring a dead job back; whether it was this call that did.
+
+    A request that timed out is sent again: the job that it stored names it, and is known by that.
+    """
     for attempt in range(REVIVE_ATTEMPTS):
         over = place.store.get(dead.job.key)
         if over is not None and over.is_live:
-            return over.id == dead.job.id
-        job = life.revived(dead, place.effects.now(), over)
+            return False
+        job = life.revived(dead, place.effects.now(), over, place.effects.new_id())
         stored = _revive(place, dead, job, over)
-        if stored == over:
-            return False  # nothing moved but the record of this death: somebody was faster
-        if stored is not None and stored.generation >= job.generation:
+        if stored is not None and stored.revival == job.revival:
             place.janitor().ring([Ring(job.key.part.number)])
-            return stored.id == dead.job.id
+            return True
+        if stored == over:
+            return False  # nothing moved but the record of this death: it was revived before
         place.effects.pause(attempt)
     raise StoreUnavailable("a key is added from too many sides at once; ask again")
 

@@ -83,10 +83,10 @@ class MemoryStore:
                 raise StaleWrite("a condition of the writes failed")
             self.written.extend(writes)
             if dead is not None:
-                self.dead_jobs.setdefault(job.key.part.queue, {})[job.id] = dead
+                self.dead_jobs.setdefault(job.key.part.queue, {})[dead.record] = dead
             telling = life.telling(now, dead)
             if telling is not None:
-                self.untold.setdefault(job.key.part.queue, {})[job.id] = telling
+                self.untold.setdefault(job.key.part.queue, {})[telling.record] = telling
             return self._put(life.ended(now, at))
 
     def promote(self, seen: Entry, at: int) -> bool:
@@ -110,8 +110,8 @@ class MemoryStore:
 
     def told(self, queue: QueueKey, telling: Telling) -> None:
         with self.lock:
-            if self.untold.get(queue, {}).get(telling.job_id) == telling:
-                del self.untold[queue][telling.job_id]
+            if self.untold.get(queue, {}).get(telling.record) == telling:
+                del self.untold[queue][telling.record]
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         return [job for job in self._jobs(part, "") if job.state is state][:limit]
@@ -129,9 +129,8 @@ class MemoryStore:
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         with self.lock:
             graves = self.dead_jobs.get(job.key.part.queue, {})
-            there = life.is_of(graves.get(dead.job.id), dead)
-            if there and life.may_be_added(self.stored.get(job.key), over):
-                del graves[dead.job.id]
+            if dead.record in graves and life.may_be_added(self.stored.get(job.key), over):
+                del graves[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
 

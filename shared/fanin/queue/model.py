@@ -13,10 +13,13 @@ SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
 """A job may hold two payloads, its own and that of the run asked for; an item of DynamoDB holds 400 KB."""
 DELAY_MAX_SECONDS = 366 * 86_400
+MARK_SECONDS = 3600
+"""How long a done job's mark holds: longer than any copy of a request can be under way (its signature is
+good for 15 minutes)."""
 
 
 ID_BYTES_MAX = 512
-"""Bytes of a job's id and of an item's; a job's id is the sort key of its row among the dead."""
+"""Bytes of a job's id and of an item's."""
 
 
 class JobState(StrEnum):
@@ -104,8 +107,9 @@ class Job:
     """A job as it is stored.
 
     *generation* counts the jobs that its key has had; *done_by* is the claim that ended this one where it
-    is DONE, and otherwise the claim that ended the one before it. *ready_us*: since when it is ready, or
-    when it is due. *deliveries*, *failures*, *collisions* (refused adds), *queued_us*, *busy_us*: metrics.
+    is DONE, and otherwise the claim that ended the one before it. *revival*: the request that brought it
+    back from the dead, if one did. *ready_us*: since when it is ready, or when it is due. *deliveries*,
+    *failures*, *collisions* (refused adds), *queued_us*, *busy_us*: metrics.
     """
 
     key: JobKey
@@ -129,6 +133,12 @@ class Job:
     rerun: Rerun | None = None
     done_by: str | None = None
     done_us: int | None = None
+    revival: str | None = None
+
+    @property
+    def ending(self) -> str:
+        """Names the end of a busy job: no claim is used twice, whereas several jobs may have one id."""
+        return f"{self.claim}#{self.key.sort}"
 
     @property
     def place(self) -> str:
@@ -149,6 +159,10 @@ class Job:
     @property
     def is_live(self) -> bool:
         return self.state is not JobState.DONE
+
+    def expired(self, now: int) -> bool:
+        """Whether it is the mark of a done job whose time is over, though its row may stay for days."""
+        return self.done_us is not None and self.done_us + MARK_SECONDS * SECOND_US <= now
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,20 +191,39 @@ class GivenBack:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """A job that failed too often, as it was, with the error of its last run."""
+    """A job that failed too often, as it was, with the error of its last run.
+
+    *keyed_by_id*: its row was written by 0.1, under the job's id.
+    """
 
     job: Job
     error: str
     died_us: int
+    keyed_by_id: bool = False
+
+    @property
+    def record(self) -> str:
+        """The sort key of its row."""
+        return self.job.id if self.keyed_by_id else self.job.ending
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What the outside is still to be told: the job with this item ended, well or (*failed*) dead."""
+    """What the outside is still to be told: the job with this item ended, well or (*failed*) dead.
+
+    *reason*: the error of a dead job. *ending*: names the end; None where 0.1 wrote the row, by the job's id.
+    """
 
     job_id: str
     item_id: str
     failed: bool
+    reason: str | None = None
+    ending: str | None = None
+
+    @property
+    def record(self) -> str:
+        """The sort key of its row."""
+        return self.job_id if self.ending is None else self.ending
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Producer:
         for attempt in range(ADD_ATTEMPTS):
             job = life.born(wish, key, wish.id or self.effects.new_id(), now, over)
             stored = self._add(job, over)
-            if stored is not None and _is_in(job.id, stored):
+            if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
                 return None
             if stored is not None and stored.is_live:
                 if on_busy is OnBusy.REJECT or stored.state is not JobState.BUSY:

@@ -156,7 +156,7 @@ def promote(table: str, seen: Entry, at: int) -> Item:
 
 def told(table: str, queue: QueueKey, telling: Telling) -> Item:
     """The outside was told of an end; said again it changes nothing."""
-    row = items.telling_row(queue, telling.job_id)
+    row = items.telling_row(queue, telling)
     values = {":failed": {"BOOL": telling.failed}}
     request = {"TableName": table, "Key": row}
     return request | _expression(values, ConditionExpression="#failed = :failed")
@@ -164,10 +164,8 @@ def told(table: str, queue: QueueKey, telling: Telling) -> Item:
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
     """One transaction: the record of this very death goes, the job comes back as an add."""
-    grave = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead.job.id)}
-    grave["ConditionExpression"] = "#generation = :turn"
-    grave["ExpressionAttributeNames"] = {"#generation": "generation"}
-    grave["ExpressionAttributeValues"] = {":turn": number(dead.job.generation)}
+    grave = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
+    grave |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
     return {"TransactItems": [{"Delete": grave}, {"Put": add(table, job, over)}]}
 
 

@@ -172,7 +172,8 @@ class Queue:
     def revive(self, dead: Dead) -> bool:
         """Return a dead job to its old place, failures forgiven.
 
-        False where its key is alive again, or it was revived since.
+        False where its key is alive again, or this death was revived before: perhaps by a call of this
+        process that raised StoreUnavailable, since its request may have been applied.
         """
         return listing.revive(self.place(), dead)
 

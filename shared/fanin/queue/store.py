@@ -84,7 +84,7 @@ class JobStore(Protocol):
         """The dead jobs, the longest dead first."""
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        """Store *job* as add does and drop the dead record, or neither; the stored one, if there is one."""
+        """Store *job* as add does and drop the record of this death, or neither; the stored one, if any."""
 
 
 class SessionStore(Protocol):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fanin.queue import life
-from fanin.queue.keys import PartKey, QueueKey, job_key
+from fanin.queue import items, life
+from fanin.queue.keys import JobKey, PartKey, QueueKey, job_key
+from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
     Dead,
     Job,
@@ -53,3 +54,11 @@ def taken_again(store) -> tuple[Dead, Job]:
     dead, mark = death_of(store, taken(store))
     store.revive(dead, life.revived(dead, LATER, mark), mark)
     return dead, store.claim(head(store), "s", "c9", LATER)
+
+
+def drop_mark(store, key: JobKey) -> None:
+    """Delete a done job's mark, as the table's time to live does."""
+    if isinstance(store, MemoryStore):
+        del store.stored[key]
+    else:
+        store.client.delete_item(TableName=store.table, Key=items.job_row(key))

@@ -8,15 +8,30 @@ import pytest
 
 from fanin.errors import StaleWrite
 from fanin.queue import life
+from fanin.queue.keys import job_key
 from fanin.queue.life import Fate
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
     Dead,
     GivenBack,
     JobState,
+    NewJob,
     Telling,
 )
-from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, death_of, done, head, new, taken, taken_again
+from tests.contract.queue.calls import (
+    LATER,
+    NOW,
+    OTHER,
+    PART,
+    QUEUE,
+    death_of,
+    done,
+    drop_mark,
+    head,
+    new,
+    taken,
+    taken_again,
+)
 from tests.contract.queue_table import QUEUE_TABLE
 
 PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S": "outcome"}}}}
@@ -174,4 +189,43 @@ def test_the_death_of_a_job_is_to_be_told_as_a_failure(store):
     job = taken(store, item_id="item-1")
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
-    assert store.tellings(QUEUE) == [Telling(job.id, "item-1", failed=True)]
+    assert store.tellings(QUEUE) == [Telling(job.id, "item-1", failed=True, reason="boom", ending=job.ending)]
+
+
+@pytest.mark.parametrize("other", [QUEUE, OTHER], ids=["one queue", "two queues"])
+def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
+    """A job's id is its producer's choice: nothing keeps two keys, or two queues, from the same one."""
+    deaths = []
+    for queue, name in ((QUEUE, "a"), (other, "b")):
+        key = job_key(queue, 1, name)
+        job = life.born(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
+        store.add(job, None)
+        busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
+        deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
+        store.end(busy, LATER, dead=deaths[-1])
+    queues = dict.fromkeys((QUEUE, other))
+
+    assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
+    assert sum(store.count_dead(queue) for queue in queues) == 2
+    told = [(queue, telling) for queue in queues for telling in store.tellings(queue)]
+    assert [telling.item_id for _, telling in told] == ["item of a", "item of b"]
+    for queue, telling in told:
+        store.told(queue, telling)
+    assert not any(store.tellings(queue) for queue in queues)
+    for dead in deaths:
+        back = life.revived(dead, LATER, store.get(dead.job.key))
+
+        assert store.revive(dead, back, store.get(dead.job.key)) == back
+    assert not any(store.count_dead(queue) for queue in queues)
+
+
+def test_a_key_that_forgot_its_generations_loses_no_death(store):
+    """An hour after the end the mark goes, and the next job of the key is of the first generation again."""
+    deaths = []
+    for claim in ("c1", "c2"):
+        job = taken(store, claim=claim)
+        deaths.append(death_of(store, job, LATER + len(deaths))[0])
+        drop_mark(store, job.key)
+
+    assert [dead.job.generation for dead in deaths] == [1, 1]
+    assert store.dead(QUEUE, 10) == deaths

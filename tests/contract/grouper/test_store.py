@@ -2,79 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-
-import boto3
-import pytest
-from moto import mock_aws
+from datetime import timedelta
 
 from fanin.grouper import (
-    Bundle,
     BundleKey,
     BundleState,
     Claim,
-    GrouperStore,
     Lane,
     Lease,
     Outcome,
-    Task,
     TaskKey,
     TaskState,
     Verdict,
 )
-from fanin.grouper.dynamodb import DynamoStore
-from fanin.grouper.memory import MemoryStore
-from tests.contract.grouper_tables import TABLES, create_tables
-
-NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
-LATER = NOW + timedelta(hours=1)
-LANE = Lane("tenant", "search", "0")
-OTHER = Lane("tenant", "search", "1")
-ENDED = {"state": TaskState.SUCCEEDED, "detail": "done"}
-
-
-@pytest.fixture(params=["memory", "dynamodb"])
-def store(request: pytest.FixtureRequest) -> Iterator[GrouperStore]:
-    if request.param == "memory":
-        yield MemoryStore()
-        return
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        create_tables(client)
-        yield DynamoStore(client, TABLES, pause=lambda _: None)
-
-
-def task(name="a", lane=LANE, **facts):
-    stored = Task(
-        tenant=lane.tenant,
-        task_id=name,
-        target=lane.target,
-        shard=lane.shard,
-        state=TaskState.CREATED,
-        payload='{"käy":"🎈"}',
-        priority=0,
-        item_id=None,
-        attempts=0,
-        created_at=NOW,
-        due_at=NOW,
-        expires_at=LATER,
-    )
-    return replace(stored, **facts)
-
-
-def empty(fence=7, lane=LANE, created_at=NOW):
-    return Bundle(lane, fence, BundleState.OPEN, (), 0, created_at, LATER)
-
-
-def claimed(store, *names, fence=7, lane=LANE):
-    """The stored bundle of these tasks, each claimed by a transaction of its own."""
-    bundle = empty(fence, lane)
-    for name in names:
-        store.create(task(name, lane))
-        bundle = store.claim(bundle.joined((name,)), (name,)).bundle
-    return bundle
+from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, OTHER, claimed, empty, task
 
 
 def test_a_task_is_read_as_it_was_stored(store):

@@ -1,0 +1,25 @@
+"""The two kinds of store for the group-batcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.grouper import GrouperStore
+from fanin.grouper.dynamodb import DynamoStore
+from fanin.grouper.memory import MemoryStore
+from tests.contract.grouper_tables import TABLES, create_tables
+
+
+@pytest.fixture(params=["memory", "dynamodb"])
+def store(request: pytest.FixtureRequest) -> Iterator[GrouperStore]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        yield DynamoStore(client, TABLES, pause=lambda _: None)
