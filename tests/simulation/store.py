@@ -45,8 +45,8 @@ class UnreliableStore:
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
-        return self._send("groups", key, start, limit)
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
+        return self._send("groups", key, start, last, limit)
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._send("turn", key, turn)

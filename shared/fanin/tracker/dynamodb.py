@@ -53,13 +53,16 @@ class DynamoStore:
         item = self._row({"pk": text(str(key)), "sk": text(items.receipt_row(receipt_key))})
         return items.receipt_of(receipt_key, item) if item else None
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         table = self.tables.batches
-        before = next(self._query(lookups.group_before(table, key, start)), None)
-        first = items.group_of(before)[0] if before else start
-        rows = self._query(lookups.groups(table, key, first), limit)
-        found = [items.group_of(row) for row in rows]
-        return [(at, group) for at, group in found if at + group.upto > start]
+        before = next(self._query(lookups.group_before(table, key, start), 1), None)
+        found = [items.group_of(before)] if before else []
+        found = [(at, group) for at, group in found if at + group.upto > start]
+        left = limit - len(found)
+        if last > start and left:
+            rows = self._query(lookups.groups(table, key, start + 1, last), left)
+            found += [items.group_of(row) for row in rows]
+        return found
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._change(key, requests.turn(self.tables.batches, key, turn))

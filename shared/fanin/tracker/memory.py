@@ -52,10 +52,11 @@ class MemoryStore:
         with self.lock:
             return self.receipts.get((key, receipt_key))
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         with self.lock:
-            found = sorted((first, group) for (of, first), group in self.stretches.items() if of == key)
-            return [(first, group) for first, group in found if first + group.upto > start][:limit]
+            own = {first: group for (of, first), group in self.stretches.items() if of == key}
+            held = [first for first in sorted(own) if first <= last and first + own[first].upto > start]
+            return [(first, own[first]) for first in held[:limit]]
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._change(key, turn.admits, turn.apply)

@@ -60,8 +60,8 @@ class TrackerStore(Protocol):
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         """The reservation made under an idempotency key, if there was one."""
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
-        """The groups from the one that holds item *start* on, in order, each with its first item."""
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
+        """The groups of the items *start* to *last*, in order, each with its first item; *limit* at most."""
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         """Take the step if the batch admits it; the batch as it is stored now, None if there is none."""

@@ -58,11 +58,14 @@ def test_groups_are_found_from_any_item_of_theirs(store, batch):
         store.reserve(seen, receipt(start, count, key), Group(key, count))
     found = [(0, Group("a", 10)), (10, Group("b", 1)), (11, Group("c", 2**36))]
 
-    assert store.groups(KEY, 0, 10) == found
-    assert store.groups(KEY, 9, 2) == found[:2]
-    assert store.groups(KEY, 10, 10) == found[1:]
-    assert store.groups(KEY, 2**35, 10) == found[2:]
-    assert store.groups(KEY, 2**37, 10) == []
+    assert store.groups(KEY, 0, 2**36, 10) == found
+    assert store.groups(KEY, 9, 11, 2) == found[:2]
+    assert store.groups(KEY, 9, 11, 1) == found[:1]
+    assert store.groups(KEY, 9, 9, 10) == found[:1]
+    assert store.groups(KEY, 9, 10, 10) == found[:2]
+    assert store.groups(KEY, 10, 2**36, 10) == found[1:]
+    assert store.groups(KEY, 2**35, 2**36, 10) == found[2:]
+    assert store.groups(KEY, 2**37, 2**38, 10) == []
 
 
 def test_the_first_sample_keeps_its_slot(store):
