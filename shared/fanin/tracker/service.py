@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from fanin.aws.pacing import Each, each_in_turn, pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan, word_of
+from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
 from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
@@ -178,9 +178,9 @@ class Tracker:
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
         """Mark items done or failed; one write a page, however many items. Raises nothing for single items.
 
-        Raises InvalidRequest where the ranges cover more than a million items, TooManyPages where they lie in
-        more than 1,000 pages, or failures in more than 250, and StoreUnavailable where the outcome is
-        unknown: all of it may be repeated.
+        Raises InvalidRequest where the ranges cover more than a million items, TooManyBatches where they are
+        of more than 100 batches, TooManyPages where they lie in more than 1,000 pages, or failures in more
+        than 250, and StoreUnavailable where the outcome is unknown: all of it may be repeated.
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
@@ -311,7 +311,7 @@ class Tracker:
         # The time before the look: a batch that was due by then was written down as ended by the look itself,
         # and one that comes due in between may still be kept alive by others; nobody is told it has expired.
         at = self.now()
-        ids = list(dict.fromkeys(ack.batch_id for ack in acks))  # one look a request
+        ids = batch_ids(acks)  # one look a request at each
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
         return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
 
