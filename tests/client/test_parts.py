@@ -119,7 +119,7 @@ def test_a_request_of_too_many_batches_is_a_problem_that_says_what_to_do(over_ht
     items = [item for _ in range(2) for item in over_http.open().add(1)]
     words = [Ack.of(item, "me") for item in items]
 
-    with pytest.raises(TooManyBatches, match="2 batches.*; send fewer in a request") as refused:
+    with pytest.raises(TooManyBatches, match=r"2 batches.*; send fewer in a request") as refused:
         HttpTransport(service.url).ack(words, "k")
     assert refused.value.field == "acks"
 

@@ -35,6 +35,7 @@ from fanin.tracker.model import (
 from fanin.tracker.opening import new_batch
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
+from fanin.tracker.sampling import samples
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
 from fanin.tracker.walking import slice_of
@@ -119,8 +120,8 @@ class Tracker:
         return slice_of(self.store, batch, start, limit, failures=True)
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
-        """Reasons of failures, a bounded number of them."""
-        return self.store.samples(batch.key)
+        """Reasons of failures, a bounded number of them; none of items that were healed."""
+        return samples(self.store, batch)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group; the same group again for the same *key*.

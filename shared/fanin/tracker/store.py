@@ -120,7 +120,7 @@ class TrackerStore(Protocol):
         """Keep a failure's reason in a free slot; the sample that is in the slot now."""
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
-        """The reasons that were kept."""
+        """The reasons that were kept, also of items that were healed since."""
 
     def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
         """Bind an idempotency key of a route to a payload; the fingerprint that it came with first."""
