@@ -52,3 +52,18 @@ def test_bodies_admit_nothing_unknown() -> None:
     bodies = [schema for name, schema in schemas.items() if name.endswith("Body")]
     assert bodies
     assert all(schema["additionalProperties"] is False for schema in bodies)
+
+
+def test_a_body_is_required_where_any_of_its_fields_is() -> None:
+    published = document()
+    bodies = {
+        f"{method} {path}": route["requestBody"]
+        for path, methods in published["paths"].items()
+        for method, route in methods.items()
+        if "requestBody" in route
+    }
+    needless = {"/v1/batches", *(f"/v1/batches/{{batchId}}/{verb}" for verb in ("close", "cancel", "notify"))}
+
+    assert {path for path, body in bodies.items() if not body.get("required", False)} == {
+        f"post {path}" for path in needless
+    }

@@ -110,7 +110,7 @@ ParentItemId = Annotated[
 
 
 class OpenBatchBody(Body):
-    """What a caller wants of a new batch; ``{}`` will do."""
+    """The settings of a new batch; ``{}``, or no body, takes the defaults."""
 
     user_key: UserKey | None = None
     mode: Annotated[
@@ -146,15 +146,15 @@ class AddItemsBody(Body):
 
 
 class CloseBatchBody(Body):
-    """Nothing: ``{}``."""
+    """No field: ``{}``, or no body."""
 
 
 class NotifyBatchBody(Body):
-    """Nothing: ``{}``."""
+    """No field: ``{}``, or no body."""
 
 
 class CancelBatchBody(Body):
-    """Why the batch is cancelled, if anybody wants to say; ``{}`` will do."""
+    """Why the batch is cancelled; ``{}``, or no body, gives no reason."""
 
     reason: Reason | None = None
 
