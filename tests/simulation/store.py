@@ -34,6 +34,14 @@ class UnreliableStore:
     def create(self, batch: Batch) -> Batch:
         return self._send("create", batch)
 
+    def named(self, tenant: str, key: str) -> str | None:
+        return self._send("named", tenant, key)
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        """As DynamoDB does it: a refused transaction does not bring the key's row along, so it is read."""
+        named = self._send("create_under", batch, key, instead_of)
+        return named if named == batch.batch_id else self._send("named", batch.tenant, key)
+
     def get(self, key: BatchKey) -> Batch | None:
         return self._send("get", key)
 

@@ -38,6 +38,16 @@ class DynamoStore:
             return self._stored_batch(batch.key, stale) or batch
         return batch
 
+    def named(self, tenant: str, key: str) -> str | None:
+        item = self._row(items.open_key(tenant, key))
+        return item["batchId"]["S"] if item else None
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        request = requests.create_under(self.tables.batches, batch, key, instead_of)
+        if self._written(self.client.transact_write_items, request):
+            return batch.batch_id
+        return self.named(batch.tenant, key)
+
     def get(self, key: BatchKey) -> Batch | None:
         item = self._row(requests.batch_key(key))
         return items.batch_of(item) if item else None
@@ -133,10 +143,12 @@ class DynamoStore:
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return [items.sample_of(row) for row in self._query(lookups.samples(self.tables.batches, key))]
 
-    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
         row = items.key_item(tenant, route, key, fingerprint, expires_at)
         try:
-            send(self.client.put_item, requests.remember(self.tables.batches, row))
+            send(self.client.put_item, requests.remember(self.tables.batches, row, at))
         except StaleWrite as stale:
             (stored,) = stale.stored
             stored = stored or self._row({"pk": row["pk"], "sk": row["sk"]})

@@ -13,7 +13,7 @@ from fanin.aws.pacing import Each, each_in_turn, pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
-from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
+from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
 from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
 from fanin.tracker.listing import ListWish, listing
 from fanin.tracker.model import (
@@ -32,7 +32,7 @@ from fanin.tracker.model import (
     Slice,
     State,
 )
-from fanin.tracker.opening import new_batch
+from fanin.tracker.opening import new_batch, same_wish
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
 from fanin.tracker.sampling import samples
@@ -43,7 +43,7 @@ from fanin.tracker.walking import slice_of
 ADD_ATTEMPTS = 10
 CACHED_BATCHES = 10_000
 LEVELS_AT_ONCE = 16
-OPEN_ATTEMPTS = 500
+OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, all its ranges together."""
@@ -79,25 +79,26 @@ class Tracker:
         Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
         with another wish.
         """
-        for turn in range(OPEN_ATTEMPTS):
-            batch_id = named_batch_id(tenant, key, turn) if key else str(self.new_id())
-            batch = new_batch(BatchKey(tenant, batch_id), wish, self.page_bits, self.entropy(16), self.now())
-            stored = self._ended_if_due(self._create(batch))
-            if self._is_over(stored):
-                continue  # for good: the key stands for the next one
-            if stored.fingerprint != batch.fingerprint:
-                raise KeyReused("this Idempotency-Key was used for a batch with other settings")
-            return stored
-        raise Conflict("this Idempotency-Key was used for too many batches; use another")
+        if key is None:
+            return self.store.create(self._new(tenant, wish))
+        held = self.store.named(tenant, key)
+        for _ in range(OPEN_ATTEMPTS):
+            stored = held and self._standing(tenant, held)
+            if stored:
+                return same_wish(stored, wish)
+            batch = self._new(tenant, wish)
+            held = self.store.create_under(batch, key, held)
+            if held == batch.batch_id:
+                return batch
+        raise StoreUnavailable("batches are opened under this Idempotency-Key from too many sides; ask again")
 
     def get(self, tenant: str, batch_id: str) -> Batch:
         """The batch as it stands; NotFound where there is none, or it has expired.
 
         A deadline that has passed ends the batch here, if the sweeper has not come to it yet.
         """
-        batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
-        batch = batch and self._ended_if_due(batch)
-        if batch is None or self._is_over(batch):
+        batch = self._standing(tenant, checked_batch_id(batch_id))
+        if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
@@ -219,7 +220,8 @@ class Tracker:
         need none of it: their own rows remember their keys.
         """
         fingerprint = hashlib.sha256(payload.encode()).hexdigest()
-        stored = self.store.remember(tenant, route, key, fingerprint, self.now() + KEYS_KEPT)
+        at = self.now()
+        stored = self.store.remember(tenant, route, key, fingerprint, at, at + KEYS_KEPT)
         if stored != fingerprint:
             raise KeyReused("this Idempotency-Key was used for a request with another payload")
 
@@ -237,14 +239,18 @@ class Tracker:
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
-    def _create(self, batch: Batch) -> Batch:
-        """The batch as it is stored under its id: this one, or an earlier one, whose parent may have gone."""
-        if batch.parent_item_id is not None:
-            stored = self.store.get(batch.key)
-            if stored is not None:
-                return stored
-            self._check_parent(batch.tenant, batch.parent_item_id)
-        return self.store.create(batch)
+    def _new(self, tenant: str, wish: OpenBatch) -> Batch:
+        """A batch that is not stored yet, under an id that was never used and never will be again."""
+        if wish.parent_item_id is not None:
+            self._check_parent(tenant, wish.parent_item_id)
+        key = BatchKey(tenant, str(self.new_id()))
+        return new_batch(key, wish, self.page_bits, self.entropy(16), self.now())
+
+    def _standing(self, tenant: str, batch_id: str) -> Batch | None:
+        """The batch as it stands; None where it is over for good, whether its row is deleted or not."""
+        batch = self.store.get(BatchKey(tenant, batch_id))
+        batch = batch and self._ended_if_due(batch)
+        return None if batch is None or self._is_over(batch) else batch
 
     def _check_parent(self, tenant: str, item_id: str) -> None:
         """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
