@@ -302,7 +302,7 @@ LIFE_MUTANTS = (
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
-        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=5000
+        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=7400
     ),
     Mutant("a step starts from its states", (Turn, "sources", ALL)),
     Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
