@@ -19,7 +19,7 @@ app = edge(wiring.settings)
     responses=answers(200, CancelledBatch, 400, 403, 404, 413, 415, 422, 503),
 )
 def cancel_batch(
-    batch_id: BatchId, body: CancelBatchBody, idempotency_key: IdempotencyKey = None
+    batch_id: BatchId, body: CancelBatchBody = CancelBatchBody(), idempotency_key: IdempotencyKey = None
 ) -> CancelledBatch:
     """End a batch without waiting for its items; one that has ended stays as it is, and is answered so."""
     who, tracker = caller(app), wiring.tracker()

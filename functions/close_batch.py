@@ -20,7 +20,7 @@ app = edge(wiring.settings)
 )
 def close_batch(
     batch_id: BatchId,
-    body: CloseBatchBody,  # noqa: ARG001  # `{}`: room for the fields of later versions
+    body: CloseBatchBody = CloseBatchBody(),  # noqa: ARG001  # room for the fields of later versions
     idempotency_key: IdempotencyKey = None,
 ) -> ClosedBatch:
     """Close a batch: its total is final, and it completes once every item is acked."""

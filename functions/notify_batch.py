@@ -21,7 +21,7 @@ app = edge(wiring.settings)
 )
 def notify_batch(
     batch_id: BatchId,
-    body: NotifyBatchBody,  # noqa: ARG001  # `{}`: room for the fields of later versions
+    body: NotifyBatchBody = NotifyBatchBody(),  # noqa: ARG001  # room for the fields of later versions
     idempotency_key: IdempotencyKey = None,
 ) -> NotifiedBatch:
     """Send the event of a batch that has ended once more, under the id it had."""

@@ -19,7 +19,7 @@ app = edge(wiring.settings)
     summary="Open a batch",
     responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503),
 )
-def open_batch(body: OpenBatchBody, idempotency_key: IdempotencyKey = None) -> OpenedBatch:
+def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch."""
     batch = wiring.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
     count(BatchesOpened=1)

@@ -117,7 +117,7 @@ def groups_of(store: TrackerStore, key: BatchKey, places: Longs) -> list[tuple[i
     found: list[tuple[int, Group]] = []
     at, last = int(places[0]), int(places[-1])
     while at <= last:
-        some = store.groups(key, at, GROUPS_A_READ)
+        some = store.groups(key, at, last, GROUPS_A_READ)
         if not some:
             raise NoSuchItems(f"batch {key.batch_id} has no group for its item {at}; run the audit")
         found += some

@@ -2,7 +2,8 @@
 
 FaninError
 ├── InvalidRequest        the caller can fix it
-│   └── TooManyPages      it asks for more than one request may do; ask in parts
+│   ├── TooManyPages      it asks for more than one request may do; ask in parts
+│   └── TooManyBatches    the same, of batches
 ├── NotFound              no such batch, for this tenant
 ├── Conflict              a rule said no
 │   ├── KeyReused         the idempotency key came before, with another payload
@@ -31,6 +32,10 @@ class InvalidRequest(FaninError):
 
 class TooManyPages(InvalidRequest):
     """The request touches more pages than one may; the same in smaller requests is fine."""
+
+
+class TooManyBatches(InvalidRequest):
+    """The request names more batches than one may; the same in smaller requests is fine."""
 
 
 class NotFound(FaninError):

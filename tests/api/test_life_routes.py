@@ -323,3 +323,32 @@ def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, name
     ]
 
     assert statuses == [200, 200, 200, 202]
+
+
+@pytest.mark.parametrize("headers", [{}, JSON, {"content-type": "text/plain"}], ids=str)
+@pytest.mark.parametrize("body", [None, "", b""], ids=repr)
+def test_a_post_that_needs_no_field_needs_no_body(
+    gateway: Gateway, body: Any, headers: dict[str, str]
+) -> None:
+    opening = gateway.send("POST", "/v1/batches", body, headers)
+    batch_id, other = opening.body["batchId"], opened(gateway)[0]
+    calls = [(batch_id, "close", 200), (other, "cancel", 200), (batch_id, "notify", 202)]
+    answers = [gateway.send("POST", f"/v1/batches/{of}/{verb}", body, headers) for of, verb, _ in calls]
+
+    assert opening.status == 201
+    assert [answer.status for answer in answers] == [status for *_, status in calls]
+
+
+def test_a_post_without_a_body_is_the_same_payload_as_one_with_an_empty_object(gateway: Gateway) -> None:
+    batch_id, _ = opened(gateway, 1)
+    path, headers = f"/v1/batches/{batch_id}/close", {"Idempotency-Key": "k"}
+
+    assert gateway.send("POST", path, None, headers).status == 200
+    assert keyed(gateway, path, {}).status == 200
+
+
+def test_a_post_that_needs_a_field_says_which_where_there_is_no_body(gateway: Gateway) -> None:
+    answer = gateway.send("POST", f"/v1/batches/{opened(gateway)[0]}/items", None, {})
+
+    assert answer.status == 400
+    assert [problem["field"] for problem in answer.body["errors"]] == ["count"]

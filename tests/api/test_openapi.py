@@ -71,3 +71,18 @@ def test_an_ack_and_a_member_each_have_verdicts_of_their_own() -> None:
     assert schemas["ItemResult"]["properties"]["verdict"] == {"$ref": "#/components/schemas/Verdict"}
     assert schemas["Verdict"]["enum"] == [str(each) for each in tracker.Verdict]
     assert schemas["MemberVerdict"]["enum"] == [str(each) for each in grouper.Verdict]
+
+
+def test_a_body_is_required_where_any_of_its_fields_is() -> None:
+    published = document()
+    bodies = {
+        f"{method} {path}": route["requestBody"]
+        for path, methods in published["paths"].items()
+        for method, route in methods.items()
+        if "requestBody" in route
+    }
+    needless = {"/v1/batches", *(f"/v1/batches/{{batchId}}/{verb}" for verb in ("close", "cancel", "notify"))}
+
+    assert {path for path, body in bodies.items() if not body.get("required", False)} == {
+        f"post {path}" for path in needless
+    }

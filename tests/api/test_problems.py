@@ -21,6 +21,7 @@ from fanin.errors import (
     NotFound,
     StaleWrite,
     StoreUnavailable,
+    TooManyBatches,
     TooManyPages,
 )
 from functions import wiring
@@ -51,6 +52,7 @@ def _break(environment: pytest.MonkeyPatch, error: Exception) -> None:
     [
         (InvalidRequest("x"), 400),
         (TooManyPages("x"), 400),
+        (TooManyBatches("x"), 400),
         (NotFound("x"), 404),
         (Conflict("x"), 409),
         (KeyReused("x"), 422),

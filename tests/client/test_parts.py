@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fanin import Verdict
@@ -9,8 +11,8 @@ from fanin.client.adapter import Adapter
 from fanin.client.consumer import failed_letter
 from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
-from fanin.errors import TooManyPages
-from fanin.tracker import OpenBatch, Outcome, acking
+from fanin.errors import TooManyBatches, TooManyPages
+from fanin.tracker import Ack, OpenBatch, Outcome, acking
 from tests.client.conftest import TENANT, lost_after, sqs_event
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
@@ -90,6 +92,37 @@ def test_a_delivery_of_many_pages_is_settled_whole(tracker, service, over):
     assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 40
     assert [record["messageId"] for record, _ in settled.acked] == [f"m{at}" for at in range(40)]
     assert tracker.get(TENANT, batch.batch_id).failed == 40
+
+
+@pytest.mark.parametrize("server_allows", [100, 7])
+def test_items_of_many_batches_are_acked_in_their_order(fanin, monkeypatch, server_allows):
+    """Also by a client that expects the server to take more in a request than it does."""
+    monkeypatch.setattr(acking, "BATCHES_MAX", server_allows)
+    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 1000, FAILURE: 250})
+    batches = [fanin.open() for _ in range(110)]
+    items = [item for batch in batches for item in batch.add(1)]
+    report = fanin.ack(items + items[:5])
+
+    assert [one.item_id for one in report.results] == items + items[:5]
+    assert [one.verdict for one in report.results] == [Verdict.ACCEPTED] * 110 + [Verdict.DUPLICATE] * 5
+
+
+def test_items_of_many_batches_are_never_sent_in_one_request(over_http, service):
+    items = [item for _ in range(101) for item in over_http.open().add(1)]
+    sent = len(service.seen)
+    over_http.ack(items)
+
+    assert [len(json.loads(one.body)["items"]) for one in service.seen[sent:]][:1] == [50]
+
+
+def test_a_request_of_too_many_batches_is_a_problem_that_says_what_to_do(over_http, service, monkeypatch):
+    monkeypatch.setattr(acking, "BATCHES_MAX", 1)
+    items = [item for _ in range(2) for item in over_http.open().add(1)]
+    words = [Ack.of(item, "me") for item in items]
+
+    with pytest.raises(TooManyBatches, match=r"2 batches.*; send fewer in a request") as refused:
+        HttpTransport(service.url).ack(words, "k")
+    assert refused.value.field == "acks"
 
 
 def test_what_cannot_be_cut_any_more_is_refused(fanin, items, monkeypatch):

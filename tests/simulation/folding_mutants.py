@@ -51,12 +51,12 @@ FOLDING_MUTANTS = (
     Mutant(
         "folded failures are counted in a live batch",
         (MemoryStore, "replace_bits", _replace_bits(False, True)),
-        since=900,
+        since=2400,
     ),
     Mutant(
         "folded failures leave a healing",
         (MemoryStore, "replace_bits", _replace_bits(True, False)),
-        since=15000,
+        since=17000,
     ),
     Mutant("folded success heals a failure", (Climber, "settle", _settle_without_healing)),
     Mutant("enough folded failures end a batch", (Climber, "settle", _settle_without_end)),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
+from uuid import NAMESPACE_OID, uuid5
 
 from fanin.tracker import Outcome, State, Tracker, service, sweeping
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.life import Turn
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
+from fanin.tracker.model import BatchKey, PageKey
+from fanin.tracker.opening import new_batch
 from fanin.tracker.page import Page
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Written
@@ -245,9 +248,9 @@ class _OverWithoutEnd:
     def __init__(self, tracker):
         self._store, self._now = tracker.store, tracker.now
 
-    def create(self, batch):
-        stored = self._store.create(batch)
-        over = stored.is_alive and stored.expires_at <= self._now()
+    def get(self, key):
+        stored = self._store.get(key)
+        over = stored is not None and stored.is_alive and stored.expires_at <= self._now()
         return replace(stored, state=State.EXPIRED) if over else stored
 
     def __getattr__(self, name):
@@ -256,6 +259,23 @@ class _OverWithoutEnd:
 
 def _open_without_end(self, tenant, wish, key=None):
     return _open(replace(self, store=_OverWithoutEnd(self)), tenant, wish, key)
+
+
+def _open_by_turn(self, tenant, wish, key=None):
+    """A key's batches have ids that follow from it, and the first id that is free or alive is taken."""
+    names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{turn}") for turn in count())
+    keys = (BatchKey(tenant, str(name)) for name in names)
+    new = (new_batch(named, wish, self.page_bits, self.entropy(16), self.now()) for named in keys)
+    stored = (self._ended_if_due(self.store.create(batch)) for batch in new)
+    return next(batch for batch in stored if not self._is_over(batch))
+
+
+def _over_if_written_down(self, batch):
+    return batch.state is State.EXPIRED
+
+
+def _samples_as_kept(self, batch):
+    return self.store.samples(batch.key)
 
 
 def _turn_from_anywhere(self, key, turn):
@@ -282,7 +302,7 @@ LIFE_MUTANTS = (
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
-        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=5000
+        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=7400
     ),
     Mutant("a step starts from its states", (Turn, "sources", ALL)),
     Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
@@ -313,8 +333,10 @@ LIFE_MUTANTS = (
     Mutant("a failure is counted in an estimate", (MemoryStore, "fail_count", _fail_count_uncounted)),
     Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
     Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),
+    Mutant("a key's batch is not looked for by counting", (Tracker, "open", _open_by_turn)),
+    Mutant("what has expired is gone though its row is there", (Tracker, "_is_over", _over_if_written_down)),
+    Mutant("a healed item shows no reason", (Tracker, "samples", _samples_as_kept)),
     Mutant("a state is read again", (Tracker, "_known_batch", _known_for_ever)),
-    Mutant("a sample is of what failed", (Recorder, "_keep_reasons", _samples_of_the_first)),
 )
 
 LIFE_EQUIVALENT = (
@@ -333,6 +355,10 @@ LIFE_EQUIVALENT = (
     (
         Mutant("a compacted parent has full children", (Page, "is_worth", _worth_if_unknown)),
         "whoever looks below it finds its children full: it costs reads, and the answer is the same",
+    ),
+    (
+        Mutant("a sample is of what failed", (Recorder, "_keep_reasons", _samples_of_the_first)),
+        "a reason of what has not failed is not shown; one is lost, and only a bounded number is kept",
     ),
     (
         Mutant("successes go before failures", (AckPlan, "in_order", _in_order_of_coming)),

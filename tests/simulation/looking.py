@@ -133,10 +133,13 @@ def _listed(ask: Callable[[Batch, int, int], Slice], batch: Batch, limit: int) -
 
 
 def check_samples(world: World, tracker: Tracker, batch: Batch) -> None:
-    """Reasons are kept of what failed, and of nothing else."""
-    for sample in tracker.samples(batch):
+    """Reasons are shown of what has failed, and of nothing that was healed before the call."""
+    failed, ever = world.referee.failed[batch.key], world.referee.has_failed[batch.key]
+    shown = tracker.samples(batch)
+    newly = world.referee.has_failed[batch.key] & ~ever
+    for sample in shown:
         batch_id, group_id, index = sample.item_id.split(":")
         group = GroupId.decode(group_id)
         place = (group.start if group else 0) + int(index)
-        right = batch_id == batch.batch_id and world.referee.has_failed[batch.key] >> place & 1
-        require(right, "failures", f"{sample} is of an item that never failed")
+        right = batch_id == batch.batch_id and (failed | newly) >> place & 1
+        require(right, "failures", f"{sample} is of an item that has not failed, or was healed")

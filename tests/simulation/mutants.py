@@ -89,9 +89,11 @@ def _close_always(self, key, turn):
     return self.batches[key]
 
 
-def _create_always(self, batch):
+def _create_always(self, batch, key, instead_of):
+    """Whatever the key stands for by now."""
     self.batches[batch.key] = batch
-    return batch
+    self.names[batch.tenant, key] = batch.batch_id
+    return batch.batch_id
 
 
 def _reserve(state: bool, total: bool, receipt: bool) -> Callable[..., Receipt | None]:
@@ -200,7 +202,7 @@ MUTANTS = (
     Mutant("told is who is stored, not whoever asks", (Climber, "complete", _tell_everyone)),
     Mutant("a caller has one name for all its attempts", (PagePlan, "speaker", _new_name_each_time)),
     Mutant("a batch closes once", (MemoryStore, "turn", _close_always)),
-    Mutant("a batch is created once", (MemoryStore, "create", _create_always)),
+    Mutant("a batch is created once a key", (MemoryStore, "create_under", _create_always)),
     Mutant("a reservation wants an open batch", (MemoryStore, "reserve", _reserve(False, True, True))),
     Mutant("a reservation wants the total it saw", (MemoryStore, "reserve", _reserve(True, False, True))),
     Mutant("a reservation wants no earlier receipt", (MemoryStore, "reserve", _reserve(True, True, False))),

@@ -6,6 +6,8 @@ from tests.simulating.faults import ON_READS, ON_TRANSACTIONS, ON_WRITES
 
 POSSIBLE = {
     "create": ON_WRITES,
+    "named": ON_READS,
+    "create_under": ON_TRANSACTIONS,
     "get": ON_READS,
     "reserve": ON_TRANSACTIONS,
     "receipt": ON_READS,

@@ -29,6 +29,7 @@ KINDS = {
     "add_count": COUNTS,
     "fail_count": COUNTS,
     "create": TURN,
+    "create_under": TURN,
     "reserve": TURN,
     "turn": TURN,
     "extend": TURN,

@@ -10,7 +10,7 @@ from random import Random
 from fanin.tracker import State, climb, model
 from fanin.tracker import progress as looking
 from tests.simulating.room import Outcome, played
-from tests.simulation import aftermath, lives, scenario
+from tests.simulation import afterlife, aftermath, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
@@ -42,8 +42,16 @@ def play(drawn: Scenario, random: Random, choices: Choices, trace: Trace | None 
     """Run a scenario to its end, or to the first promise that breaks."""
     with _tuned(drawn):
         world = World(drawn, random, choices, trace)
-        violation = played(world.run, lambda: aftermath.check(world))
-        return Outcome(violation, world.store.requests, world.store.faults, _events(world))
+        events: Counter[str] = Counter()
+        violation = played(world.run, lambda: _check(world, events))
+        return Outcome(violation, world.store.requests, world.store.faults, events)
+
+
+def _check(world: World, events: Counter[str]) -> None:
+    """The end of the run, and the end of what it left behind; *events* is filled in between."""
+    aftermath.check(world)
+    events.update(_events(world))
+    afterlife.check(world)
 
 
 def _events(world: World) -> Counter[str]:

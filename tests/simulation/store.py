@@ -34,6 +34,14 @@ class UnreliableStore:
     def create(self, batch: Batch) -> Batch:
         return self._send("create", batch)
 
+    def named(self, tenant: str, key: str) -> str | None:
+        return self._send("named", tenant, key)
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        """As DynamoDB does it: a refused transaction does not bring the key's row along, so it is read."""
+        named = self._send("create_under", batch, key, instead_of)
+        return named if named == batch.batch_id else self._send("named", batch.tenant, key)
+
     def get(self, key: BatchKey) -> Batch | None:
         return self._send("get", key)
 
@@ -45,8 +53,8 @@ class UnreliableStore:
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
-        return self._send("groups", key, start, limit)
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
+        return self._send("groups", key, start, last, limit)
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._send("turn", key, turn)

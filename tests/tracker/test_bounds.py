@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from fanin.aws.pacing import each_in_threads
-from fanin.errors import TooManyPages
-from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, Verdict, acking, recording
-from fanin.tracker.acking import PAGES_MAX
+from fanin.errors import TooManyBatches, TooManyPages
+from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, TrackerStore, Verdict, acking, recording
+from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import ack, fail, opened
+from tests.tracker.calls import DAY, ack, fail, opened
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
 
@@ -42,6 +44,21 @@ class Counting(MemoryStore):
         return super().sample(*args)
 
 
+class Metered(MemoryStore):
+    """Counts what is sent."""
+
+    sent = 0
+
+    def __getattribute__(self, name):
+        found = super().__getattribute__(name)
+        if name in REQUESTS:
+            self.sent += 1
+        return found
+
+
+REQUESTS = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_written(tracker, outcome):
     most = PAGES_MAX[outcome]
@@ -69,6 +86,36 @@ def test_pages_are_counted_over_all_words_of_a_request_each_once(tracker):
     assert len(tracker.ack("t", words).results) == 3
     with pytest.raises(TooManyPages):
         tracker.ack("t", [*words, Ack(one, of_one, 2000, 2000, "me")])
+
+
+def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(clock):
+    tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
+    batches = [opened(tracker, 1) for _ in range(BATCHES_MAX + 1)]
+    words = [Ack(*of, 0, 0, "me") for of in batches]
+    tracker.store.sent.clear()
+
+    with pytest.raises(TooManyBatches, match=rf"{BATCHES_MAX + 1} batches.* {BATCHES_MAX} .*; send fewer"):
+        tracker.ack("t", words)
+    assert tracker.store.sent == []
+    assert len(tracker.ack("t", words[1:] * 2).results) == 2 * BATCHES_MAX
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_as_many_batches_as_a_request_may_name_cost_no_more_than_as_many_pages(clock, outcome):
+    """Each of them ends by the request, and so do its parent and the parent's parent."""
+    tracker = Tracker(Metered(), page_bits=4, now=clock, fresh_for=timedelta(0), pause=lambda _: None)
+    batches = [opened(tracker, 1) for _ in range(BATCHES_MAX)]
+    for _ in range(2):
+        batches += [opened(tracker, 1, parent_item_id=f"{of[0]}:{of[1]}:0") for of in batches[-BATCHES_MAX:]]
+    for batch_id, _ in batches:
+        tracker.close("t", batch_id, "closer")
+    clock.at += DAY
+    tracker.store.sent = 0
+    report = tracker.ack("t", [Ack(*of, 0, 0, "me", outcome) for of in batches[-BATCHES_MAX:]])
+
+    assert len(report.completions) == BATCHES_MAX
+    assert {tracker.get("t", batch_id).state for batch_id, _ in batches} == {State.COMPLETE}
+    assert tracker.store.sent <= 3 * max(PAGES_MAX.values())
 
 
 def test_a_range_of_too_many_pages_is_not_cut_to_its_end(tracker, monkeypatch):

@@ -83,8 +83,42 @@ def test_failures_are_listed_as_ranges_with_a_sample_of_reasons(tracker):
     assert batch.failed == 2
     assert tracker.failures(batch).ranges == (ItemRange(two, 0, 0), ItemRange(two, 5, 5))
     assert {sample.item_id.split(":")[2]: sample.reason for sample in tracker.samples(batch)} == {
-        "2": "bad xml", "3": "bad xml", "8": "bad xml", "9": "bad xml", "0": "boom", "5": "boom",
-    }  # fmt: skip
+        "0": "boom",
+        "5": "boom",
+    }
+
+
+@pytest.mark.parametrize("page_bits", [4, 1024])
+def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_page(page_bits, clock):
+    tracker = Tracker(MemoryStore(), page_bits=page_bits, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 12)
+    fail(tracker, batch_id, group, 1, 2, 5, 11)
+    ack(tracker, batch_id, group, 0, 1, 3, 5)
+    shown = {s.item_id.split(":")[2] for s in tracker.samples(tracker.get("t", batch_id))}
+    tracker.close("t", batch_id, "closer")
+    tracker.ack("t", [Ack(batch_id, group, 3, 11, "me")])
+    tracker.ack("t", [Ack(batch_id, group, 0, 11, "me", Outcome.FAILURE, "too late")])
+    left = {s.item_id.split(":")[2] for s in tracker.samples(tracker.get("t", batch_id))}
+
+    assert shown == {"2", "11"}
+    assert left == {"2"}
+
+
+def test_the_samples_of_a_batch_are_read_with_one_look_at_their_pages(clock):
+    class Metered(MemoryStore):
+        looks = 0
+
+        def pages(self, keys):
+            self.looks += 1
+            return super().pages(keys)
+
+    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 400)
+    fail(tracker, batch_id, group, *range(0, 400, 4))
+    tracker.store.looks = 0
+
+    assert len(tracker.samples(tracker.get("t", batch_id))) > 10
+    assert tracker.store.looks == 1
 
 
 def test_five_thousand_failures_are_counted_listed_and_sampled_alike():

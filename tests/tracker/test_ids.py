@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
-from fanin.tracker.ids import named_batch_id
 from fanin.tracker.items import key_of
 from fanin.tracker.model import BatchKey, PageKey
 
@@ -104,15 +103,6 @@ def test_other_texts_are_no_item_ids(text):
 def test_other_texts_are_no_batch_ids(text):
     with pytest.raises(InvalidRequest):
         checked_batch_id(text)
-
-
-def test_a_batch_named_by_a_key_is_the_same_for_the_same_tenant_and_key_alone():
-    name = named_batch_id("a", "key")
-
-    assert checked_batch_id(name) == named_batch_id("a", "key")
-    assert (
-        len({name, named_batch_id("b", "key"), named_batch_id("a", "yek"), named_batch_id("ak", "ey")}) == 4
-    )
 
 
 @given(st.text("a#1:", min_size=1, max_size=8), st.uuids(), st.integers(0, 9), st.integers(0, 2**40))

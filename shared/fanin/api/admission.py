@@ -38,12 +38,12 @@ class BodyTooLarge(InvalidRequest):
 def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
     """Refuse *event* (payload 2.0) for its form: id in the path, query, declared type, size, encoding.
 
-    *query*: names that the route knows in a query.
+    *query*: names that the route knows in a query. A POST without a body is one with the body ``{}``.
     """
     for name, value in (event.get("pathParameters") or {}).items():
         NAMED_IN_PATHS[name](value)  # the resolver's own pattern lets a line break through at the end
     _check_query(event, query)
-    if event["requestContext"]["http"]["method"] == "POST":
+    if event["requestContext"]["http"]["method"] == "POST" and event.get("body"):
         _require_json(event["headers"])
         _check_text(_body_of(event))
 

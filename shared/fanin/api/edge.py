@@ -43,6 +43,7 @@ IdempotencyKey = Annotated[
     ),
 ]
 
+NO_BODY = {"body": "{}", "isBase64Encoded": False}
 LISTED_MAX = 100
 RANGES_SHOWN_MAX = 1000
 
@@ -85,6 +86,8 @@ def edge(settings: Callable[[], Settings], query: Collection[str] = ()) -> APIGa
         app.append_context(caller=identify(event["requestContext"], anonymous, told.jwt))
         admit(event, query)
         event["headers"] = _as_json(event["headers"])
+        if not event.get("body"):
+            event |= NO_BODY
         return next_middleware(app)
 
     app.use([guard, OpenAPIRequestValidationMiddleware()])  # type: ignore[no-untyped-call]

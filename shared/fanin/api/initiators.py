@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fanin.errors import InvalidRequest
 from fanin.grouper import ItemAck
 from fanin.tracker import Ack, Outcome, Tracker
-from fanin.tracker.acking import PAGES_MAX
+from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 
-ITEMS_AT_ONCE = min(PAGES_MAX.values())
+ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())
 """Items that are never too many, wherever they lie."""
 
 

@@ -21,6 +21,7 @@ from fanin.errors import (
     NotFound,
     StaleWrite,
     StoreUnavailable,
+    TooManyBatches,
     TooManyPages,
 )
 
@@ -44,6 +45,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     InvalidRequest: Kind(400, "invalid-request", "The request is malformed"),
     RequestValidationError: Kind(400, "invalid-request", "The request is malformed"),
     TooManyPages: Kind(400, "too-many-pages", "The request asks for too much at once"),
+    TooManyBatches: Kind(400, "too-many-batches", "The request asks for too much at once"),
     Forbidden: Kind(403, "forbidden", "The caller is not known"),
     NotFound: Kind(404, "not-found", "There is no such thing"),
     NotFoundError: Kind(404, "no-route", "There is no such route"),

@@ -110,7 +110,7 @@ ParentItemId = Annotated[
 
 
 class OpenBatchBody(Body):
-    """What a caller wants of a new batch; ``{}`` will do."""
+    """The settings of a new batch; ``{}``, or no body, takes the defaults."""
 
     user_key: UserKey | None = None
     mode: Annotated[
@@ -146,15 +146,15 @@ class AddItemsBody(Body):
 
 
 class CloseBatchBody(Body):
-    """Nothing: ``{}``."""
+    """No field: ``{}``, or no body."""
 
 
 class NotifyBatchBody(Body):
-    """Nothing: ``{}``."""
+    """No field: ``{}``, or no body."""
 
 
 class CancelBatchBody(Body):
-    """Why the batch is cancelled, if anybody wants to say; ``{}`` will do."""
+    """Why the batch is cancelled; ``{}``, or no body, gives no reason."""
 
     reason: Reason | None = None
 
@@ -201,8 +201,9 @@ class AckBody(Body):
 class AckItemsBody(Body):
     """Items that are done: a list of item ids (*items*), or of words on items and ranges (*acks*).
 
-    They may lie in 1,000 pages, and failed ones in 250; a page has 1,024 items where nothing else is
-    configured. Beyond that the problem is `too-many-pages`: the same in smaller requests is fine.
+    They may be of 100 batches, and lie in 1,000 pages, failed ones in 250; a page has 1,024 items where
+    nothing else is configured. Beyond that nothing is acked, and the problem is `too-many-batches` or
+    `too-many-pages`: the same in smaller requests is fine.
     """
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["items"]}, {"required": ["acks"]}]})

@@ -31,6 +31,7 @@ from fanin.errors import (
     KeyReused,
     NotFound,
     StoreUnavailable,
+    TooManyBatches,
     TooManyPages,
 )
 from fanin.tracker import Ack, OpenBatch, Outcome, Retention, Sample, State, Verdict
@@ -45,7 +46,11 @@ MEANING: Mapping[int, type[FaninError]] = {
     422: KeyReused,
     429: StoreUnavailable,
 }
-TOO_MANY_PAGES = "urn:fanin:problem:too-many-pages"
+TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
+    "urn:fanin:problem:too-many-pages": TooManyPages,
+    "urn:fanin:problem:too-many-batches": TooManyBatches,
+}
+"""Problems of a request that is fine in parts."""
 
 
 def wish_body(wish: OpenBatch) -> Document:
@@ -109,10 +114,9 @@ def error_of(status: int, body: bytes) -> FaninError:
     meaning = MEANING.get(status)
     if meaning is not None:
         return meaning(detail)
-    if problem.get("type") == TOO_MANY_PAGES:
-        return TooManyPages(detail, field=_field(problem))
     if 400 <= status < 500:
-        return InvalidRequest(detail, field=_field(problem))
+        refusal = TOO_MUCH.get(str(problem.get("type")), InvalidRequest)
+        return refusal(detail, field=_field(problem))
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
 
 

@@ -20,8 +20,9 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
-from fanin.errors import TooManyPages
+from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker import Ack, OpenBatch, State
+from fanin.tracker.acking import BATCHES_MAX
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
@@ -71,16 +72,18 @@ class Transport(Protocol):
 
 
 def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:
-    """Ack in one request; in halves, each under a key that follows, where it would touch too many pages.
+    """Ack in one request; in halves, each under a key that follows, where that would name too many batches or
+    touch too many pages.
 
     Asked again it is cut alike, so that a repetition is the same calls.
     """
-    try:
-        return transport.ack(acks, key)
-    except TooManyPages:
-        halves = _halves(acks)
-        if not all(halves):
-            raise
+    halves = _halves(acks)
+    if len({ack.batch_id for ack in acks}) <= BATCHES_MAX:
+        try:
+            return transport.ack(acks, key)
+        except (TooManyBatches, TooManyPages):
+            if not all(halves):
+                raise
     report = AckReport()
     for number, half in enumerate(halves):
         half_key = None if key is None else str(uuid5(NAMESPACE_OID, f"{key}/half {number}"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from fanin.errors import TooManyPages
+from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
 from fanin.tracker.page import Page, mask_of
@@ -21,6 +21,9 @@ TOO_LATE = {
 }
 PAGES_MAX = {Outcome.SUCCESS: 1_000, Outcome.FAILURE: 250}
 """Pages that one request may touch: its caller waits. A failure costs a transaction on its batch's row."""
+
+BATCHES_MAX = 100
+"""Batches that one request may name: each is read, and may end, and so may its parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,18 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
     if is_expired(batch, now):
         return 0, Verdict.EXPIRED
     return group.start, None
+
+
+def batch_ids(acks: Sequence[Ack]) -> list[str]:
+    """The batches that *acks* name, each once. Raises TooManyBatches."""
+    found = list(dict.fromkeys(ack.batch_id for ack in acks))
+    if len(found) > BATCHES_MAX:
+        raise TooManyBatches(
+            f"the items are of {len(found)} batches, and one request may ack items of {BATCHES_MAX} batches;"
+            " send fewer in a request",
+            field="acks",
+        )
+    return found
 
 
 def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:

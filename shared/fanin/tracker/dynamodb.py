@@ -38,6 +38,16 @@ class DynamoStore:
             return self._stored_batch(batch.key, stale) or batch
         return batch
 
+    def named(self, tenant: str, key: str) -> str | None:
+        item = self._row(items.open_key(tenant, key))
+        return item["batchId"]["S"] if item else None
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        request = requests.create_under(self.tables.batches, batch, key, instead_of)
+        if self._written(self.client.transact_write_items, request):
+            return batch.batch_id
+        return self.named(batch.tenant, key)
+
     def get(self, key: BatchKey) -> Batch | None:
         item = self._row(requests.batch_key(key))
         return items.batch_of(item) if item else None
@@ -53,13 +63,16 @@ class DynamoStore:
         item = self._row({"pk": text(str(key)), "sk": text(items.receipt_row(receipt_key))})
         return items.receipt_of(receipt_key, item) if item else None
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         table = self.tables.batches
-        before = next(self._query(lookups.group_before(table, key, start)), None)
-        first = items.group_of(before)[0] if before else start
-        rows = self._query(lookups.groups(table, key, first), limit)
-        found = [items.group_of(row) for row in rows]
-        return [(at, group) for at, group in found if at + group.upto > start]
+        before = next(self._query(lookups.group_before(table, key, start), 1), None)
+        found = [items.group_of(before)] if before else []
+        found = [(at, group) for at, group in found if at + group.upto > start]
+        left = limit - len(found)
+        if last > start and left:
+            rows = self._query(lookups.groups(table, key, start + 1, last), left)
+            found += [items.group_of(row) for row in rows]
+        return found
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._change(key, requests.turn(self.tables.batches, key, turn))
@@ -130,10 +143,12 @@ class DynamoStore:
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return [items.sample_of(row) for row in self._query(lookups.samples(self.tables.batches, key))]
 
-    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
         row = items.key_item(tenant, route, key, fingerprint, expires_at)
         try:
-            send(self.client.put_item, requests.remember(self.tables.batches, row))
+            send(self.client.put_item, requests.remember(self.tables.batches, row, at))
         except StaleWrite as stale:
             (stored,) = stale.stored
             stored = stored or self._row({"pk": row["pk"], "sk": row["sk"]})

@@ -35,15 +35,6 @@ def checked_batch_id(text: str) -> str:
     return text
 
 
-def named_batch_id(tenant: str, key: str, turn: int = 0) -> str:
-    """The batch id that an idempotency *key* stands for: the same for the same tenant and key.
-
-    *turn*: how many batches of this key are over.
-    """
-    digest = hashlib.sha256(b"\0".join((b"open", tenant.encode(), key.encode(), str(turn).encode()))).digest()
-    return _version_8(int.from_bytes(digest[:16], "big") >> 6)
-
-
 @dataclass(frozen=True, slots=True)
 class GroupId:
     """What one add reserved: the items ``start`` to ``start + upto - 1`` of its batch."""

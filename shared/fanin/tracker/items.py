@@ -27,8 +27,6 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
 KEY_ROW = "key"
-GRACE = timedelta(days=30)
-"""A batch's row outlasts its pages by so much: while any of them is left, its id is not given out again."""
 
 
 def milliseconds(at: datetime) -> int:
@@ -36,6 +34,12 @@ def milliseconds(at: datetime) -> int:
 
 
 def seconds(at: datetime) -> int:
+    """The first whole second at which *at* has come: TTL deletes no row before its time."""
+    return -((EPOCH - at) // SECOND)
+
+
+def elapsed_seconds(at: datetime) -> int:
+    """The last whole second that has come at *at*: a row has expired if its ``ttl`` is no later."""
     return (at - EPOCH) // SECOND
 
 
@@ -66,7 +70,7 @@ def batch_item(batch: Batch) -> Item:
         "createdKey": text(created_key(batch.created_at, batch.batch_id)),
         "tenantShard": text(f"{batch.tenant}#{shard_of(batch.batch_id)}"),
         "expiresAt": number(milliseconds(batch.expires_at)),
-        "ttl": number(seconds(batch.pages_expire_at + GRACE)),
+        "ttl": number(seconds(batch.row_expires_at)),
     }
     return item | _options(batch)
 
@@ -189,12 +193,24 @@ def sample_of(item: Item) -> Sample:
 
 def key_item(tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> Item:
     """An idempotency key, hashed as it comes from outside, under its tenant and route; a partition each."""
-    return {
-        "pk": text(f"{tenant}#key#{route}#{hashlib.sha256(key.encode()).hexdigest()}"),
-        "sk": text(KEY_ROW),
-        "fingerprint": text(fingerprint),
-        "ttl": number(seconds(expires_at)),
-    }
+    expiry = {"ttl": number(seconds(expires_at))}
+    return key_key(tenant, route, key) | {"fingerprint": text(fingerprint)} | expiry
+
+
+def open_key_item(batch: Batch, key: str) -> Item:
+    """The idempotency key of an open, with the batch that it stands for."""
+    stands_for = {"batchId": text(batch.batch_id), "ttl": number(seconds(batch.row_expires_at))}
+    return open_key(batch.tenant, key) | stands_for
+
+
+def open_key(tenant: str, key: str) -> Item:
+    return key_key(tenant, "open", key)
+
+
+def key_key(tenant: str, route: str, key: str) -> Item:
+    """The key of an idempotency key's row."""
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return {"pk": text(f"{tenant}#key#{route}#{digest}"), "sk": text(KEY_ROW)}
 
 
 def page_key(key: PageKey) -> Item:

@@ -20,9 +20,9 @@ def group_before(table: str, key: BatchKey, start: int) -> Item:
     return _rows(table, key, GROUP.format(0), GROUP.format(start)) | {"ScanIndexForward": False, "Limit": 1}
 
 
-def groups(table: str, key: BatchKey, first: int) -> Item:
-    """The groups that begin at item *first* or later."""
-    return _rows(table, key, GROUP.format(first), "group#~")
+def groups(table: str, key: BatchKey, first: int, last: int) -> Item:
+    """The groups that begin at the items *first* to *last*."""
+    return _rows(table, key, GROUP.format(first), GROUP.format(last))
 
 
 def samples(table: str, key: BatchKey) -> Item:

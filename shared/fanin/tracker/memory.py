@@ -6,16 +6,24 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from fanin.tracker.life import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, shard_of
 from fanin.tracker.page import Page
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 
+Row = tuple[str, Any]
+"""A row as TTL sees it: the field of the store that holds it, and its key there."""
+
 
 @dataclass
 class MemoryStore:
-    """Keeps the tracker's items in this process; one lock makes each request atomic."""
+    """Keeps the tracker's items in this process; one lock makes each request atomic.
+
+    *expiring*: when the rows may be deleted. It is TTL that deletes them, which here is whoever calls
+    ``delete_expired``: at their time, or later, or never.
+    """
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
     receipts: dict[tuple[BatchKey, str], Receipt] = field(default_factory=dict)
@@ -25,11 +33,36 @@ class MemoryStore:
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    expiring: dict[Row, datetime] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    def delete_expired(self, at: datetime, deletes: Callable[[Row], bool] = lambda _: True) -> None:
+        """Delete those rows whose time has come by *at* and that TTL *deletes* now."""
+        with self.lock:
+            for row in [row for row, expires_at in self.expiring.items() if expires_at <= at]:
+                if deletes(row):
+                    name, key = row
+                    getattr(self, name).pop(key, None)
+                    del self.expiring[row]
 
     def create(self, batch: Batch) -> Batch:
         with self.lock:
+            self.expiring.setdefault(("batches", batch.key), batch.row_expires_at)
             return self.batches.setdefault(batch.key, batch)
+
+    def named(self, tenant: str, key: str) -> str | None:
+        with self.lock:
+            return self.names.get((tenant, key))
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        with self.lock:
+            named = (batch.tenant, key)
+            if self.names.get(named) in (None, instead_of) and batch.key not in self.batches:
+                self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
+                self.names[named] = batch.batch_id
+                self.expiring["names", named] = batch.row_expires_at
+            return self.names.get(named)
 
     def get(self, key: BatchKey) -> Batch | None:
         with self.lock:
@@ -40,11 +73,13 @@ class MemoryStore:
             earlier = self.receipts.get((seen.key, receipt.key))
             if earlier is not None:
                 return earlier
-            batch = self.batches[seen.key]
-            if batch.state is not State.OPEN or batch.total != seen.total:
+            batch = self.batches.get(seen.key)
+            if batch is None or batch.state is not State.OPEN or batch.total != seen.total:
                 return None
             self.receipts[seen.key, receipt.key] = receipt
             self.stretches[seen.key, receipt.start] = group
+            for row in (("receipts", (seen.key, receipt.key)), ("stretches", (seen.key, receipt.start))):
+                self.expiring[row] = batch.pages_expire_at
             self.batches[seen.key] = replace(batch, total=batch.total + receipt.count)
             return receipt
 
@@ -52,10 +87,11 @@ class MemoryStore:
         with self.lock:
             return self.receipts.get((key, receipt_key))
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         with self.lock:
-            found = sorted((first, group) for (of, first), group in self.stretches.items() if of == key)
-            return [(first, group) for first, group in found if first + group.upto > start][:limit]
+            own = {first: group for (of, first), group in self.stretches.items() if of == key}
+            held = [first for first in sorted(own) if first <= last and first + own[first].upto > start]
+            return [(first, own[first]) for first in held[:limit]]
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         return self._change(key, turn.admits, turn.apply)
@@ -89,7 +125,11 @@ class MemoryStore:
     def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
         with self.lock:
             page = self._page(key)
-            return self._put(key, page.with_bits(mask, failed)) if page.admits(mask) else _refused(page)
+            return (
+                self._put(key, page.with_bits(mask, failed), expires_at)
+                if page.admits(mask)
+                else _refused(page)
+            )
 
     def replace_bits(
         self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
@@ -98,14 +138,14 @@ class MemoryStore:
             page = self._page(key)
             if page.n != seen.n or page.compacted or not self._count_failures(key.batch, failed):
                 return _refused(page)
-            return self._put(key, page.with_bits(mask, failed))
+            return self._put(key, page.with_bits(mask, failed), expires_at)
 
     def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
         with self.lock:
             page = self._page(key)
             if not page.admits(mask) or not self._count_failures(key.batch, mask):
                 return False
-            return self._put(key, page.with_bits(mask, mask)).applied
+            return self._put(key, page.with_bits(mask, mask), expires_at).applied
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         with self.lock:
@@ -119,7 +159,7 @@ class MemoryStore:
     def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
-            return _refused(page) if page.compacted else self._put(key, page.with_count(count))
+            return _refused(page) if page.compacted else self._put(key, page.with_count(count), expires_at)
 
     def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
         with self.lock:
@@ -127,11 +167,11 @@ class MemoryStore:
             if batch is None or not batch.is_alive or page.compacted:
                 return _refused(page)
             self.batches[key.batch] = replace(batch, failed=batch.failed + count)
-            return self._put(key, page.with_count(count))
+            return self._put(key, page.with_count(count), expires_at)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         with self.lock:
-            return self._put(key, replace(self._page(key), size=size, root=root)).page
+            return self._put(key, replace(self._page(key), size=size, root=root), expires_at).page
 
     def compact(self, key: PageKey, count: int) -> None:
         with self.lock:
@@ -145,6 +185,7 @@ class MemoryStore:
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
         with self.lock:
+            self.expiring.setdefault(("kept", (key, slot)), expires_at)
             return self.kept.setdefault((key, slot), sample)
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
@@ -153,9 +194,14 @@ class MemoryStore:
                 self.kept[place] for place in sorted(self.kept, key=lambda place: place[1]) if place[0] == key
             ]
 
-    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
+        row = ("payloads", (tenant, route, key))
         with self.lock:
-            return self.payloads.setdefault((tenant, route, key), fingerprint)
+            if self.expiring.get(row, at) <= at:
+                self.payloads[tenant, route, key], self.expiring[row] = fingerprint, expires_at
+            return self.payloads[tenant, route, key]
 
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         with self.lock:
@@ -198,8 +244,10 @@ class MemoryStore:
     def _page(self, key: PageKey) -> Page:
         return self.stored_pages.get(key, Page())
 
-    def _put(self, key: PageKey, page: Page) -> Written:
+    def _put(self, key: PageKey, page: Page, expires_at: datetime | None = None) -> Written:
         self.stored_pages[key] = page
+        if expires_at is not None:
+            self.expiring["stored_pages", key] = expires_at
         return Written(page, applied=True)
 
 

@@ -15,6 +15,8 @@ ESTIMATED_LEAF = 2**20
 """Items that one counter of an estimated batch stands for."""
 LIFE_MAX = timedelta(days=400)
 """No batch lives longer, however active it is: after that its pages are gone."""
+GRACE = timedelta(days=30)
+"""A batch's row outlasts its pages by so much: for its event, should the sweeper come late."""
 USER_KEY_MAX = 256
 """Characters of a user key."""
 SHARDS = 8
@@ -190,6 +192,11 @@ class Batch:
     def pages_expire_at(self) -> datetime:
         """When its pages may go: after the longest life the batch can have."""
         return self.created_at + LIFE_MAX
+
+    @property
+    def row_expires_at(self) -> datetime:
+        """When its row may go, and the row of the key that stands for it."""
+        return self.pages_expire_at + GRACE
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,16 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime
 
+from fanin.errors import KeyReused
 from fanin.tracker.life import due
 from fanin.tracker.model import Batch, BatchKey, Mode, OpenBatch, State
+
+
+def same_wish(stored: Batch, wish: OpenBatch) -> Batch:
+    """The batch of an earlier open, if that asked for the same; else KeyReused."""
+    if stored.fingerprint != _fingerprint(wish):
+        raise KeyReused("this Idempotency-Key was used for a batch with other settings")
+    return stored
 
 
 def new_batch(key: BatchKey, wish: OpenBatch, page_bits: int, salt: bytes, at: datetime) -> Batch:
@@ -23,7 +31,7 @@ def new_batch(key: BatchKey, wish: OpenBatch, page_bits: int, salt: bytes, at: d
         failed=0,
         page_bits=page_bits,
         salt=salt,
-        fingerprint=hashlib.sha256(repr(wish).encode()).hexdigest(),
+        fingerprint=_fingerprint(wish),
         retention=wish.retention,
         created_at=at,
         expires_at=expires_at,
@@ -33,3 +41,7 @@ def new_batch(key: BatchKey, wish: OpenBatch, page_bits: int, salt: bytes, at: d
         parent_item_id=wish.parent_item_id,
     )
     return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
+
+
+def _fingerprint(wish: OpenBatch) -> str:
+    return hashlib.sha256(repr(wish).encode()).hexdigest()

@@ -13,8 +13,10 @@ from fanin.tracker.items import (
     EVENT_ROW,
     batch_item,
     due_shard,
+    elapsed_seconds,
     group_item,
     milliseconds,
+    open_key_item,
     page_key,
     receipt_item,
     sample_item,
@@ -28,6 +30,20 @@ from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 def create(table: str, batch: Batch) -> Item:
     """Store the batch unless one of its key is there."""
     return put_new(table, batch_item(batch))
+
+
+def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> Item:
+    """One transaction: the batch, and its id under an idempotency key that stands for *instead_of* until now.
+
+    Batch ids are never used again, so this holds however late the row of an earlier batch is deleted.
+    """
+    named = {"TableName": table, "Item": open_key_item(batch, key), "ConditionExpression": ABSENT}
+    if instead_of is not None:
+        named |= {
+            "ConditionExpression": f"{ABSENT} OR batchId = :seen",
+            "ExpressionAttributeValues": {":seen": text(instead_of)},
+        }
+    return {"TransactItems": [{"Put": named}, {"Put": in_transaction(create(table, batch))}]}
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
@@ -231,9 +247,13 @@ def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datet
     return put_new(table, sample_item(key, slot, kept, expires_at))
 
 
-def remember(table: str, row: Item) -> Item:
-    """An idempotency key with its payload's fingerprint, unless the key came before."""
-    return put_new(table, row)
+def remember(table: str, row: Item, at: datetime) -> Item:
+    """An idempotency key with its payload's fingerprint, unless the key came before and has not expired."""
+    return put_new(table, row) | {
+        "ConditionExpression": f"{ABSENT} OR #ttl <= :now",
+        "ExpressionAttributeNames": {"#ttl": "ttl"},
+        "ExpressionAttributeValues": {":now": number(elapsed_seconds(at))},
+    }
 
 
 def _row(key: BatchKey, sort_key: str, expires_at: datetime) -> Item:

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 
 from fanin.aws.pacing import Each, each_in_turn, pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.tracker.acking import AckPlan, PageAcked, Words, covers, judge, plan, word_of
+from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
-from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id, named_batch_id
+from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
 from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
 from fanin.tracker.listing import ListWish, listing
 from fanin.tracker.model import (
@@ -32,9 +32,10 @@ from fanin.tracker.model import (
     Slice,
     State,
 )
-from fanin.tracker.opening import new_batch
+from fanin.tracker.opening import new_batch, same_wish
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
+from fanin.tracker.sampling import samples
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
 from fanin.tracker.walking import slice_of
@@ -42,7 +43,7 @@ from fanin.tracker.walking import slice_of
 ADD_ATTEMPTS = 10
 CACHED_BATCHES = 10_000
 LEVELS_AT_ONCE = 16
-OPEN_ATTEMPTS = 500
+OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, all its ranges together."""
@@ -78,25 +79,26 @@ class Tracker:
         Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
         with another wish.
         """
-        for turn in range(OPEN_ATTEMPTS):
-            batch_id = named_batch_id(tenant, key, turn) if key else str(self.new_id())
-            batch = new_batch(BatchKey(tenant, batch_id), wish, self.page_bits, self.entropy(16), self.now())
-            stored = self._ended_if_due(self._create(batch))
-            if self._is_over(stored):
-                continue  # for good: the key stands for the next one
-            if stored.fingerprint != batch.fingerprint:
-                raise KeyReused("this Idempotency-Key was used for a batch with other settings")
-            return stored
-        raise Conflict("this Idempotency-Key was used for too many batches; use another")
+        if key is None:
+            return self.store.create(self._new(tenant, wish))
+        held = self.store.named(tenant, key)
+        for _ in range(OPEN_ATTEMPTS):
+            stored = held and self._standing(tenant, held)
+            if stored:
+                return same_wish(stored, wish)
+            batch = self._new(tenant, wish)
+            held = self.store.create_under(batch, key, held)
+            if held == batch.batch_id:
+                return batch
+        raise StoreUnavailable("batches are opened under this Idempotency-Key from too many sides; ask again")
 
     def get(self, tenant: str, batch_id: str) -> Batch:
         """The batch as it stands; NotFound where there is none, or it has expired.
 
         A deadline that has passed ends the batch here, if the sweeper has not come to it yet.
         """
-        batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
-        batch = batch and self._ended_if_due(batch)
-        if batch is None or self._is_over(batch):
+        batch = self._standing(tenant, checked_batch_id(batch_id))
+        if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
@@ -119,8 +121,8 @@ class Tracker:
         return slice_of(self.store, batch, start, limit, failures=True)
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
-        """Reasons of failures, a bounded number of them."""
-        return self.store.samples(batch.key)
+        """Reasons of failures, a bounded number of them; none of items that were healed."""
+        return samples(self.store, batch)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group; the same group again for the same *key*.
@@ -178,9 +180,9 @@ class Tracker:
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
         """Mark items done or failed; one write a page, however many items. Raises nothing for single items.
 
-        Raises InvalidRequest where the ranges cover more than a million items, TooManyPages where they lie in
-        more than 1,000 pages, or failures in more than 250, and StoreUnavailable where the outcome is
-        unknown: all of it may be repeated.
+        Raises InvalidRequest where the ranges cover more than a million items, TooManyBatches where they are
+        of more than 100 batches, TooManyPages where they lie in more than 1,000 pages, or failures in more
+        than 250, and StoreUnavailable where the outcome is unknown: all of it may be repeated.
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
@@ -218,7 +220,8 @@ class Tracker:
         need none of it: their own rows remember their keys.
         """
         fingerprint = hashlib.sha256(payload.encode()).hexdigest()
-        stored = self.store.remember(tenant, route, key, fingerprint, self.now() + KEYS_KEPT)
+        at = self.now()
+        stored = self.store.remember(tenant, route, key, fingerprint, at, at + KEYS_KEPT)
         if stored != fingerprint:
             raise KeyReused("this Idempotency-Key was used for a request with another payload")
 
@@ -236,14 +239,18 @@ class Tracker:
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
-    def _create(self, batch: Batch) -> Batch:
-        """The batch as it is stored under its id: this one, or an earlier one, whose parent may have gone."""
-        if batch.parent_item_id is not None:
-            stored = self.store.get(batch.key)
-            if stored is not None:
-                return stored
-            self._check_parent(batch.tenant, batch.parent_item_id)
-        return self.store.create(batch)
+    def _new(self, tenant: str, wish: OpenBatch) -> Batch:
+        """A batch that is not stored yet, under an id that was never used and never will be again."""
+        if wish.parent_item_id is not None:
+            self._check_parent(tenant, wish.parent_item_id)
+        key = BatchKey(tenant, str(self.new_id()))
+        return new_batch(key, wish, self.page_bits, self.entropy(16), self.now())
+
+    def _standing(self, tenant: str, batch_id: str) -> Batch | None:
+        """The batch as it stands; None where it is over for good, whether its row is deleted or not."""
+        batch = self.store.get(BatchKey(tenant, batch_id))
+        batch = batch and self._ended_if_due(batch)
+        return None if batch is None or self._is_over(batch) else batch
 
     def _check_parent(self, tenant: str, item_id: str) -> None:
         """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
@@ -311,7 +318,7 @@ class Tracker:
         # The time before the look: a batch that was due by then was written down as ended by the look itself,
         # and one that comes due in between may still be kept alive by others; nobody is told it has expired.
         at = self.now()
-        ids = list(dict.fromkeys(ack.batch_id for ack in acks))  # one look a request
+        ids = batch_ids(acks)  # one look a request at each
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
         return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
 

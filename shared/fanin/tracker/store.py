@@ -1,7 +1,8 @@
 """The port between the tracker and whatever keeps its items. Each call is one atomic request.
 
 Every write is conditional and says what is stored afterwards, whether it was this write that put it there
-or an earlier one: a caller that got no answer asks again and looks. Reads are consistent, but for the lists
+or an earlier one: a caller that got no answer asks again and looks. A row that has expired may be deleted
+at once, or late, or never. Reads are consistent, but for the lists
 (``due``, ``listing``), which may lag and decide nothing. A request whose outcome is unknown raises
 StoreUnavailable.
 """
@@ -47,6 +48,15 @@ class TrackerStore(Protocol):
     def create(self, batch: Batch) -> Batch:
         """Store *batch* unless one of its key is there; the stored one either way."""
 
+    def named(self, tenant: str, key: str) -> str | None:
+        """The id of the batch that an idempotency key of open stands for, which may be over, or deleted."""
+
+    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+        """Store *batch* and let *key* stand for it, if the key stands for *instead_of*, or for nothing.
+
+        All or nothing; the id that the key stands for now.
+        """
+
     def get(self, key: BatchKey) -> Batch | None:
         """The batch, if it is stored."""
 
@@ -60,8 +70,8 @@ class TrackerStore(Protocol):
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         """The reservation made under an idempotency key, if there was one."""
 
-    def groups(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Group]]:
-        """The groups from the one that holds item *start* on, in order, each with its first item."""
+    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
+        """The groups of the items *start* to *last*, in order, each with its first item; *limit* at most."""
 
     def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
         """Take the step if the batch admits it; the batch as it is stored now, None if there is none."""
@@ -120,10 +130,15 @@ class TrackerStore(Protocol):
         """Keep a failure's reason in a free slot; the sample that is in the slot now."""
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
-        """The reasons that were kept."""
+        """The reasons that were kept, also of items that were healed since."""
 
-    def remember(self, tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> str:
-        """Bind an idempotency key of a route to a payload; the fingerprint that it came with first."""
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
+        """Bind an idempotency key of a route to a payload; the fingerprint that it came with first.
+
+        A binding that has expired by *at* counts for nothing, whether it is deleted or not.
+        """
 
     def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
         """Batches of a shard to look at by now, the longest due first."""

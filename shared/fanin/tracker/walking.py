@@ -1,99 +1,108 @@
 """Walks down the tree: what is outstanding and what failed, as ranges, a part at a time.
 
-A full subtree is passed in one step: the number of pages that are read grows with what is unfinished, and
-not with the batch. A walk reads a bounded number of pages, and says where to go on.
+A full subtree is skipped in one step: the number of pages that are read grows with what is unfinished, and
+not with the batch. A walk goes level by level, reads a bounded number of pages, and returns the item to
+continue from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from fanin.tracker.model import Batch, ItemRange, PageKey, Slice
+from fanin.tracker.model import Batch, Group, ItemRange, PageKey, Slice
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height
 
-PAGES_A_WALK = 400
-"""Pages that one walk reads at most; a walk that stops early says where to go on."""
-READ_AHEAD = 50
+PAGES_A_WALK = 100
+"""Pages that one walk reads at most; a walk that stops early returns the item to continue from."""
+PARENTS_A_READ = 10
+LEAVES_A_READ = 50
+GROUPS_A_LOOK = 1_000
+LOOKS_A_WALK = 4
+"""One look finds the groups of all ranges, unless more than 1,000 groups begin between the first and the
+last of them; a walk that needs more looks than this stops early."""
 
 Stretch = tuple[int, int]
+Part = tuple[int, ItemRange]
+"""A range of a group, with its first item's place in the batch."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """One walk over a batch, from the item *start* on."""
+    """One walk over a batch, from the item *start* on. *stopped_at*: the first item it did not get to."""
 
     store: TrackerStore
     batch: Batch
     start: int
     failures: bool
-    budget: int = PAGES_A_WALK
+    budget: int
     stopped_at: int | None = None
-    _ahead: dict[PageKey, Page] = field(default_factory=dict)
 
     def stretches(self) -> Iterator[Stretch]:
         """The items looked for, as (first, last) of the batch, in order; neighbours may touch."""
-        if self.batch.total:
-            yield from self._under(PageKey(self.batch.key, height(self.batch.total, self.batch.shape), 0))
-
-    def _under(self, key: PageKey) -> Iterator[Stretch]:
-        first = key.number * self.batch.shape.width(key.level)
-        end = first + capacity(key.level, key.number, self.batch.total, self.batch.shape)
-        if self.stopped_at is not None or end <= self.start:
+        if self.batch.total <= self.start:
             return
-        page = self._read(key)
-        if page is None:
-            self.stopped_at = max(first, self.start)
-        elif key.level == 0:
-            for low, high in _runs(self._wanted(page, end - first)):
-                if first + high >= self.start:
-                    yield max(first + low, self.start), first + high
-        else:
-            yield from self._children(key, page)
+        level = height(self.batch.total, self.batch.shape)
+        keys = [PageKey(self.batch.key, level, 0)]
+        while level:
+            keys = self._below(keys, level)
+            level -= 1
+        for pages in self._read(keys, 0, LEAVES_A_READ):
+            for key, page in pages.items():
+                first = self._first(key)
+                for low, high in _runs(self._wanted(page, self._capacity(key))):
+                    if first + high >= self.start:
+                        yield max(first + low, self.start), first + high
 
-    def _children(self, key: PageKey, page: Page) -> Iterator[Stretch]:
+    def _below(self, keys: Sequence[PageKey], level: int) -> list[PageKey]:
+        """The pages to look at below *keys*, in order; it reads on until they are enough to fill the walk."""
+        below: list[PageKey] = []
+        for pages in self._read(keys, level, PARENTS_A_READ):
+            below += (child for key, page in pages.items() for child in self._children(key, page))
+            if len(below) > self.budget:
+                break
+        return below
+
+    def _read(self, keys: Sequence[PageKey], level: int, at_once: int) -> Iterator[Mapping[PageKey, Page]]:
+        """The first of the pages, some a request: each level still to come has its share, one page at least.
+
+        The walk stops at the first that was left out: here, or else where the level above was cut.
+        """
+        share, above = max(1, self.budget // (level + 1)), self.stopped_at
+        for at in range(0, min(len(keys), share), at_once):
+            upto = min(at + at_once, share)
+            some = keys[at:upto]
+            found = self.store.pages(some)
+            self.budget -= len(some)
+            self.stopped_at = max(self._first(keys[upto]), self.start) if upto < len(keys) else above
+            yield {key: found.get(key, Page()) for key in some}
+
+    def _children(self, key: PageKey, page: Page) -> Iterator[PageKey]:
+        """The pages below *key* that may hold what is looked for, from the start on."""
         first = key.number * self.batch.shape.fanout
-        below = [
-            PageKey(self.batch.key, key.level - 1, first + bit) for bit in range(self.batch.shape.fanout)
-        ]
-        below = [
-            child
-            for child in below
-            if capacity(child.level, child.number, self.batch.total, self.batch.shape)
-        ]
-        worth = [child for child in below if page.is_worth(child.number - first, self.failures)]
-        for at, child in enumerate(worth):
-            if at % READ_AHEAD == 0:
-                self._look_ahead(worth[at : at + READ_AHEAD])
-            yield from self._under(child)
+        for bit in range(self.batch.shape.fanout):
+            child = PageKey(self.batch.key, key.level - 1, first + bit)
+            size = self._capacity(child)
+            if size and page.is_worth(bit, self.failures) and self._first(child) + size > self.start:
+                yield child
+
+    def _first(self, key: PageKey) -> int:
+        return key.number * self.batch.shape.width(key.level)
+
+    def _capacity(self, key: PageKey) -> int:
+        return capacity(key.level, key.number, self.batch.total, self.batch.shape)
 
     def _wanted(self, page: Page, size: int) -> int:
         """The bits of a leaf that are looked for."""
         return page.failed if self.failures else page.unset((1 << size) - 1)
 
-    def _look_ahead(self, keys: list[PageKey]) -> None:
-        width = self.batch.shape.width(keys[0].level)
-        keys = [key for key in keys if (key.number + 1) * width > self.start][: max(self.budget, 0)]
-        found = self.store.pages(keys)
-        self.budget -= len(keys)
-        self._ahead |= {key: found.get(key, Page()) for key in keys}
-
-    def _read(self, key: PageKey) -> Page | None:
-        """The page, or None where the budget of this walk is used up."""
-        if key not in self._ahead:
-            if self.budget <= 0:
-                return None
-            self.budget -= 1
-            self._ahead[key] = self.store.pages([key]).get(key, Page())
-        return self._ahead.pop(key)
-
 
 def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures: bool) -> Slice:
     """At most *limit* ranges (1 or more) of what is outstanding, or failed, from the item *start* on."""
-    walk = Walk(store, batch, start, failures)
+    walk = Walk(store, batch, start, failures, PAGES_A_WALK)
     found: list[Stretch] = []
     for low, high in walk.stretches():
         if found and found[-1][1] + 1 == low:
@@ -103,23 +112,46 @@ def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures
             break
         else:
             found.append((low, high))
-    parts = list(islice((part for stretch in found for part in _by_group(store, batch, stretch)), limit + 1))
-    resume = parts[limit][0] if len(parts) > limit else walk.stopped_at
-    return Slice(tuple(part for _, part in parts[:limit]), resume)
+    parts, resume = _by_group(store, batch, found, limit)
+    return Slice(tuple(part for _, part in parts), walk.stopped_at if resume is None else resume)
 
 
-def _by_group(store: TrackerStore, batch: Batch, stretch: Stretch) -> Iterator[tuple[int, ItemRange]]:
-    """A stretch of the batch's items in the words of its groups, each part with its first item."""
-    low, high = stretch
-    while low <= high:
-        groups = store.groups(batch.key, low, 100)
-        for start, group in groups:
+def _by_group(
+    store: TrackerStore, batch: Batch, stretches: Sequence[Stretch], limit: int
+) -> tuple[list[Part], int | None]:
+    """At most *limit* ranges of groups that make up *stretches*, and the first item left out, if any."""
+    parts: list[Part] = []
+    left = list(stretches)
+    for _ in range(LOOKS_A_WALK):
+        if not left:
+            return parts, None
+        groups = store.groups(batch.key, left[0][0], left[-1][1], GROUPS_A_LOOK)
+        parts += _cut(left, groups)
+        if len(parts) > limit:
+            return parts[:limit], parts[limit][0]
+        if len(groups) < GROUPS_A_LOOK:
+            return parts, None
+        last, group = groups[-1]
+        left = _from(left, last + group.upto)
+    return parts, left[0][0] if left else None
+
+
+def _cut(stretches: Sequence[Stretch], groups: Sequence[tuple[int, Group]]) -> Iterator[Part]:
+    """The ranges of *groups* that lie in *stretches*; both are in order."""
+    at = 0
+    for low, high in stretches:
+        while at < len(groups) and groups[at][0] + groups[at][1].upto <= low:
+            at += 1
+        for start, group in islice(groups, at, None):
             if start > high:
-                return
-            yield low, ItemRange(group.id, low - start, min(high, start + group.upto - 1) - start)
-            low = start + group.upto
-        if not groups:
-            return
+                break
+            first, last = max(low, start), min(high, start + group.upto - 1)
+            yield first, ItemRange(group.id, first - start, last - start)
+
+
+def _from(stretches: Sequence[Stretch], item: int) -> list[Stretch]:
+    """What of *stretches* lies at *item* or after it."""
+    return [(max(low, item), high) for low, high in stretches if high >= item]
 
 
 def _runs(mask: int) -> list[Stretch]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tests.api.bad_inputs.table import (
+    ACK,
+    ADD,
     BODIES,
+    JOBS,
     JSON,
     Bad,
     as_json,
@@ -18,8 +21,9 @@ FORMS = [
     *typed(7, "form", {"content-type": "application/x-www-form-urlencoded"}, 415),
     *typed(7, "a parameter for a type", {"content-type": "text/plain; application/json"}, 415),
     *typed(7, "another charset", {"content-type": "application/json; charset=utf-16"}, 415),
-    *everywhere(8, "no body", None),
-    *everywhere(8, "empty body", b""),
+    *(Bad(8, f"no body {path}", "POST", path) for path in (ADD, ACK, JOBS)),
+    *(Bad(8, f"empty body {path}", "POST", path, b"") for path in (ADD, ACK, JOBS)),
+    *everywhere(8, "a body of blanks", b"  "),
     *everywhere(9, "half an object", b"{"),
     *everywhere(9, "trailing comma", b'{"count":1,}'),
     *everywhere(9, "two documents", b"{}{}"),

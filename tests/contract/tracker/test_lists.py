@@ -58,11 +58,14 @@ def test_groups_are_found_from_any_item_of_theirs(store, batch):
         store.reserve(seen, receipt(start, count, key), Group(key, count))
     found = [(0, Group("a", 10)), (10, Group("b", 1)), (11, Group("c", 2**36))]
 
-    assert store.groups(KEY, 0, 10) == found
-    assert store.groups(KEY, 9, 2) == found[:2]
-    assert store.groups(KEY, 10, 10) == found[1:]
-    assert store.groups(KEY, 2**35, 10) == found[2:]
-    assert store.groups(KEY, 2**37, 10) == []
+    assert store.groups(KEY, 0, 2**36, 10) == found
+    assert store.groups(KEY, 9, 11, 2) == found[:2]
+    assert store.groups(KEY, 9, 11, 1) == found[:1]
+    assert store.groups(KEY, 9, 9, 10) == found[:1]
+    assert store.groups(KEY, 9, 10, 10) == found[:2]
+    assert store.groups(KEY, 10, 2**36, 10) == found[1:]
+    assert store.groups(KEY, 2**35, 2**36, 10) == found[2:]
+    assert store.groups(KEY, 2**37, 2**38, 10) == []
 
 
 def test_the_first_sample_keeps_its_slot(store):
@@ -135,21 +138,50 @@ def test_a_state_that_is_rare_is_looked_for_in_so_many_rows_a_call(store, batch,
 
 
 def test_a_key_stays_with_the_payload_that_it_first_came_with(store):
-    assert store.remember("t", "close", "k", "first", LATER) == "first"
-    assert store.remember("t", "close", "k", "second", LATER) == "first"
-    assert store.remember("t", "close", "k", "first", LATER) == "first"
+    assert store.remember("t", "close", "k", "first", NOW, LATER) == "first"
+    assert store.remember("t", "close", "k", "second", NOW, LATER) == "first"
+    assert store.remember("t", "close", "k", "first", NOW, LATER) == "first"
+
+
+def test_a_key_whose_time_is_over_takes_another_payload_though_its_row_is_still_there(store):
+    """And a stray copy of its first request does not come back."""
+    later = LATER + timedelta(hours=1)
+    store.remember("t", "close", "k", "first", NOW, LATER)
+
+    assert store.remember("t", "close", "k", "second", LATER - timedelta(seconds=1), later) == "first"
+    assert store.remember("t", "close", "k", "second", LATER + timedelta(seconds=1), later) == "second"
+    assert store.remember("t", "close", "k", "first", NOW, LATER) == "second"
+    assert store.remember("t", "close", "k", "third", LATER + timedelta(seconds=1), later) == "second"
+
+
+def test_a_key_stands_for_one_batch_until_another_takes_the_place_of_that_one(store, batch):
+    first, second, third = (replace(batch, batch_id=f"{batch.batch_id[:-1]}{n}") for n in range(3))
+
+    assert store.named(KEY.tenant, "k") is None
+    assert store.create_under(first, "k", None) == store.named(KEY.tenant, "k") == first.batch_id
+    assert store.create_under(second, "k", None) == first.batch_id
+    assert store.get(second.key) is None
+    assert store.create_under(second, "k", first.batch_id) == store.named(KEY.tenant, "k") == second.batch_id
+    assert store.create_under(third, "k", first.batch_id) == second.batch_id
+    assert [store.get(each.key) for each in (first, second, third)] == [first, second, None]
+    assert store.named("another", "k") is store.named(KEY.tenant, "K") is None
+
+
+def test_a_key_whose_row_is_deleted_stands_for_the_batch_that_comes_instead_of_the_one_seen(store, batch):
+    assert store.create_under(batch, "k", "a batch of long ago") == batch.batch_id
+    assert store.get(KEY) == batch
 
 
 @pytest.mark.parametrize("other", [("u", "close", "k"), ("t", "cancel", "k"), ("t", "close", "K")])
 def test_the_key_of_another_tenant_or_route_is_another_key(store, other):
-    store.remember("t", "close", "k", "first", LATER)
+    store.remember("t", "close", "k", "first", NOW, LATER)
 
-    assert store.remember(*other, "second", LATER) == "second"
+    assert store.remember(*other, "second", NOW, LATER) == "second"
 
 
 def test_a_remembered_key_is_no_batch_of_any_list(store, batch):
     store.create(batch)
-    store.remember(KEY.tenant, "close", KEY.batch_id, "first", LATER)
+    store.remember(KEY.tenant, "close", KEY.batch_id, "first", NOW, LATER)
 
     assert listed(store) == ["00001"]
     assert store.get(KEY) == batch

@@ -1,0 +1,119 @@
+"""TTL deletes a row at its time, or days later, or never: no caller can see the difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import KeyReused, NotFound
+from fanin.tracker import OpenBatch, Retention, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import LIFE_MAX
+from fanin.tracker.service import KEYS_KEPT
+from tests.tracker.calls import DAY, HOUR, START, ack, fail
+
+DELETIONS = {
+    "early": lambda row: True,
+    "pages late": lambda row: row[0] != "stored_pages",
+    "keys late": lambda row: row[0] != "names",
+    "batches late": lambda row: row[0] != "batches",
+    "keys alone": lambda row: row[0] == "names",
+    "never": lambda row: False,
+}
+"""Which rows are deleted as soon as their time has come."""
+
+
+@pytest.fixture(params=DELETIONS)
+def pass_to(request, tracker, clock):
+    """Set the clock, and delete what TTL deletes by then."""
+
+    def set_clock(at):
+        clock.at = at
+        tracker.store.delete_expired(at, DELETIONS[request.param])
+
+    return set_clock
+
+
+def test_a_key_never_stands_for_two_live_batches_however_late_the_first_one_is_deleted(tracker, pass_to):
+    first = tracker.open("t", OpenBatch(), key="weekly")
+    gone_at = first.row_expires_at
+    pass_to(gone_at - DAY)
+    second = tracker.open("t", OpenBatch(), key="weekly")
+    for at in (gone_at - timedelta(seconds=1), gone_at, gone_at + timedelta(seconds=1), gone_at + DAY):
+        pass_to(at)
+
+        assert tracker.open("t", OpenBatch(), key="weekly") == second
+    assert second.batch_id != first.batch_id
+
+
+def test_a_batch_that_a_key_stands_for_anew_is_empty_and_completes(tracker, pass_to):
+    retention = Retention(open=DAY, closed=DAY, complete=DAY)
+    seen, at = set(), START
+    for _ in range(4):
+        batch = tracker.open("t", OpenBatch(retention=retention), key="yearly")
+        added = tracker.add("t", batch.batch_id, 6, key="same")
+        fail(tracker, batch.batch_id, added.groups[0].id, 5)
+
+        assert added.total == 6
+        assert [
+            one.verdict for one in ack(tracker, batch.batch_id, added.groups[0].id, *range(6)).results
+        ] == (["accepted"] * 6)
+        assert tracker.close("t", batch.batch_id, "closer").batch.state is State.COMPLETE
+        seen.add(batch.batch_id)
+        at = batch.row_expires_at + timedelta(seconds=1)
+        pass_to(at)
+        with pytest.raises(NotFound):
+            tracker.get("t", batch.batch_id)
+    assert len(seen) == 4
+
+
+def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clock):
+    class Metered(MemoryStore):
+        sent = 0
+
+        def __getattribute__(self, name):
+            if name in ("get", "named", "create", "create_under", "turn"):
+                self.sent += 1
+            return super().__getattribute__(name)
+
+    tracker = Tracker(Metered(), now=clock, pause=lambda _: None)
+    for _ in range(40):
+        tracker.open("t", OpenBatch(retention=Retention(open=HOUR)), key="hourly")
+        clock.at += HOUR
+    tracker.store.sent = 0
+    tracker.open("t", OpenBatch(), key="hourly")
+
+    assert tracker.store.sent <= 4
+
+
+def test_a_payload_s_key_is_free_again_once_it_has_expired(tracker, pass_to):
+    tracker.bind_key("t", "close", "k", "one")
+    pass_to(START + KEYS_KEPT - timedelta(seconds=1))
+    with pytest.raises(KeyReused):
+        tracker.bind_key("t", "close", "k", "two")
+    pass_to(START + KEYS_KEPT + timedelta(seconds=1))
+    tracker.bind_key("t", "close", "k", "two")
+    with pytest.raises(KeyReused):
+        tracker.bind_key("t", "close", "k", "one")
+
+
+def test_a_batch_loses_none_of_its_rows_while_anybody_can_see_it(tracker, pass_to):
+    """The longest life that there is, to its last moment."""
+    batch = tracker.open("t", OpenBatch(retention=Retention(150 * DAY, 100 * DAY, 150 * DAY)))
+    group = tracker.add("t", batch.batch_id, 9, key="k").groups[0].id
+    fail(tracker, batch.batch_id, group, 7)
+    for days in range(0, 400, 20):
+        pass_to(START + days * DAY)
+        if tracker.get("t", batch.batch_id).is_alive:
+            ack(tracker, batch.batch_id, group, days // 20)
+        if days == 240:
+            tracker.close("t", batch.batch_id, "closer")
+    ended = tracker.get("t", batch.batch_id)
+    pass_to(ended.expires_at - timedelta(milliseconds=1))
+
+    assert ended.expires_at <= ended.pages_expire_at == START + LIFE_MAX
+    assert tracker.get("t", batch.batch_id) == replace(ended)
+    assert tracker.add("t", batch.batch_id, 9, key="k").groups[0].id == group
+    assert tracker.progress(ended).acked == 9

@@ -1,0 +1,173 @@
+"""What a list of ranges costs the store, wherever the items lie, and what it holds, against a plain count."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import boto3
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moto import mock_aws
+
+from fanin.aws.meter import Meter
+from fanin.aws.settings import Tables
+from fanin.tracker import Ack, Outcome, Tracker, walking
+from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from fanin.tracker.page import Page
+from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.tracker.calls import ack, opened
+
+PAGES_MAX = 100
+
+
+class Metered(MemoryStore):
+    """Counts calls, and the rows that they read."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.rows = Counter(), Counter()
+
+    def pages(self, keys):
+        self.calls["pages"] += 1
+        self.rows["pages"] += len(keys)
+        return super().pages(keys)
+
+    def groups(self, *args):
+        found = super().groups(*args)
+        self.calls["groups"] += 1
+        self.rows["groups"] += len(found)
+        return found
+
+
+def metered(page_bits=1024):
+    tracker = Tracker(Metered(), page_bits=page_bits, pause=lambda _: None)
+    return tracker, tracker.store
+
+
+def listed(tracker, batch_id, ask, limit):
+    """All that *ask* lists, as places in the batch, and how many requests that took."""
+    starts = {group.id: first for (_, first), group in tracker.store.stretches.items()}
+    batch, found, start, requests = tracker.get("t", batch_id), [], 0, 0
+    while start is not None:
+        part = ask(batch, start, limit)
+        assert len(part.ranges) <= limit
+        assert part.resume is None or part.resume > start
+        found += [starts[r.group_id] + at for r in part.ranges for at in range(r.first, r.last + 1)]
+        start, requests = part.resume, requests + 1
+    return found, requests
+
+
+def acked(tracker, batch_id, group, places):
+    """Ack many items of a group, a thousand a request."""
+    words = [Ack(batch_id, group, at, at, "me") for at in places]
+    for first in range(0, len(words), 1000):
+        tracker.ack("t", words[first : first + 1000])
+
+
+def test_ranges_of_one_group_are_found_by_one_look_for_it():
+    tracker, store = metered()
+    batch_id, group = opened(tracker, 4096)
+    acked(tracker, batch_id, group, range(0, 4096, 2))
+    store.calls.clear()
+    found = tracker.outstanding(tracker.get("t", batch_id), limit=1000)
+
+    assert len(found.ranges) == 1000
+    assert store.calls["groups"] == 1
+    assert store.calls["pages"] == 2
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_requests(outcome):
+    with mock_aws(), deep_recursion():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        tracker = Tracker(DynamoStore(client, Tables(*TABLES)), pause=lambda _: None)
+        batch_id, _ = opened(tracker, 4096)
+        batch = tracker.get("t", batch_id)
+        every_other = sum(1 << at for at in range(0, 1024, 2))
+        for number in range(4):
+            bad = every_other if outcome is Outcome.FAILURE else 0
+            key = PageKey(batch.key, 0, number)
+            tracker.store.replace_bits(key, Page(), every_other, batch.pages_expire_at, bad)
+        meter = Meter().attach(client)
+        ask = tracker.outstanding if outcome is Outcome.SUCCESS else tracker.failures
+        found = ask(batch, 0, 1000)
+
+    assert len(found.ranges) == 1000
+    assert meter.totals["BatchGetItem"] <= 2
+    assert meter.totals["Query"] == 2  # the group of the first item, and those that begin after it
+    assert meter.totals["requests"] <= 4
+
+
+@pytest.mark.parametrize(("count", "page_bits"), [(2**36, 1024), (2**36, 8), (2**30, 2), (10**6, 16)])
+def test_a_request_reads_a_bounded_number_of_pages_however_large_the_batch_and_goes_on(count, page_bits):
+    tracker, store = metered(page_bits)
+    batch_id, group = opened(tracker, count)
+    acked(tracker, batch_id, group, [0, count // 2, count - 1])
+    store.calls.clear()
+    store.rows.clear()
+    batch = tracker.get("t", batch_id)
+    found = tracker.outstanding(batch, 0, 1000)
+
+    assert found.ranges[0].first == 1
+    assert 1 < found.resume <= count
+    assert store.rows["pages"] <= PAGES_MAX
+    assert store.calls["groups"] == 1
+
+
+def test_of_very_many_groups_a_request_reads_so_many_and_goes_on(monkeypatch):
+    monkeypatch.setattr(walking, "GROUPS_A_LOOK", 5)
+    tracker, store = metered(64)
+    batch_id, _ = opened(tracker)
+    for _ in range(200):
+        group = tracker.add("t", batch_id, 1).groups[0].id
+        if len(store.stretches) % 3:
+            ack(tracker, batch_id, group, 0)
+    store.calls.clear()
+    store.rows.clear()
+    found, requests = listed(tracker, batch_id, tracker.outstanding, 1000)
+
+    assert found == list(range(2, 200, 3))
+    assert store.calls["groups"] <= 4 * requests
+    assert store.rows["groups"] <= 4 * 5 * requests
+    assert requests >= 200 // (4 * 7)
+
+
+SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    SIZES,
+    st.integers(2, 9),
+    st.integers(1, 60),
+    st.integers(1, 12),
+    st.sets(st.integers(0, 479)),
+    st.sets(st.integers(0, 479)),
+    st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 3), st.booleans()),
+)
+def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit, done, failed, bounds):
+    tracker, _ = metered(page_bits)
+    batch_id, _ = opened(tracker)
+    groups = [tracker.add("t", batch_id, size).groups[0].id for size in sizes]
+    places = [(group, at) for group, size in zip(groups, sizes, strict=True) for at in range(size)]
+    done, failed = ({at for at in some if at < len(places)} for some in (done, failed))
+    for outcome, some in ((Outcome.SUCCESS, done - failed), (Outcome.FAILURE, failed)):
+        tracker.ack(
+            "t", [Ack(batch_id, *places[at][:1], places[at][1], places[at][1], "me", outcome) for at in some]
+        )
+    if bounds[3]:
+        tracker.close("t", batch_id, "closer")
+    with pytest.MonkeyPatch.context() as tuned:
+        tuned.setattr(walking, "PAGES_A_WALK", pages)
+        for name, value in zip(("GROUPS_A_LOOK", "LOOKS_A_WALK", "LEAVES_A_READ"), bounds, strict=False):
+            tuned.setattr(walking, name, value)
+        tuned.setattr(walking, "PARENTS_A_READ", bounds[1])
+        outstanding, _ = listed(tracker, batch_id, tracker.outstanding, limit)
+        broken, _ = listed(tracker, batch_id, tracker.failures, limit)
+
+    assert outstanding == sorted(set(range(len(places))) - done - failed)
+    assert broken == sorted(failed)
