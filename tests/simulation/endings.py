@@ -166,8 +166,12 @@ def _sweep(world: World) -> None:
 
 def _deliver(world: World) -> None:
     """The bus brings every event that it has been sent again; a first event may stay lost."""
-    for key, _ in world.memory.notices:
-        world.store.confirm(key, world.at)
+    for key in dict.fromkeys(key for key, _ in sorted(world.memory.notices, key=str)):
+        batch = world.memory.batches[key]
+        if batch.due_at is not None:
+            _sweeper(world).confirm(batch)
+            planned = world.memory.batches[key].due_at
+            require(planned is None, "sweep", f"{key} is confirmed, and the next look is at {planned}")
     world.referee.to_bus.clear()
 
 

@@ -202,7 +202,7 @@ class Announcing(Job):
         ended = batch is not None and not batch.is_alive
         require(ended, "events", f"an event of {self.key} came, and it has not ended")
         if batch is not None:
-            self.world.store.confirm(self.key, batch.expires_at)
+            self.world.trackers[self.process].confirm(batch)
 
 
 @dataclass(slots=True)
