@@ -13,5 +13,10 @@ LAST_MS = 240_000
 def handler(_event: dict[str, Any], context: Any) -> None:
     tracker = wiring.tracker()
     done = tracker.sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
-    count(SweepLooked=done.looked, SweepRepaired=done.completed, SweepAnnouncedAgain=done.announced_again)
+    count(
+        SweepLooked=done.looked,
+        SweepRepaired=done.completed,
+        SweepAnnouncedAgain=done.announced_again,
+        SweepFailed=done.failed,
+    )
     age("OldestOpenBatchSeconds", tracker.longest_open().total_seconds())

@@ -61,6 +61,19 @@ def test_a_sweep_whose_time_is_short_begins_no_batch_and_still_measures(
     assert swept(capsys, left_ms=240_001)["SweepLooked"] == [1]
 
 
+def test_a_batch_that_cannot_be_swept_is_counted(
+    tracker: Tracker,
+    times: list[datetime],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tracker.open("t", OpenBatch(deadline=timedelta(seconds=5)))
+    times.append(START + timedelta(seconds=7))
+    monkeypatch.setattr(tracker.store, "turn", None)
+
+    assert swept(capsys)["SweepFailed"] == [1]
+
+
 def test_a_sweep_has_a_minute_before_the_next_begins() -> None:
     assert 1000 * SWEEP.timeout_seconds - sweep.LAST_MS == 60_000
 

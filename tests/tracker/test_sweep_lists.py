@@ -263,6 +263,27 @@ def test_rows_of_version_0_1_are_swept(deployed, clock):
     assert not list(tracker.store.due(shard_of(unheard.batch_id), True, clock.at + DAY))
 
 
+@pytest.mark.parametrize("by_the_sweep", [False, True])
+def test_a_batch_that_a_function_of_version_0_1_ended_lives_no_more(deployed, clock, by_the_sweep):
+    """Such a function leaves it on the list of the live ones, which it does not know."""
+    tracker, client = deployed
+    batch = complete(tracker)
+    client.update_item(
+        TableName=TABLES[0],
+        Key=batch_key(batch.key),
+        UpdateExpression="SET liveShard = :shard",
+        ExpressionAttributeValues={":shard": {"S": str(shard_of(batch.batch_id))}},
+    )
+    assert list(tracker.store.live(shard_of(batch.batch_id))) == [batch.key]
+    if by_the_sweep:
+        clock.at += HOUR
+        tracker.sweep()
+    else:
+        tracker.confirm(batch)
+
+    assert list(tracker.store.live(shard_of(batch.batch_id))) == []
+
+
 def test_a_live_batch_of_version_0_1_is_measured_from_its_next_look_or_activity_on(deployed, clock):
     tracker, client = deployed
     closed, busy = opened(tracker, 5), opened(tracker, 5)
