@@ -58,7 +58,8 @@ def _check_accepted(world: World, ledger: Ledger, batch: Batch) -> None:
         require(landed <= most, "estimate", f"{landed} were counted, {most} were sent")
     else:
         children = sum(1 << item for item in referee.children[key])
-        landed = (referee.landed[key] & ~children).bit_count() + referee.healed[key]
+        healed = referee.healed[key] - referee.healed_by_children[key]
+        landed = (referee.landed[key] & ~children).bit_count() + healed
     right = ledger.accepted <= landed if world.store.faults else ledger.accepted == landed
     require(right, "I4", f"{landed} acks landed, {ledger.accepted} were answered as accepted")
 

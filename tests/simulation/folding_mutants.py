@@ -56,7 +56,7 @@ FOLDING_MUTANTS = (
     Mutant(
         "folded failures leave a healing",
         (MemoryStore, "replace_bits", _replace_bits(True, False)),
-        since=15000,
+        since=16500,
     ),
     Mutant("folded success heals a failure", (Climber, "settle", _settle_without_healing)),
     Mutant("enough folded failures end a batch", (Climber, "settle", _settle_without_end)),

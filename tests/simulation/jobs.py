@@ -173,6 +173,7 @@ class Sweeping(Job):
         if self.left and self.world.scenario.edges:
             self.world.waiting.append(replace(self))
         self.world.trackers[self.process].sweep()
+        self.world.trackers[self.process].longest_open()
 
     def failed(self) -> None:
         pass
