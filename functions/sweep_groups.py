@@ -5,8 +5,11 @@ from typing import Any
 from functions import grouping
 from functions.measuring import count, measured
 
+LAST_MS = 60_000
+"""Kept to wake what was read."""
+
 
 @measured
-def handler(_event: dict[str, Any], _context: Any) -> None:
-    swept = grouping.grouper().sweep()
+def handler(_event: dict[str, Any], context: Any) -> None:
+    swept = grouping.grouper().sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
     count(LanesWoken=swept.lanes, BundlesWoken=swept.bundles)

@@ -1,6 +1,7 @@
 """The schedule: free what dead workers held, wake what is due, and tell how full the queues are."""
 
 import logging
+import random
 from typing import Any
 
 from functions import queueing
@@ -8,13 +9,20 @@ from functions.measuring import measured
 from functions.queue_measuring import depths
 
 logger = logging.getLogger("fanin")
+LAST_MS = 60_000
+"""Kept for the queue that was begun last, and to measure."""
 
 
 @measured
-def handler(_event: dict[str, Any], _context: Any) -> None:
+def handler(_event: dict[str, Any], context: Any) -> None:
     told = []
     trouble: Exception | None = None
-    for queue in queueing.every():
+    queues = list(queueing.every())
+    random.shuffle(queues)  # so that no queue is always among those that there is no time for
+    for done, queue in enumerate(queues):
+        if context.get_remaining_time_in_millis() <= LAST_MS:
+            logger.warning("%d queues are left for the next sweep", len(queues) - done)
+            break
         try:
             queue.sweep()
             told.append((queue.key, queue.depth()))

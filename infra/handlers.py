@@ -10,7 +10,6 @@ LOOK_THROUGH = (*LOOK, "dynamodb:Query")
 # A transaction asks for the actions of its parts: a receipt and a group are put, the batch is updated.
 CHANGE = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
-CONFIRM = ("dynamodb:GetItem", "dynamodb:PutItem")
 # Pages are read many at once, even where it is one.
 READ_PAGES = ("dynamodb:BatchGetItem",)
 CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
@@ -72,9 +71,18 @@ CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, 
 # a queue that hides it for less than the function may run.
 FAIL_LETTERS = Handler(name="fail_letters", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 DESCRIBE_EVENT = Handler(name="describe_event", batches=DESCRIBE, pages=READ_PAGES, timeout_seconds=30)
-CONFIRM_EVENT = Handler(name="confirm_event", batches=CONFIRM)
-# It may have many pages to repair. The next sweep does not wait for it: sweeps may overlap.
-SWEEP = Handler(name="sweep", batches=CHANGE, pages=CHANGE_PAGES, indexes=("due",), timeout_seconds=300)
+# It acks the item of a parent batch, which a crash may have kept from being acked.
+CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES)
+# It begins no batch after its first minute, and a batch may have many pages to repair: sweeps may overlap.
+# Sixteen workers want some computing.
+SWEEP = Handler(
+    name="sweep",
+    batches=CHANGE,
+    pages=CHANGE_PAGES,
+    indexes=("due", "live"),
+    timeout_seconds=300,
+    memory_mb=1024,
+)
 # A full delivery is a thousand records, 6 MB of JSON: read, packed and put.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
 DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

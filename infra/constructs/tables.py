@@ -41,6 +41,8 @@ class Tables(Construct):
         self.batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
         # Batches to look at, by time; the table is asked what each is.
         index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
+        # Live batches, the oldest first.
+        index(self.batches, config, "live", text("liveShard"), text("createdKey"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those under one of the tenant's user keys.
         index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
         index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)

@@ -25,11 +25,21 @@ def create_tables(client: Any) -> None:
         TableName="Batches",
         AttributeDefinitions=[
             {"AttributeName": name, "AttributeType": "N" if name == "dueAt" else "S"}
-            for name in ("pk", "sk", "dueShard", "dueAt", "tenantShard", "tenantUser", "createdKey")
+            for name in (
+                "pk",
+                "sk",
+                "dueShard",
+                "dueAt",
+                "liveShard",
+                "tenantShard",
+                "tenantUser",
+                "createdKey",
+            )
         ],
         KeySchema=_keys("pk", "sk"),
         GlobalSecondaryIndexes=[
             _index("due", "dueShard", "dueAt", "KEYS_ONLY"),
+            _index("live", "liveShard", "createdKey", "KEYS_ONLY"),
             _index("byTenant", "tenantShard", "createdKey", "ALL"),
             _index("byUser", "tenantUser", "createdKey", "ALL"),
         ],

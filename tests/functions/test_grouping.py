@@ -187,8 +187,19 @@ def test_the_sweep_says_whom_it_woke(stage: Stage) -> None:
     stage.at += timedelta(minutes=5)
     said = io.StringIO()
     with redirect_stdout(said):
-        sweep_groups.handler({}, None)
+        sweep_groups.handler({}, stage)
     line = json.loads(said.getvalue())
 
     assert (line["LanesWoken"], line["BundlesWoken"]) == ([1], [0])
     assert len(stage.bodies(TaskMessage)) == 1
+
+
+def test_a_sweep_whose_time_is_short_reads_no_more(stage: Stage) -> None:
+    registered(stage, None)
+    stage.at += timedelta(minutes=5)
+    stage.left_ms = 60_000
+    said = io.StringIO()
+    with redirect_stdout(said):
+        sweep_groups.handler({}, stage)
+
+    assert json.loads(said.getvalue())["LanesWoken"] == [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import sweep, wiring
+from infra.handlers import SWEEP
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,9 +30,9 @@ def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore, times: list[da
     return tracker
 
 
-def swept(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def swept(capsys: pytest.CaptureFixture[str], left_ms: int = 300_000) -> dict[str, Any]:
     capsys.readouterr()
-    sweep.handler({}, None)
+    sweep.handler({}, SimpleNamespace(get_remaining_time_in_millis=lambda: left_ms))
     line: dict[str, Any] = json.loads(capsys.readouterr().out)
     return line
 
@@ -45,6 +47,35 @@ def test_what_is_overdue_ends_and_is_counted(
 
     assert tracker.get("t", late.batch_id).state is State.TIMED_OUT
     assert (line["SweepLooked"], line["SweepRepaired"], line["SweepAnnouncedAgain"]) == ([1], [0], [0])
+
+
+def test_a_sweep_whose_time_is_short_begins_no_batch_and_still_measures(
+    tracker: Tracker, times: list[datetime], capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = tracker.open("t", OpenBatch(deadline=timedelta(seconds=5)))
+    times.append(START + timedelta(seconds=7))
+    line = swept(capsys, left_ms=240_000)
+
+    assert (line["SweepLooked"], line["OldestOpenBatchSeconds"]) == ([0], [7.0])
+    assert tracker.store.get(late.key) == late
+    assert swept(capsys, left_ms=240_001)["SweepLooked"] == [1]
+
+
+def test_a_batch_that_cannot_be_swept_is_counted(
+    tracker: Tracker,
+    times: list[datetime],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tracker.open("t", OpenBatch(deadline=timedelta(seconds=5)))
+    times.append(START + timedelta(seconds=7))
+    monkeypatch.setattr(tracker.store, "turn", None)
+
+    assert swept(capsys)["SweepFailed"] == [1]
+
+
+def test_a_sweep_has_a_minute_before_the_next_begins() -> None:
+    assert 1000 * SWEEP.timeout_seconds - sweep.LAST_MS == 60_000
 
 
 def test_the_age_of_the_oldest_batch_that_lives_is_told(

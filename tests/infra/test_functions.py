@@ -44,12 +44,10 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "ack_items": ACK,
     "consume_acks": ACK | {"AcksQueue": QUEUE_EATER},
     "fail_letters": ACK,
-    "sweep": ACK | {"TablesBatches/index/due": QUERY},
+    "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},
-    "confirm_event": {
-        "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "ConfirmationDeadLetters": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"},
-    },
+    "confirm_event": ACK
+    | {"ConfirmationDeadLetters": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}},
     "register_task": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},

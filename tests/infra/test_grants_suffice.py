@@ -12,8 +12,9 @@ from moto import mock_aws
 
 from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
-from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, Tracker
+from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.life import turned
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
@@ -242,6 +243,13 @@ def describe(tracker, batch_id):
     assert endings([{"dynamodb": {"Keys": {"pk": {"S": str(BatchKey("t", batch_id))}}}}], tracker)
 
 
+def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
+    batch_id, _ = batch_and_items
+    batch = tracker.get("t", batch_id)
+    tracker.store.turn(batch.key, turned(batch, State.CANCELLED, AT))
+    confirm_twice(tracker, batch_id)
+
+
 def confirm_twice(tracker, batch_id):
     batch = tracker.get("t", batch_id)
     told = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:{batch.state}"}
@@ -285,6 +293,7 @@ DEEDS = [
     ("sweep", closed, sweep_again_and_again),
     ("describe_event", cancelled, describe),
     ("confirm_event", cancelled, confirm_twice),
+    ("confirm_event", child_of, confirm_a_child_that_was_to_tell_its_parent),
 ]
 
 

@@ -73,6 +73,10 @@ def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(dem
 
     assert indexes == {
         lookups.DUE_INDEX: ([("dueShard", "HASH"), ("dueAt", "RANGE")], {"ProjectionType": "KEYS_ONLY"}),
+        lookups.LIVE_INDEX: (
+            [("liveShard", "HASH"), ("createdKey", "RANGE")],
+            {"ProjectionType": "KEYS_ONLY"},
+        ),
         lookups.TENANT_INDEX: (
             [("tenantShard", "HASH"), ("createdKey", "RANGE")],
             {"ProjectionType": "ALL"},
@@ -118,7 +122,7 @@ def test_a_cap_on_request_units_holds_for_every_table():
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 13
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 14
 
 
 def dead_letter_queues(assembly):

@@ -58,7 +58,8 @@ def _check_accepted(world: World, ledger: Ledger, batch: Batch) -> None:
         require(landed <= most, "estimate", f"{landed} were counted, {most} were sent")
     else:
         children = sum(1 << item for item in referee.children[key])
-        landed = (referee.landed[key] & ~children).bit_count() + referee.healed[key]
+        healed = referee.healed[key] - referee.healed_by_children[key]
+        landed = (referee.landed[key] & ~children).bit_count() + healed
     right = ledger.accepted <= landed if world.store.faults else ledger.accepted == landed
     require(right, "I4", f"{landed} acks landed, {ledger.accepted} were answered as accepted")
 
@@ -166,8 +167,12 @@ def _sweep(world: World) -> None:
 
 def _deliver(world: World) -> None:
     """The bus brings every event that it has been sent again; a first event may stay lost."""
-    for key, _ in world.memory.notices:
-        world.store.confirm(key, world.at)
+    for key in dict.fromkeys(key for key, _ in sorted(world.memory.notices, key=str)):
+        batch = world.memory.batches[key]
+        if batch.due_at is not None:
+            _sweeper(world).confirm(batch)
+            planned = world.memory.batches[key].due_at
+            require(planned is None, "sweep", f"{key} is confirmed, and the next look is at {planned}")
     world.referee.to_bus.clear()
 
 

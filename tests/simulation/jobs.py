@@ -173,6 +173,7 @@ class Sweeping(Job):
         if self.left and self.world.scenario.edges:
             self.world.waiting.append(replace(self))
         self.world.trackers[self.process].sweep()
+        self.world.trackers[self.process].longest_open()
 
     def failed(self) -> None:
         pass
@@ -202,7 +203,7 @@ class Announcing(Job):
         ended = batch is not None and not batch.is_alive
         require(ended, "events", f"an event of {self.key} came, and it has not ended")
         if batch is not None:
-            self.world.store.confirm(self.key, batch.expires_at)
+            self.world.trackers[self.process].confirm(batch)
 
 
 @dataclass(slots=True)

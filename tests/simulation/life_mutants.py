@@ -181,6 +181,19 @@ def _announce(parent: bool, notice: bool, forget: bool):
     return announce
 
 
+def _confirm(parent: bool, leave: bool):
+    """What a confirmation does, with parts left out."""
+
+    def confirm(self, batch):
+        self.store.confirm(batch.key, batch.expires_at)
+        if parent:
+            self._tell_parent(batch)
+        if leave and batch.due_at is not None:
+            self.store.postpone(batch, None)
+
+    return confirm
+
+
 def _tell_parent_first(self, tenant, batch_id, caller):
     seen = self.get(tenant, batch_id)
     if seen.parent_item_id is not None:
@@ -323,6 +336,8 @@ LIFE_MUTANTS = (
     Mutant(
         "the sweeper forgets what is confirmed alone", (Sweeper, "_announce", _announce(True, True, True))
     ),
+    Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
+    Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
     Mutant("a parent is told", (Tracker, "_tell_parent", lambda self, batch: None)),
     Mutant("a parent is told after the end", (Tracker, "close", _tell_parent_first)),
     Mutant("a parent is told how it ended", (Tracker, "_tell_parent", _tell_good_news_only)),

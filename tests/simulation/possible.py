@@ -30,6 +30,7 @@ POSSIBLE = {
     "sample": ON_WRITES,
     "samples": ON_READS,
     "due": ON_READS,
+    "live": ON_READS,
     "listing": ON_READS,
 }
 """The faults that each request of the store port can meet; what a transaction touches can meet one."""

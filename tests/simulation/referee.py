@@ -45,8 +45,9 @@ class Referee:
     """What really happened, for each batch, as bits of its index space.
 
     *landed*: items whose ack was applied; *failed*: those of them that are failed now, *has_failed*: or
-    once were; *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch;
-    *repeats*: acks that the network may have doubled. *turned*: when a batch came to its state.
+    once were; *healed*: how often one was healed, *healed_by_children*: by a batch that stands for it;
+    *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch; *repeats*:
+    acks that the network may have doubled. *turned*: when a batch came to its state.
     *children*: by item of a batch, all that were ever opened to stand for it: a key whose batch is over
     opens another one, and each of them tells of its end. *to_bus*: ending events that the stream has just
     brought.
@@ -58,6 +59,7 @@ class Referee:
         self.failed: defaultdict[BatchKey, int] = defaultdict(int)
         self.has_failed: defaultdict[BatchKey, int] = defaultdict(int)
         self.healed: defaultdict[BatchKey, int] = defaultdict(int)
+        self.healed_by_children: defaultdict[BatchKey, int] = defaultdict(int)
         self.counted: defaultdict[PageKey, int] = defaultdict(int)
         self.failures: defaultdict[BatchKey, int] = defaultdict(int)
         self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
@@ -159,6 +161,8 @@ class Referee:
             require(not placed & ~self.failed[batch], "failures", f"{key} is healed where nothing failed")
             self.failed[batch] &= ~placed
             self.healed[batch] += placed.bit_count()
+            of_children = sum(1 << item for item in self.children[batch])
+            self.healed_by_children[batch] += (placed & of_children).bit_count()
         else:
             require(not placed & self.landed[batch], "I4", f"an ack landed twice on {key}")
             self.landed[batch] |= placed

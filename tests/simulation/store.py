@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -111,8 +111,11 @@ class UnreliableStore:
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return self._send("samples", key)
 
-    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
-        return self._send("due", shard, at, limit)
+    def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
+        return self._send("due", shard, alive, at)
+
+    def live(self, shard: int) -> Iterable[BatchKey]:
+        return self._send("live", shard)
 
     def listing(self, query: Query) -> Sequence[Batch]:
         return self._send("listing", query)

@@ -39,7 +39,7 @@ def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
     batch = _named(detail, tracker)
     if batch is None or batch.is_alive or detail.get("eventId") != event_id(batch):
         return False
-    tracker.store.confirm(batch.key, batch.expires_at)
+    tracker.confirm(batch)
     return True
 
 

@@ -66,9 +66,9 @@ class Grouper:
         """Answer a bundle's message; see Handler.handle."""
         return Handler(self.world, downstream, notifier).handle(message)
 
-    def sweep(self) -> Swept:
-        """Wake what nobody works on; see Sweeper.sweep."""
-        return Sweeper(self.world).sweep()
+    def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Swept:
+        """Wake what nobody works on; see Sweeper.sweep. *has_time*: whether more may be read."""
+        return Sweeper(self.world, has_time).sweep()
 
     def task(self, tenant: str, task_id: str) -> Task:
         """The task as it is stored; NotFound where there is none, or it has expired."""

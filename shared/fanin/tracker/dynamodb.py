@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -155,9 +155,13 @@ class DynamoStore:
             return str(stored["fingerprint"]["S"]) if stored else fingerprint
         return fingerprint
 
-    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
-        rows = self._query(lookups.due(self.tables.batches, shard, at), limit)
-        return [items.key_of(row["pk"]["S"]) for row in rows]
+    def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
+        rows = self._query(lookups.due(self.tables.batches, shard, alive, at))
+        return (items.key_of(row["pk"]["S"]) for row in rows)
+
+    def live(self, shard: int) -> Iterable[BatchKey]:
+        rows = self._query(lookups.live(self.tables.batches, shard))
+        return (items.key_of(row["pk"]["S"]) for row in rows)
 
     def listing(self, query: Query) -> Listing:
         request = lookups.listing(self.tables.batches, query)

@@ -85,7 +85,8 @@ def _options(batch: Batch) -> Item:
         "parentItemId": batch.parent_item_id and text(batch.parent_item_id),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
         "dueAt": batch.due_at and number(milliseconds(batch.due_at)),
-        "dueShard": batch.due_at and text(due_shard(batch.key)),
+        "dueShard": batch.due_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
+        "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
     }
     return {name: value for name, value in options.items() if value}
 
@@ -106,8 +107,14 @@ def place_of(key: str) -> Place:
     return EPOCH + int(at) * MILLISECOND, batch_id
 
 
-def due_shard(key: BatchKey) -> str:
-    return str(shard_of(key.batch_id))
+def due_list(shard: int, alive: bool) -> str:
+    """The list of the batches of a shard to look at: those that ended never stand before the live ones."""
+    return str(shard) if alive else f"{shard}#ended"
+
+
+def live_list(shard: int) -> str:
+    """The list of the live batches of a shard."""
+    return str(shard)
 
 
 def key_of(pk: str) -> BatchKey:

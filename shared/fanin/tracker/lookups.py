@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from fanin.aws.rows import Item, number, text
-from fanin.tracker.items import created_key, milliseconds, user_list
+from fanin.tracker.items import created_key, due_list, live_list, milliseconds, user_list
 from fanin.tracker.model import BatchKey, Query
 from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
 DUE_INDEX = "due"
+LIVE_INDEX = "live"
+ROWS_A_LOOK = 10
+"""Rows of the live batches that are read at once: the first is the answer, unless the index lags."""
 TENANT_INDEX = "byTenant"
 USER_INDEX = "byUser"
 
@@ -30,13 +33,25 @@ def samples(table: str, key: BatchKey) -> Item:
     return _rows(table, key, "sample#", "sample#~")
 
 
-def due(table: str, shard: int, at: datetime) -> Item:
-    """Keys of the batches of a shard that are due by *at*."""
+def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
+    """Keys of the batches of a shard that are due by *at*, live or ended."""
     return {
         "TableName": table,
         "IndexName": DUE_INDEX,
-        "KeyConditionExpression": "dueShard = :shard AND dueAt <= :at",
-        "ExpressionAttributeValues": {":shard": text(str(shard)), ":at": number(milliseconds(at))},
+        "KeyConditionExpression": "dueShard = :list AND dueAt <= :at",
+        "ExpressionAttributeValues": {":list": text(due_list(shard, alive)), ":at": number(milliseconds(at))},
+        "Limit": ROWS_A_READ,
+    }
+
+
+def live(table: str, shard: int) -> Item:
+    """Keys of the live batches of a shard, the oldest first."""
+    return {
+        "TableName": table,
+        "IndexName": LIVE_INDEX,
+        "KeyConditionExpression": "liveShard = :list",
+        "ExpressionAttributeValues": {":list": text(live_list(shard))},
+        "Limit": ROWS_A_LOOK,
     }
 
 

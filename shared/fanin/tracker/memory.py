@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -203,14 +203,19 @@ class MemoryStore:
                 self.payloads[tenant, route, key], self.expiring[row] = fingerprint, expires_at
             return self.payloads[tenant, route, key]
 
-    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
+    def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         with self.lock:
             found = [
                 (batch.due_at, str(key), key)
                 for key, batch in self.batches.items()
-                if batch.due_at is not None and batch.due_at <= at and shard_of(key.batch_id) == shard
+                if batch.due_at is not None and batch.due_at <= at and batch.is_alive is alive
             ]
-            return [key for *_, key in sorted(found)[:limit]]
+        return [key for *_, key in sorted(found) if shard_of(key.batch_id) == shard]
+
+    def live(self, shard: int) -> Iterable[BatchKey]:
+        with self.lock:
+            found = [(batch.place, key) for key, batch in self.batches.items() if batch.is_alive]
+        return [key for _, key in sorted(found, key=lambda row: row[0]) if shard_of(key.batch_id) == shard]
 
     def listing(self, query: Query) -> Listing:
         with self.lock:

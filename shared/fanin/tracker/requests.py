@@ -12,9 +12,10 @@ from fanin.tracker.items import (
     BATCH_ROW,
     EVENT_ROW,
     batch_item,
-    due_shard,
+    due_list,
     elapsed_seconds,
     group_item,
+    live_list,
     milliseconds,
     open_key_item,
     page_key,
@@ -23,7 +24,7 @@ from fanin.tracker.items import (
     seconds,
 )
 from fanin.tracker.life import Turn
-from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State
+from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
 from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 
 
@@ -191,23 +192,22 @@ def turn(table: str, key: BatchKey, step: Turn) -> Item:
     conditions, values = _conditions(step)
     facts: Item = {"#state": text(step.to)}
     facts |= {name: number(milliseconds(at)) for name, at in _times(step).items()}
-    facts |= {"dueShard": text(due_shard(key))}
+    lists, left = _lists(key, step.to in ALIVE)
+    facts |= lists
     if step.to not in ALIVE:
         facts["eventId"] = text(f"{key.batch_id}:{step.to}")
     if step.caller is not None:
         facts["completedBy"] = text(step.caller)
     if step.reason is not None:
         facts["endReason"] = text(step.reason)
-    return _batch_update(table, key, facts, conditions, values)
+    return _batch_update(table, key, facts, conditions, values, left)
 
 
 def extend(table: str, key: BatchKey, expires_at: datetime, due_at: datetime) -> Item:
     """A live batch lives longer, if this is longer."""
     until = number(milliseconds(expires_at))
-    facts = {
-        "expiresAt": until,
-        "dueAt": number(milliseconds(due_at)),
-    }
+    facts = {"expiresAt": until, "dueAt": number(milliseconds(due_at))}
+    facts |= _lists(key, alive=True)[0]
     values = {":until": until} | _states(ALIVE)
     return _batch_update(table, key, facts, [_in(ALIVE), "expiresAt < :until"], values)
 
@@ -218,13 +218,14 @@ def postpone(table: str, seen: Batch, due_at: datetime | None) -> Item:
     conditions = ["#state = :state", "attribute_not_exists(dueAt)"]
     if seen.due_at is not None:
         conditions[1], values[":seen"] = "dueAt = :seen", number(milliseconds(seen.due_at))
-    update = "REMOVE dueAt, dueShard"
-    if due_at is not None:
-        update, values[":due"] = "SET dueAt = :due", number(milliseconds(due_at))
+    lists, left = _lists(seen.key, seen.is_alive)
+    facts = lists | {"dueAt": number(milliseconds(due_at))} if due_at is not None else {}
+    left = left if due_at is not None else ("dueAt", "dueShard", *left)
+    values |= {f":{name}": fact for name, fact in facts.items()}
     return {
         "TableName": table,
         "Key": batch_key(seen.key),
-        "UpdateExpression": update,
+        "UpdateExpression": _update(facts, left),
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": values,
@@ -286,16 +287,36 @@ def _conditions(step: Turn) -> tuple[list[str], Item]:
     return conditions, values
 
 
-def _batch_update(table: str, key: BatchKey, facts: Item, conditions: list[str], values: Item) -> Item:
-    """Facts written to a batch's row, if the conditions hold; the row comes back either way."""
+def _lists(key: BatchKey, alive: bool) -> tuple[Item, tuple[str, ...]]:
+    """The lists on which a batch that is to be looked at stands, and the attributes of those it has left."""
+    shard = shard_of(key.batch_id)
+    lists = {"dueShard": text(due_list(shard, alive))}
+    return (lists | {"liveShard": text(live_list(shard))}, ()) if alive else (lists, ("liveShard",))
+
+
+def _update(facts: Item, left: tuple[str, ...]) -> str:
+    """The expression that sets *facts* and removes the attributes *left*."""
+    sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)
+    parts = [f"SET {sets}" if facts else "", f"REMOVE {', '.join(left)}" if left else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _batch_update(
+    table: str,
+    key: BatchKey,
+    facts: Item,
+    conditions: list[str],
+    values: Item,
+    left: tuple[str, ...] = (),
+) -> Item:
+    """Facts written to a batch's row, attributes *left* out, if the conditions hold; the row comes back."""
     names = {"#state": "state"}
     if any("#total" in condition for condition in conditions):
         names["#total"] = "total"
-    sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)
     return {
         "TableName": table,
         "Key": batch_key(key),
-        "UpdateExpression": f"SET {sets}",
+        "UpdateExpression": _update(facts, left),
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": values | {f":{name.lstrip('#')}": fact for name, fact in facts.items()},

@@ -225,15 +225,25 @@ class Tracker:
         if stored != fingerprint:
             raise KeyReused("this Idempotency-Key was used for a request with another payload")
 
-    def sweep(self) -> Sweep:
-        """End what is overdue, repair what a crash left, send events that did not arrive."""
-        return Sweeper(self._climber(), self._has_ended).sweep()
+    def confirm(self, batch: Batch) -> None:
+        """Note that the bus has the ending event of *batch*: from then on the sweeper has no part in it.
+
+        Its parent is told first, in case a crash kept the one who ended it from that.
+        """
+        self.store.confirm(batch.key, batch.expires_at)
+        self._tell_parent(batch)
+        if batch.due_at is not None:
+            self.store.postpone(batch, None)
+
+    def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Sweep:
+        """End what is overdue, repair what a crash left, resend events that were not confirmed.
+
+        *has_time*: whether another batch may be begun.
+        """
+        return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
 
     def longest_open(self) -> timedelta:
-        """For how long the oldest batch is alive, of those that are to be looked at soonest; 0 without any.
-
-        A bounded look, for an alarm: a batch that nobody acks any more comes to the front of the list.
-        """
+        """For how long the oldest live batch has been open; 0 without any."""
         return longest_open(self.store, self.now())
 
     def _climber(self) -> Climber:

@@ -3,13 +3,13 @@
 Every write is conditional and says what is stored afterwards, whether it was this write that put it there
 or an earlier one: a caller that got no answer asks again and looks. A row that has expired may be deleted
 at once, or late, or never. Reads are consistent, but for the lists
-(``due``, ``listing``), which may lag and decide nothing. A request whose outcome is unknown raises
+(``due``, ``live``, ``listing``), which may lag and decide nothing. A request whose outcome is unknown raises
 StoreUnavailable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -140,8 +140,14 @@ class TrackerStore(Protocol):
         A binding that has expired by *at* counts for nothing, whether it is deleted or not.
         """
 
-    def due(self, shard: int, at: datetime, limit: int) -> Sequence[BatchKey]:
-        """Batches of a shard to look at by now, the longest due first."""
+    def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
+        """Batches of a shard to look at by *at*, the longest due first: the live ones, or those that ended.
+
+        Rows are read as they are consumed. A batch that ended under version 0.1 may be among the live ones.
+        """
+
+    def live(self, shard: int) -> Iterable[BatchKey]:
+        """The live batches of a shard, the oldest first; rows are read as they are consumed."""
 
     def listing(self, query: Query) -> Listing:
         """Batches of one list, newest first; at most ``query.limit``, all older than ``query.before``.

@@ -1,27 +1,27 @@
-"""What nobody else does: end what is overdue, repair what a crash left, send events that did not arrive.
+"""End what is overdue, repair what a crash left, resend events that were not confirmed.
 
-A batch says when to look at it (``due_at``); the sweeper looks at those that are due. All of it is
-idempotent, so that sweepers may overlap, die, and start again.
+A batch says when to look at it (``due_at``); the sweeper looks at those that are due, and goes on until none
+is left or its time is short. All of it is idempotent, so that sweepers may overlap, crash and start again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
+from threading import Lock
 
+from fanin.aws.pacing import Each, each_in_turn
 from fanin.tracker.climb import Climber
 from fanin.tracker.life import CHECK_AFTER, next_look, turned
-from fanin.tracker.model import LIFE_MAX, SHARDS, Batch, PageKey, State
+from fanin.tracker.model import SHARDS, Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height
 
 logger = logging.getLogger(__name__)
 SWEEPER = "sweeper"
-BATCHES_A_SHARD = 100
-BATCHES_A_GAUGE = 10
 PAGES_A_REPAIR = 5_000
 
 
@@ -37,36 +37,85 @@ class Sweep:
     failed: int = 0
 
 
+class DueList:
+    """Keys of batches to look at, handed out to several workers, each key once."""
+
+    def __init__(self, keys: Iterator[BatchKey]) -> None:
+        self._keys, self._lock = keys, Lock()
+
+    def take(self) -> BatchKey | None:
+        """The next key; None after the last."""
+        with self._lock:
+            return next(self._keys, None)
+
+
 @dataclass(slots=True)
 class Sweeper:
-    """Looks at the batches of one store that are due; *ended* hears of every batch that it finds ended."""
+    """Looks at the batches of one store that are due; *ended* is called with every batch that has ended.
+
+    *each*: how its workers run, one for each list of due batches. *has_time*: whether another batch may be
+    begun.
+    """
 
     climber: Climber
     ended: Callable[[Batch], None]
+    each: Each = each_in_turn
+    has_time: Callable[[], bool] = lambda: True
     done: Sweep = field(default_factory=Sweep)
 
     def sweep(self) -> Sweep:
-        """Look at every batch that is due, some hundreds at most; the rest is for the next sweep."""
+        """Look at every batch that is due now, while there is time; the rest is for the next sweep."""
         store, now = self.climber.store, self.climber.now()
-        for shard in range(SHARDS):
-            for key in store.due(shard, now, BATCHES_A_SHARD):
-                batch = store.get(key)
-                if batch is not None and batch.due_at is not None and batch.due_at <= now:
-                    self._try(batch)
+        # Live batches and ended ones have lists of their own, and so workers: neither waits for the other.
+        named = [(shard, alive) for alive in (True, False) for shard in range(SHARDS)]
+        lists = [DueList(_due(store, shard, alive, now)) for shard, alive in named]
+        in_turn = [lists[first:] + lists[:first] for first in range(len(lists))]
+        parts = self.each(lambda mine: replace(self, done=Sweep())._work(mine), in_turn)
+        return Sweep(*(sum(counts) for counts in zip(*map(astuple, parts), strict=True)))
+
+    def _work(self, lists: Sequence[DueList]) -> Sweep:
+        """Look at the batches of the first list, then at what the workers of the others have left."""
+        for due in lists:
+            while self.has_time():
+                key = self._next(due)
+                if key is None:
+                    break
+                self._try(key)
         return self.done
 
-    def _try(self, batch: Batch) -> None:
-        """Look at a batch; one that cannot be looked at must not keep the others waiting."""
+    def _next(self, due: DueList) -> BatchKey | None:
+        """The next batch of a list; one that cannot be read must not keep the others waiting."""
         try:
-            self._look(batch)
+            return due.take()
         except Exception:
-            logger.exception("a batch could not be swept", extra={"batch_id": batch.batch_id})
+            logger.exception("a list of due batches could not be read")
             self.done.failed += 1
-            self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
+            return None
+
+    def _try(self, key: BatchKey) -> None:
+        """Look at a batch if it is due; one that cannot be looked at must not keep the others waiting."""
+        batch: Batch | None = None
+        try:
+            batch = self.climber.store.get(key)
+            if batch is not None and batch.due_at is not None and batch.due_at <= self.climber.now():
+                self._look(batch)
+        except Exception:
+            logger.exception("a batch could not be swept", extra={"batch_id": key.batch_id})
+            self.done.failed += 1
+            self._put_off(batch)
+
+    def _put_off(self, batch: Batch | None) -> None:
+        """Look at a batch later that could not be looked at; where that fails too, at the next sweep."""
+        try:
+            if batch is not None:
+                self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
+        except Exception:
+            logger.exception("a batch stays due", extra={"batch_id": batch.batch_id if batch else None})
 
     def _look(self, batch: Batch) -> None:
         self.done.looked += 1
-        if batch.is_alive:
+        was_alive = batch.is_alive
+        if was_alive:
             batch = self._ended_by_time(batch)
         if batch.is_alive:
             batch = self.climber.end_by_failures(batch, SWEEPER) or batch
@@ -74,6 +123,8 @@ class Sweeper:
             batch = self._repaired(batch)
         if batch.is_alive:
             self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
+        elif was_alive:
+            self.ended(batch)  # the next look was planned as it ended
         else:
             self._announce(batch)
 
@@ -117,11 +168,20 @@ def end_by_time(climber: Climber, batch: Batch) -> Batch:
 
 
 def longest_open(store: TrackerStore, now: datetime) -> timedelta:
-    """The age of the oldest live batch among the few of each shard that are due soonest."""
-    keys = [key for shard in range(SHARDS) for key in store.due(shard, now + LIFE_MAX, BATCHES_A_GAUGE)]
-    found = (store.get(key) for key in keys)
-    opened = [batch.created_at for batch in found if batch is not None and batch.is_alive]
-    return now - min(opened, default=now)
+    """The age of the oldest live batch."""
+    opened = [_oldest(store, shard) for shard in range(SHARDS)]
+    return now - min((at for at in opened if at is not None), default=now)
+
+
+def _oldest(store: TrackerStore, shard: int) -> datetime | None:
+    """When the oldest live batch of a shard was opened; the index may lag, and show some that have ended."""
+    found = (store.get(key) for key in store.live(shard))
+    return next((batch.created_at for batch in found if batch is not None and batch.is_alive), None)
+
+
+def _due(store: TrackerStore, shard: int, alive: bool, at: datetime) -> Iterator[BatchKey]:
+    """The due batches of a list, which is first asked for when the first of them is taken."""
+    yield from store.due(shard, alive, at)
 
 
 def _climb_again(climber: Climber, batch: Batch) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import Group, Listing, State, dynamodb, lookups, memory
+from fanin.tracker.life import turned
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
@@ -20,9 +21,49 @@ def test_batches_are_due_in_order_and_by_shard(store, batch):
         store.create(each)
     shard = shard_of(batch.batch_id)
 
-    assert store.due(shard, NOW, 10) == [second.key, first.key]
-    assert store.due(shard, NOW, 1) == [second.key]
-    assert store.due((shard + 1) % 8, NOW, 10) == []
+    assert list(store.due(shard, True, NOW)) == [second.key, first.key]
+    assert list(store.due((shard + 1) % 8, True, NOW)) == []
+    assert list(store.due(shard, False, NOW)) == []
+
+
+def test_due_and_live_batches_are_listed_to_the_end(store, batch, monkeypatch):
+    """Page by page, if it must be."""
+    monkeypatch.setattr(lookups, "ROWS_A_READ", 2)
+    monkeypatch.setattr(lookups, "ROWS_A_LOOK", 2)
+    ids = [f"{batch.batch_id[:-5]}{number}0001" for number in range(9)]
+    for place, batch_id in enumerate(ids):
+        at = NOW - place * timedelta(seconds=1)
+        store.create(replace(batch, batch_id=batch_id, due_at=at, created_at=at))
+    shard = shard_of(ids[0])
+
+    assert [key.batch_id for key in store.due(shard, True, NOW)] == ids[::-1]
+    assert [key.batch_id for key in store.live(shard)] == ids[::-1]
+    assert list(store.live((shard + 1) % 8)) == []
+
+
+@pytest.mark.parametrize("to", [State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED])
+def test_a_batch_stands_among_the_live_until_it_ends_and_then_among_the_ended(store, batch, to):
+    batch = replace(batch, due_at=NOW, deadline_at=NOW)
+    store.create(batch)
+    shard = shard_of(KEY.batch_id)
+    closed = store.turn(KEY, turned(batch, State.CLOSED, NOW))
+    assert on_lists(store, shard) == ([KEY], [], [KEY])
+    store.extend(KEY, closed.expires_at + timedelta(days=1), LATER)
+    store.postpone(store.get(KEY), LATER)
+    assert on_lists(store, shard) == ([KEY], [], [KEY])
+    ended = store.turn(KEY, turned(closed, to, LATER + timedelta(days=400), caller="c"))
+
+    assert on_lists(store, shard) == ([], [KEY], [])
+    store.postpone(ended, LATER)
+    assert on_lists(store, shard) == ([], [KEY], [])
+    store.postpone(store.get(KEY), None)
+    assert on_lists(store, shard) == ([], [], [])
+
+
+def on_lists(store, shard):
+    """Who is to be looked at, of the live and of those that ended, and who lives."""
+    ever = NOW + timedelta(days=4000)
+    return (*(list(store.due(shard, alive, ever)) for alive in (True, False)), list(store.live(shard)))
 
 
 def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
@@ -35,7 +76,7 @@ def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
     store.postpone(store.get(KEY), None)
 
     assert store.get(KEY).due_at is None
-    assert store.due(shard_of(KEY.batch_id), LATER, 10) == []
+    assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == []
 
 
 def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):

@@ -1,0 +1,301 @@
+"""Which batches a sweep looks at: each due one once, side by side, while there is time, whatever fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from threading import Event
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.aws.pacing import each_in_threads
+from fanin.aws.settings import Tables
+from fanin.errors import StoreUnavailable
+from fanin.tracker import BatchKey, State, Tracker, Verdict
+from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.items import milliseconds
+from fanin.tracker.life import CHECK_AFTER, CHECK_AT_MOST_EVERY, turned
+from fanin.tracker.model import SHARDS, shard_of
+from fanin.tracker.requests import batch_key
+from tests.contract.tables import TABLES, create_tables
+from tests.tracker.calls import DAY, HOUR, ack, opened
+
+WAIT_SECONDS = 30
+
+
+def complete(tracker, **wish):
+    """A batch that has completed."""
+    return tracker.close("t", opened(tracker, **wish)[0], "closer").batch
+
+
+def in_every_shard(tracker, **wish):
+    """A batch of each shard, by shard."""
+    found = {}
+    while len(found) < SHARDS:
+        batch_id, _ = opened(tracker, 1, **wish)
+        found.setdefault(shard_of(batch_id), batch_id)
+    return found
+
+
+def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
+    batch = complete(tracker)
+    assert batch.due_at is not None
+    tracker.confirm(batch)
+    tracker.confirm(tracker.get("t", batch.batch_id))
+    clock.at += CHECK_AT_MOST_EVERY
+
+    assert tracker.get("t", batch.batch_id) == replace(batch, due_at=None)
+    assert tracker.sweep().looked == 0
+
+
+def test_a_batch_whose_confirmation_was_cut_short_leaves_at_the_next_look(tracker, clock):
+    batch = complete(tracker)
+    tracker.store.confirm(batch.key, batch.expires_at)
+    clock.at += CHECK_AFTER
+
+    assert (tracker.sweep().looked, tracker.sweep().looked) == (1, 0)
+    assert not tracker.store.notices
+
+
+def test_a_confirmation_that_was_lost_is_asked_for_until_it_comes(tracker, clock):
+    batch = complete(tracker)
+    for _ in range(3):
+        clock.at += CHECK_AT_MOST_EVERY
+        assert tracker.sweep().announced_again == 1
+    tracker.confirm(tracker.get("t", batch.batch_id))
+    clock.at += DAY
+
+    assert tracker.sweep().looked == 0
+
+
+def test_a_confirmation_of_the_past_leaves_a_look_that_was_planned_since(tracker, clock):
+    """A sweep resends an event while the first one arrives: the next look finds it confirmed."""
+    batch = complete(tracker)
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+    tracker.confirm(batch)
+    assert tracker.get("t", batch.batch_id).due_at is not None
+    clock.at += CHECK_AT_MOST_EVERY
+
+    assert tracker.sweep().announced_again == 0
+    assert tracker.get("t", batch.batch_id).due_at is None
+
+
+def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker, clock):
+    parent, group = opened(tracker, 1)
+    tracker.close("t", parent, "closer")
+    child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
+    ended = tracker.store.turn(child.key, turned(child, State.CANCELLED, clock.at))
+    tracker.confirm(ended)
+
+    assert tracker.get("t", parent).result == "completed_with_failures"
+    assert tracker.get("t", child.batch_id).due_at is None
+
+
+def test_a_child_stays_due_where_its_parent_cannot_be_told(tracker, clock, monkeypatch):
+    parent, group = opened(tracker, 1)
+    child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
+    ended = tracker.store.turn(child.key, turned(child, State.CANCELLED, clock.at))
+    monkeypatch.setattr(tracker.store, "fail_bits", unavailable)
+    with pytest.raises(StoreUnavailable):
+        tracker.confirm(ended)
+    monkeypatch.undo()
+    assert tracker.get("t", child.batch_id).due_at is not None
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+
+    assert [result.verdict for result in ack(tracker, parent, group, 0).results] == [Verdict.ACCEPTED]
+    assert tracker.get("t", child.batch_id).due_at is None
+
+
+def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
+    for _ in range(40):
+        opened(tracker, 1, deadline=HOUR)
+    clock.at += HOUR
+    first = iter([True] * 30)
+    done = tracker.sweep(lambda: next(first, False))
+    rest = tracker.sweep()
+
+    assert 0 < done.timed_out < 40
+    assert done.timed_out + rest.timed_out == 40
+
+
+def test_a_sweep_looks_at_thousands(tracker, clock):
+    for _ in range(3000):
+        opened(tracker, deadline=HOUR)
+    clock.at += HOUR
+
+    assert tracker.sweep().timed_out == 3000
+    assert tracker.sweep().looked == 0
+
+
+def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
+    """It is looked at for as long as any other has not ended, also one of its own shard."""
+    ids = in_every_shard(tracker, deadline=HOUR)
+    same = next(iter(ids))
+    clock.at += timedelta(seconds=1)
+    while shard_of(behind := opened(tracker, 1, deadline=HOUR)[0]) != same:
+        pass
+    clock.at += HOUR
+    left, all_others = set(tracker.store.batches) - {BatchKey("t", ids[same])}, Event()
+    assert BatchKey("t", behind) in left
+    turn = tracker.store.turn
+
+    def slow(key, step):
+        if key.batch_id == ids[same]:
+            assert all_others.wait(WAIT_SECONDS)
+        stored = turn(key, step)
+        left.discard(key)
+        if not left:
+            all_others.set()
+        return stored
+
+    monkeypatch.setattr(tracker.store, "turn", slow)
+    done = replace(tracker, each=each_in_threads).sweep()
+
+    assert (done.failed, done.timed_out) == (0, len(tracker.store.batches))
+
+
+@pytest.mark.parametrize("broken", ["get", "turn"])
+def test_a_batch_that_cannot_be_swept_or_put_off_keeps_no_other_waiting(tracker, clock, monkeypatch, broken):
+    ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
+    clock.at += 2 * HOUR
+    for name in (broken, "postpone"):
+        monkeypatch.setattr(tracker.store, name, refusing(ids[0], getattr(tracker.store, name)))
+    done = tracker.sweep()
+    monkeypatch.undo()
+
+    assert (done.failed, done.timed_out) == (1, 19)
+    assert tracker.sweep().timed_out == 1
+
+
+def refusing(batch_id, request):
+    """*request*, which fails for one batch."""
+
+    def refused(subject, *args):
+        if subject.batch_id == batch_id:
+            raise KeyError("no such attribute")
+        return request(subject, *args)
+
+    return refused
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_list_that_cannot_be_read_keeps_no_other_waiting(tracker, clock, monkeypatch, alive):
+    ids = in_every_shard(tracker, deadline=HOUR)
+    for batch_id in ids.values():
+        if not alive:
+            tracker.cancel("t", batch_id)
+    clock.at += HOUR
+    due = tracker.store.due
+    dark = {shard_of(batch_id): alive for batch_id in list(ids.values())[:1]}
+
+    def read(shard, live, at):
+        if dark.get(shard) is live:
+            raise StoreUnavailable("the store is busy")
+        return due(shard, live, at)
+
+    monkeypatch.setattr(tracker.store, "due", read)
+    looked_at_first = tracker.sweep()
+    monkeypatch.undo()
+
+    assert looked_at_first.failed == 1
+    assert looked_at_first.looked >= SHARDS - 1
+    assert tracker.sweep().looked >= 1
+
+
+def unavailable(*_):
+    raise StoreUnavailable("the store is busy")
+
+
+def test_what_lags_in_the_index_is_not_the_oldest(tracker, clock, monkeypatch):
+    """The index still shows a batch that has ended, and one whose row is gone."""
+    first, second = opened(tracker, 1)[0], opened(tracker, 1)[0]
+    clock.at += HOUR
+    oldest = opened(tracker, 1)[0]
+    lagging = [BatchKey("t", first), BatchKey("t", second), BatchKey("t", oldest)]
+    tracker.cancel("t", first)
+    del tracker.store.batches[BatchKey("t", second)]
+    clock.at += HOUR
+    monkeypatch.setattr(tracker.store, "live", lambda shard: iter(lagging))
+
+    assert tracker.longest_open() == HOUR
+
+
+@pytest.fixture
+def deployed(clock):
+    """A tracker over DynamoDB, as moto plays it, and its client."""
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="us-east-1")
+        create_tables(client)
+        store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
+        yield Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None), client
+
+
+def as_of_0_1(client, key, due_at=None):
+    """Write the lists of a batch's row as version 0.1 did: one for all batches to look at, no other."""
+    update = {"Key": batch_key(key), "TableName": TABLES[0], "UpdateExpression": "REMOVE liveShard"}
+    if due_at is not None:
+        update["UpdateExpression"] = "SET dueAt = :at, dueShard = :shard REMOVE liveShard"
+        update["ExpressionAttributeValues"] = {
+            ":at": {"N": str(milliseconds(due_at))},
+            ":shard": {"S": str(shard_of(key.batch_id))},
+        }
+    client.update_item(**update)
+
+
+def test_rows_of_version_0_1_are_swept(deployed, clock):
+    tracker, client = deployed
+    late = BatchKey("t", opened(tracker, 1, deadline=HOUR)[0])
+    unheard, heard = complete(tracker), complete(tracker)
+    tracker.store.confirm(heard.key, heard.expires_at)
+    as_of_0_1(client, late)
+    for batch in (unheard, heard):
+        as_of_0_1(client, batch.key, batch.due_at)
+    clock.at += HOUR
+    done = tracker.sweep()
+
+    assert (done.looked, done.timed_out, done.announced_again) == (3, 1, 1)
+    assert tracker.store.get(heard.key).due_at is None
+    assert list(tracker.store.due(shard_of(unheard.batch_id), False, clock.at + DAY))
+    assert not list(tracker.store.due(shard_of(unheard.batch_id), True, clock.at + DAY))
+
+
+@pytest.mark.parametrize("by_the_sweep", [False, True])
+def test_a_batch_that_a_function_of_version_0_1_ended_lives_no_more(deployed, clock, by_the_sweep):
+    """Such a function leaves it on the list of the live ones, which it does not know."""
+    tracker, client = deployed
+    batch = complete(tracker)
+    client.update_item(
+        TableName=TABLES[0],
+        Key=batch_key(batch.key),
+        UpdateExpression="SET liveShard = :shard",
+        ExpressionAttributeValues={":shard": {"S": str(shard_of(batch.batch_id))}},
+    )
+    assert list(tracker.store.live(shard_of(batch.batch_id))) == [batch.key]
+    if by_the_sweep:
+        clock.at += HOUR
+        tracker.sweep()
+    else:
+        tracker.confirm(batch)
+
+    assert list(tracker.store.live(shard_of(batch.batch_id))) == []
+
+
+def test_a_live_batch_of_version_0_1_is_measured_from_its_next_look_or_activity_on(deployed, clock):
+    tracker, client = deployed
+    closed, busy = opened(tracker, 5), opened(tracker, 5)
+    tracker.close("t", closed[0], "closer")
+    for batch_id, _ in (closed, busy):
+        as_of_0_1(client, BatchKey("t", batch_id))
+    assert tracker.longest_open() == timedelta(0)
+    clock.at += HOUR
+    tracker.sweep()
+    assert tracker.longest_open() == HOUR
+    tracker.cancel("t", closed[0])
+    clock.at += DAY
+    ack(tracker, *busy, 0)
+
+    assert tracker.longest_open() == DAY + HOUR

@@ -1,0 +1,136 @@
+"""Many batches end, and the sweep keeps up: deadlines are met, and the age of the oldest batch is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from fanin.api.events import confirm
+from fanin.tracker import Batch, OpenBatch, State, Tracker, life, sweeping
+from fanin.tracker.events import event_id
+from fanin.tracker.life import CHECK_AFTER, turned
+from fanin.tracker.memory import MemoryStore
+from tests.tracker.calls import HOUR, START, Clock, opened
+
+ENDED_A_SECOND = 200
+MINUTES = 7
+MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
+# A sweep's workers have as many requests under way at once as there are lists of due batches.
+REQUEST = timedelta(milliseconds=10) / 16
+DEADLINE = 3 * MINUTE
+
+
+@dataclass
+class Timed(MemoryStore):
+    """A store whose requests take time during a sweep."""
+
+    clock: Clock = field(default_factory=Clock)
+    sweeping: bool = False
+
+    def get(self, key):
+        return self._after(super().get, key)
+
+    def turn(self, key, turn):
+        return self._after(super().turn, key, turn)
+
+    def postpone(self, seen, due_at):
+        return self._after(super().postpone, seen, due_at)
+
+    def notice(self, batch, at):
+        return self._after(super().notice, batch, at)
+
+    def announced(self, key):
+        return self._after(super().announced, key)
+
+    def _after(self, request, *args):
+        if self.sweeping:
+            self.clock.at += REQUEST
+        return request(*args)
+
+
+class Traffic:
+    """Batches that end all the time, and one a second that nobody acks, with a deadline.
+
+    *lost*: one in so many ending events does not arrive on the bus; 1 means that none does.
+    """
+
+    def __init__(self, lost: int) -> None:
+        self.clock, self.lost = Clock(), lost
+        self.store = Timed(clock=self.clock)
+        self.tracker = Tracker(self.store, now=self.clock, pause=lambda _: None)
+        self.ended = 0
+        self.unacked: list[Batch] = []
+        open_one = self.tracker.open("t", OpenBatch())
+        self.store.batches.clear()
+        self.closed = replace(open_one, state=State.CLOSED, closed_at=START)
+
+    def run(self) -> None:
+        """The traffic, with a sweep at the end of each minute, or as soon as the last one is over."""
+        over = START
+        for minute in range(1, MINUTES + 1):
+            self._pass_minute(START + (minute - 1) * MINUTE)
+            self.clock.at = max(over, START + minute * MINUTE)
+            over = self._sweep()
+
+    def _pass_minute(self, since: datetime) -> None:
+        for second in range(60):
+            self.clock.at = since + second * SECOND
+            self.unacked.append(self.tracker.open("t", OpenBatch(deadline=DEADLINE)))
+            complete = turned(self.closed, State.COMPLETE, self.clock.at, caller="c").apply(self.closed)
+            for _ in range(ENDED_A_SECOND):
+                self._end(complete)
+
+    def _end(self, complete: Batch) -> None:
+        self.ended += 1
+        batch_id = f"{self.ended:08x}-0000-4000-8000-{self.ended:012x}"
+        batch = self.store.create(replace(complete, batch_id=batch_id))
+        if self.ended % self.lost:
+            confirmed(self.tracker, batch)
+
+    def _sweep(self) -> datetime:
+        """One sweep of a minute at most, and the event of a batch that it sends again arrives; its end."""
+        until = self.clock.at + MINUTE
+        self.store.sweeping = True
+        self.tracker.sweep(lambda: self.clock.at < until)
+        self.store.sweeping = False
+        for key, _ in self.store.notices:
+            confirmed(self.tracker, self.store.batches[key])
+        self.store.notices.clear()
+        return self.clock.at
+
+
+def confirmed(tracker: Tracker, batch: Batch) -> None:
+    """The bus brings the batch's ending event to the handler that confirms it."""
+    detail = {"tenant": batch.tenant, "batchId": batch.batch_id, "eventId": event_id(batch)}
+    assert confirm(detail, tracker)
+
+
+@pytest.mark.parametrize("lost", [1, 100], ids=["no event arrives", "one in 100 is lost"])
+def test_deadlines_are_met_within_two_sweeps_while_200_batches_end_a_second(monkeypatch, lost):
+    """An event is missed after three minutes instead of fifteen: the same load, in a shorter test."""
+    monkeypatch.setattr(life, "CHECK_AFTER", 3 * MINUTE)
+    monkeypatch.setattr(sweeping, "CHECK_AFTER", 3 * MINUTE)
+    traffic = Traffic(lost)
+    traffic.run()
+    two_sweeps_ago = START + (MINUTES - 2) * MINUTE
+    overdue = [batch for batch in traffic.unacked if batch.deadline_at <= two_sweeps_ago]
+    ended = [traffic.store.batches[batch.key] for batch in overdue]
+    waiting = [batch.due_at for batch in traffic.store.batches.values() if batch.due_at is not None]
+
+    assert len(overdue) > 100
+    assert {batch.state for batch in ended} == {State.TIMED_OUT}
+    assert max(batch.ended_at - batch.deadline_at for batch in ended) <= 2 * MINUTE
+    assert min(waiting) > two_sweeps_ago
+
+
+def test_the_oldest_batch_is_known_after_thousands_of_completions(tracker, clock):
+    opened(tracker, 1)
+    clock.at += 144 * HOUR - CHECK_AFTER
+    for _ in range(3000):
+        batch_id, _ = opened(tracker)
+        confirmed(tracker, tracker.close("t", batch_id, "closer").batch)
+    clock.at += CHECK_AFTER
+
+    assert tracker.longest_open() == 144 * HOUR
