@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
+from fanin.aws.forking import PerProcess
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import listing, messages, worker
 from fanin.queue.background import Background, in_threads
@@ -34,8 +34,24 @@ SILENCES = 8
 
 
 @dataclass
+class Presence:
+    """What a queue has in one process: a worker once it has taken jobs, and the takes that wait."""
+
+    worker: Worker | None = None
+    turnstile: Turnstile = field(default_factory=Turnstile)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+def absent() -> PerProcess[Presence]:
+    """Nothing yet, in this process or in one forked from it."""
+    return PerProcess(Presence)
+
+
+@dataclass
 class Queue:
     """One queue of distinct jobs, as one process uses it. Safe to share between threads.
+
+    A forked child has no part in its parent's session and jobs; its first take starts a session of its own.
 
     *tell* is told of the end of each job that carries an item id, at least once.
     """
@@ -48,10 +64,8 @@ class Queue:
     background: Background = in_threads
     tell: Tell | None = None
     _place: Place | None = field(default=None, repr=False)
-    _worker: Worker | None = field(default=None, repr=False)
     _closed: bool = False
-    _turnstile: Turnstile = field(default_factory=Turnstile, repr=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _present_in: PerProcess[Presence] = field(default_factory=absent, repr=False)
 
     @classmethod
     def at(cls, place: Place) -> Self:
@@ -114,11 +128,13 @@ class Queue:
     @contextmanager
     def bounded(self, seconds: float) -> Iterator[Queue]:
         """The queue for at most so many seconds, as a function's invocation has it: without a heartbeat."""
-        bounded = worker.start_bounded(self.place(), seconds)
+        presence = absent()
+        presence().worker = worker.start_bounded(self.place(), seconds)
         try:
-            yield replace(self, _worker=bounded, _turnstile=Turnstile(), _lock=threading.RLock())
+            yield replace(self, _present_in=presence)
         finally:
-            bounded.leave()
+            if (bounded := presence().worker) is not None:  # not in a forked child
+                bounded.leave()
 
     @contextmanager
     def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
@@ -137,10 +153,10 @@ class Queue:
 
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting, and leave at once."""
-        with self._lock:
+        here = self._present_in()
+        with here.lock:
             self._closed = True
-            self._drop_the_parents()
-            leaving, self._worker = self._worker, None
+            leaving, here.worker = here.worker, None
         if leaving is not None:
             leaving.leave()
 
@@ -195,6 +211,14 @@ class Queue:
             )
         return self._place
 
+    @property
+    def _worker(self) -> Worker | None:
+        return self._present_in().worker
+
+    @property
+    def _turnstile(self) -> Turnstile:
+        return self._present_in().turnstile
+
     def _taken(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
         deadline = None if wait is None else self.effects.monotonic() + wait
         with self._turnstile.turn(wait) as mine:
@@ -248,26 +272,23 @@ class Queue:
 
     def _present(self) -> Worker:
         """The worker of this process: the one there is, or a new one where that was given up."""
-        with self._lock:
+        here = self._present_in()
+        with here.lock:
             if self._closed:
                 raise ShutDown(f"queue {self.key.name} was closed in this process")
-            self._drop_the_parents()
-            if self._worker is not None and not self._worker.session.alive():
-                self._retire(self._worker)
-            if self._worker is None:
-                self._worker = worker.start(self.place(), self.background)
-            return self._worker
+            self._retire(here)
+            if here.worker is None:
+                here.worker = worker.start(self.place(), self.background)
+            return here.worker
 
-    def _drop_the_parents(self) -> None:
-        """A process that was forked has no part in its parent's session, and must not end it."""
-        if self._worker is not None and self._worker.session.member.pid != os.getpid():
-            self._worker = None
-
-    def _retire(self, lost: Worker) -> None:
+    def _retire(self, here: Presence) -> None:
         """Leave a session that was given up; one that was bounded from the start has no successor."""
+        lost = here.worker
+        if lost is None or lost.session.alive():
+            return
         if not lost.session.member.beats:
             raise ShutDown(f"the time for queue {self.key.name} is over")
-        self._worker = None
+        here.worker = None
         lost.leave()
 
     def _told(self, job: Job) -> None:
