@@ -1,4 +1,4 @@
-"""Each gives up after the one it waits for: the client after the API, that after a function, that after AWS."""
+"""The client gives up after the API, the API after a function, and a function after AWS."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def longest(service) -> float:
 @pytest.mark.parametrize("service", INSIDE_FUNCTIONS)
 def test_a_request_to_aws_ends_before_any_function_that_makes_it(timeouts, service):
     assert longest(service) <= limits.AWS_SECONDS
-    assert limits.AWS_SECONDS + TO_ANSWER_SECONDS <= min(timeouts.values())
+    assert min(timeouts.values()) >= limits.AWS_SECONDS + TO_ANSWER_SECONDS
 
 
 def test_a_function_ends_before_the_api_gives_it_up(timeouts):

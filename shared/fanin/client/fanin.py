@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
+from fanin.calling import plain
 from fanin.client.checking import (
     counted,
     deadline_of,
@@ -269,6 +270,7 @@ class Fanin:
 
         A message without an item goes back, and stays on the queue. *item_id*: record -> item id.
         """
+        plain(item_id, "item_id")
         return handler_of(Consumer(self._transport, ack_of=partial(failed_letter, item_id=item_id)))
 
 

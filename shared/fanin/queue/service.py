@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
 from fanin.aws.forking import PerProcess
+from fanin.calling import block, done, has_text, plain, text_of
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import listing, messages, worker
 from fanin.queue.background import Background, in_threads
@@ -66,6 +67,10 @@ class Queue:
     _place: Place | None = field(default=None, repr=False)
     _closed: bool = False
     _present_in: PerProcess[Presence] = field(default_factory=absent, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a *tell* that does no work when it is called."""
+        plain(self.tell, "tell")
 
     @classmethod
     def at(cls, place: Place) -> Self:
@@ -125,7 +130,7 @@ class Queue:
                         return
                     yield from jobs
 
-    @contextmanager
+    @block
     def bounded(self, seconds: float) -> Iterator[Queue]:
         """The queue for at most so many seconds, as a function's invocation has it: without a heartbeat."""
         presence = absent()
@@ -136,7 +141,7 @@ class Queue:
             if (bounded := presence().worker) is not None:  # not in a forked child
                 bounded.leave()
 
-    @contextmanager
+    @block
     def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
         """A scope in a Lambda function that this queue's own doorbell feeds: a job for each ring at most.
 
@@ -297,10 +302,11 @@ class Queue:
         if told is None or self.tell is None:
             return
         try:
-            self.tell(told)
+            done(self.tell(told), "tell")
             self.store.told(self.key, told)
-        except Exception:  # whatever it was, the job is done, and the others of its scope have no part in it
-            logger.warning("the end of job %s is not told yet", job.id, exc_info=True)
+        except Exception as error:  # the job is done, and the others of its scope are not affected
+            line = "the end of job %s is not told yet: %s"
+            logger.warning(line, job.id, text_of(error), exc_info=error if has_text(error) else None)
 
 
 def _promote(worker: Worker, rings: Iterable[Ring]) -> None:
