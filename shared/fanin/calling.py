@@ -30,6 +30,8 @@ class WorkNotDone(TypeError):
 
 def plain(function: F, name: str) -> F:
     """Return *function*, the argument *name*; InvalidRequest where a call of it only prepares its work."""
+    if function is not None and not callable(function):
+        raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)
     for kind, fits in KINDS.items():
         if any(fits(each) for each in _called(function)):
             raise InvalidRequest(f"{name} is {kind}, and a call of it does no work: {INSTEAD}", field=name)

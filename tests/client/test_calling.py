@@ -171,7 +171,7 @@ def test_what_a_function_returns_is_its_own_matter(result):
     assert done(result, "handle") is result
 
 
-@pytest.mark.parametrize("function", [None, print, len, Mute, partial(print), lambda: None, Bound()])
+@pytest.mark.parametrize("function", [None, print, len, Mute, partial(print), lambda: None, Bound])
 def test_any_other_function_is_taken(function):
     assert plain(function, "handle") is function
 
