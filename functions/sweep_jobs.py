@@ -4,6 +4,7 @@ import logging
 import random
 from typing import Any
 
+from fanin.calling import log_failure
 from functions import queueing
 from functions.measuring import measured
 from functions.queue_measuring import depths
@@ -27,7 +28,7 @@ def handler(_event: dict[str, Any], context: Any) -> None:
             queue.sweep()
             told.append((queue.key, queue.depth()))
         except Exception as error:  # one queue must not keep those behind it from their sweep
-            logger.exception("queue %s is left for the next sweep", queue.key)
+            log_failure(logger, "queue %s is left for the next sweep", queue.key, error=error)
             trouble = trouble or error
     depths(told)
     if trouble is not None:

@@ -14,6 +14,9 @@ DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
 READ_PAGES = ("dynamodb:BatchGetItem",)
 CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
 WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
+# API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
+# takes up to 24 s: fanin/aws/limits.py.
+ROUTE_SECONDS = 29
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +33,7 @@ class Handler:
     batches: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
-    timeout_seconds: int = 10
+    timeout_seconds: int = ROUTE_SECONDS
     memory_mb: int = 512
 
 
@@ -56,15 +59,8 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
-    # A request may touch a thousand pages, 16 at once, which takes some computing. The API waits 30 s.
-    Handler(
-        name="ack_items",
-        route="POST /v1/acks",
-        batches=CHANGE,
-        pages=CHANGE_PAGES,
-        timeout_seconds=29,
-        memory_mb=1024,
-    ),
+    # A request may touch a thousand pages, 16 at once, which takes some computing.
+    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES, memory_mb=1024),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 # A dead-letter queue of a user's hides a message for 30 s unless told otherwise, and Lambda refuses to read

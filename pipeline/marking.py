@@ -11,10 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import pyarrow as pa
 
+from fanin.aws.forking import cache_per_process
 from fanin.aws.meter import Meter
 from fanin.aws.pacing import each_in_threads
 from fanin.errors import NotFound, StoreUnavailable
@@ -151,11 +151,11 @@ def keep_reasons(target: Target, said: Iterable[Row]) -> None:
         _tracker(target.tables).keep_reasons(target.tenant, acks[at : at + OFFERS_A_REQUEST])
 
 
-@cache
+@cache_per_process
 def _tracker(tables: Tables) -> Tracker:
     return Tracker(tables.store, each=each_in_threads)
 
 
-@cache
+@cache_per_process
 def _meter(tables: Tables) -> Meter:
     return Meter().attach(tables.client)

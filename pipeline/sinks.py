@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -14,6 +14,8 @@ from botocore.config import Config
 from pyspark import SparkContext
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, Row
+
+from fanin.aws.forking import cache_per_process
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -161,7 +163,7 @@ def _refuse(failed: Sequence[Any]) -> None:
             raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}")
 
 
-@cache
+@cache_per_process
 def _client(queue: Queue) -> SQSClient:
     # One a worker process, made where it is used: a client cannot travel from the driver.
     return boto3.client("sqs", region_name=queue.region, endpoint_url=queue.endpoint, config=RETRIES)

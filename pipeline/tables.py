@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
 
 from fanin.aws import settings
+from fanin.aws.forking import cache_per_process
 from fanin.aws.pacing import THREADS
 from fanin.tracker.dynamodb import DynamoStore
 
@@ -46,6 +46,6 @@ class Tables:
         return DynamoStore(self.client, settings.Tables(self.batches, self.pages))
 
 
-@cache
+@cache_per_process
 def _client(region: str | None, endpoint: str | None) -> DynamoDBClient:
     return boto3.client("dynamodb", region_name=region, endpoint_url=endpoint, config=RETRIES)

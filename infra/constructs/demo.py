@@ -14,7 +14,7 @@ from infra.config import Config
 from infra.constructs.events import EVENT_SOURCE
 from infra.constructs.functions import allow
 from infra.constructs.grouper import Grouper
-from infra.constructs.queues import SourceQueue
+from infra.constructs.queues import BATCH_WINDOW, SourceQueue
 from infra.constructs.tables import table
 from infra.group_handlers import DEMO_REGISTRANT
 from infra.handlers import DEMO_WORKER, WRITE_INDEX
@@ -33,11 +33,10 @@ class Demo(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self.index = table(self, "Index", config)
-        # The demo fails messages on purpose and waits for them: they come back after two time-outs, not the
-        # usual six, and may be tried oftener.
-        self.work = SourceQueue(
-            self, "Work", visibility=Duration.seconds(2 * DEMO_WORKER.timeout_seconds), max_receives=10
-        )
+        # The demo fails messages on purpose and waits for them: they come back after one timeout and the
+        # batching window, not the usual six timeouts, and may be tried oftener.
+        hidden = Duration.seconds(DEMO_WORKER.timeout_seconds).plus(BATCH_WINDOW)
+        self.work = SourceQueue(self, "Work", visibility=hidden, max_receives=10)
         worker = grouper.add(DEMO_REGISTRANT, {"FANIN_INDEX_TABLE": self.index.table_name})
         allow(worker, self.index, WRITE_INDEX)
         self.work.feed(worker, config)

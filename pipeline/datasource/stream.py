@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -17,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from fanin.aws.forking import cache_per_process
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.items import BATCH_ROW, batch_of
 from pipeline import schemas
@@ -173,6 +173,6 @@ class Shards:
         return _client(self.tables.region, self.tables.endpoint)
 
 
-@cache
+@cache_per_process
 def _client(region: str | None, endpoint: str | None) -> DynamoDBStreamsClient:
     return boto3.client("dynamodbstreams", region_name=region, endpoint_url=endpoint, config=RETRIES)

@@ -7,6 +7,8 @@ from moto import mock_aws
 
 from fanin import Fanin, Tables
 from fanin.aws import clients
+from fanin.aws.pacing import each_in_turn
+from fanin.client import direct
 from tests.contract.tables import TABLES, create_tables
 
 
@@ -16,6 +18,8 @@ def tables(monkeypatch):
         monkeypatch.setenv(name, "none")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    # On one thread: moto is not atomic, and may lose one of two updates of an item.
+    monkeypatch.setattr(direct, "each_in_threads", each_in_turn)
     with mock_aws():
         clients.dynamodb.cache_clear()
         create_tables(clients.dynamodb())

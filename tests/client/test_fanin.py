@@ -162,11 +162,9 @@ def test_an_add_after_close_is_a_conflict(fanin):
 
 def test_counts_out_of_bounds_are_refused(fanin):
     batch = fanin.open()
-    for count in (0, -1, COUNT_MAX + 1):
+    for count in (0, -1, COUNT_MAX + 1, 1.5):
         with pytest.raises(InvalidRequest):
             batch.add(count)
-    with pytest.raises(TypeError):
-        batch.add(1.5)
 
     assert batch.status().total == 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -12,14 +13,14 @@ import pytest
 from fanin import Conflict, Fanin, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable, Verdict
 from fanin.client.http import ATTEMPTS, HttpTransport
 from fanin.tracker import Ack, OpenBatch, Outcome
-from tests.client.conftest import answers, lost_after, lost_before, served
+from tests.client.conftest import Reply, answers, lost_after, lost_before, served
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 PROBLEM = (
     b'{"type": "urn:fanin:problem:x", "title": "T", "status": 400, "detail": "the detail",'
     b' "errors": [{"field": "count", "detail": "too small"}, {"field": "other", "detail": "?"}]}'
 )
-WEATHER = [lost_before, lost_after, answers(429), answers(502), answers(503), answers(504)]
+WEATHER = [lost_before, lost_after, answers(429), answers(500), answers(502), answers(503), answers(504)]
 
 
 @pytest.mark.parametrize("fault", WEATHER)
@@ -53,6 +54,45 @@ def test_a_completion_is_told_even_if_its_answer_was_lost(over_http, service):
 
     assert [one.verdict for one in report.results] == [Verdict.DUPLICATE]
     assert [done.batch_id for done in report.completions] == [batch.id]
+
+
+def failed_after(serve):
+    """The function ran, and was killed before its answer was out: what API Gateway says then."""
+    serve()
+    return Reply(500, b'{"message":"Internal Server Error"}')
+
+
+@pytest.mark.parametrize("call", ["open", "add", "close", "ack"])
+def test_a_function_that_failed_after_its_work_is_called_again_and_the_work_is_done_once(
+    over_http, service, tracker, call
+):
+    batch = over_http.open()
+    items = batch.add(1)
+    service.faults.append(failed_after)
+    calls = {
+        "open": over_http.open,
+        "add": lambda: batch.add(2),
+        "close": batch.close,
+        "ack": lambda: over_http.ack(items),
+    }
+    calls[call]()
+
+    assert len(tracker.store.batches) == (2 if call == "open" else 1)
+    assert batch.status().total == (3 if call == "add" else 1)
+    assert batch.status().acked == (1 if call == "ack" else 0)
+
+
+@pytest.mark.parametrize(
+    "header", ["9" * 400, "-1", "NaN", "inf", "soon", "Mon, 01 Jan 2026 00:00:00 +" + "9" * 30]
+)
+def test_whatever_the_service_says_of_when_a_call_ends_in_an_answer_or_in_one_of_our_errors(
+    over_http, service, pauses, header
+):
+    service.faults.append(answers(503, PROBLEM, Retry_After=header))
+    with suppress(StoreUnavailable):
+        over_http.open()
+
+    assert sum(pauses) < 1
 
 
 def test_an_open_whose_answer_was_lost_is_the_same_batch(over_http, service, tracker):
@@ -142,7 +182,7 @@ def test_who_asks_for_more_patience_than_there_is_is_not_asked_again(over_http, 
         (409, Conflict),
         (413, InvalidRequest),
         (422, KeyReused),
-        (500, StoreUnavailable),
+        (501, StoreUnavailable),
         (302, FaninError),
     ],
 )

@@ -31,13 +31,13 @@ def test_pauses_grow_and_are_jittered():
 
 
 @given(st.integers(0, 599))
-def test_only_weather_is_worth_another_attempt(status):
-    assert is_worth_it(status, 0) == (status in {0, 429, 502, 503, 504})
+def test_only_what_the_service_could_not_do_is_worth_another_attempt(status):
+    assert is_worth_it(status, 0) == (status in {0, 429, 500, 502, 503, 504})
     assert not is_worth_it(status, PATIENCE_SECONDS + 1)
 
 
 def test_statuses_of_rules_are_never_repeated():
-    assert not RETRIED & {400, 401, 403, 404, 409, 413, 415, 422, 500}
+    assert not RETRIED & {400, 401, 403, 404, 409, 413, 415, 422, 501, 505}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,27 @@ def test_statuses_of_rules_are_never_repeated():
         (datetime.fromtimestamp(NOW + 9, UTC).strftime("%a, %d %b %Y %H:%M:%S"), 9.0),
         ("Mon, 99 Xxx 2026 99:00:00 GMT", 0.0),
         ("9" * 400, float("inf")),
+        ("inf", 0.0),
+        ("NaN", 0.0),
+        ("-inf", 0.0),
+        ("1e400", 0.0),
+        ("Mon, 01 Jan 2026 00:00:00 +99999999999999999999", 0.0),
+        ("Mon, 01 Jan 99999999999999 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
     ],
 )
 def test_retry_after_comes_in_seconds_or_as_a_date(header, seconds):
     assert retry_after_seconds(header, NOW) == seconds
+
+
+DATES = st.from_regex(
+    r"(Mon, )?\d{1,3} (Jan|Feb|X) \d{1,25} \d{1,4}:\d{1,4}(:\d{1,20})? ([+-]\d{1,30}|GMT|)", fullmatch=True
+)
+
+
+@given(st.one_of(st.text(), DATES, st.integers().map(str), st.floats().map(str)))
+def test_no_header_is_an_error_and_none_asks_for_less_than_nothing(header):
+    asked = retry_after_seconds(header, NOW)
+
+    assert asked >= 0
+    assert pause_seconds(0, asked, 0.5) >= 0 or not is_worth_it(503, asked)

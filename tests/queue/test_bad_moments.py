@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 import threading
 
@@ -100,21 +99,6 @@ def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, sto
     assert names(queue.in_progress()) == []
     assert len(queue.queued()) + len(queue.dead()) == 4
     assert not session_of(queue).held
-
-
-def test_a_process_that_was_forked_leaves_its_parents_session_and_jobs_alone(queue, monkeypatch):
-    queue.add_all("ab")
-    scope = queue.take(1, wait=0)
-    scope.__enter__()
-    parents = session_of(queue)
-    monkeypatch.setattr(os, "getpid", lambda: parents.member.pid + 1)
-    with queue.take(1, wait=0) as jobs:
-        assert names(jobs) == ["b"]
-    queue.close()
-
-    assert names(queue.in_progress()) == ["a"]
-    assert [member.id for member in queue.sessions()] == [parents.id]
-    assert parents.alive()
 
 
 @pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), 1e13])

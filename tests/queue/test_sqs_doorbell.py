@@ -106,3 +106,19 @@ def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
 def test_a_ring_of_another_queue_is_refused():
     with pytest.raises(InvalidRequest):
         ring_of(KEY, body(QueueKey("tenant", "others"), Ring(1)), "r")
+
+
+def test_who_waits_does_so_with_a_client_of_its_own(bell):
+    bell.ring([Ring(3)])
+    polls = boto3.client("sqs", region_name="us-east-1", config=Config(read_timeout=25))
+    sent, polled = [], []
+    bell.client.meta.events.register("before-send.sqs", lambda event_name, **_: sent.append(event_name))
+    polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))
+    waiting = SqsDoorbell(bell.client, bell.url, KEY, polls)
+    waiting.ring([Ring(4)])
+    waiting.heard(waiting.wait(5, 10))
+
+    assert waiting._longest_poll() == 20
+    assert bell._longest_poll() == 4
+    assert set(polled) == {"before-send.sqs.ReceiveMessage"}
+    assert set(sent) == {"before-send.sqs.SendMessageBatch", "before-send.sqs.DeleteMessageBatch"}

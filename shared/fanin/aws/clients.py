@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import boto3
 from botocore.config import Config
+
+from fanin.aws.forking import PerProcess, is_forked
+from fanin.aws.limits import ATTEMPTS, CONNECT_SECONDS, POLL_READ_SECONDS, READ_SECONDS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -14,47 +17,66 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-# Silence is answered by sending again: every write is conditional, so a second copy is harmless.
-# Four attempts of 5 s fit the 29 s that an HTTP API waits for its function.
+# A request that timed out is sent again: every write is conditional, so a second copy is harmless.
 RETRIES = Config(
-    retries={"mode": "standard", "total_max_attempts": 4},
-    connect_timeout=2,
-    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+    connect_timeout=CONNECT_SECONDS,
+    read_timeout=READ_SECONDS,
     max_pool_connections=40,
 )
+LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
+C = TypeVar("C")
 
 
-# A long poll is silent for 20 s before it answers.
-LONG_POLLS = RETRIES.merge(Config(read_timeout=25))
+class ProcessClient:
+    """Stands for the boto3 client of the process that uses it, so that whoever holds it may fork."""
+
+    def __init__(self, own: PerProcess[Any]) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own(), name)
 
 
-@cache
-def dynamodb() -> DynamoDBClient:
-    """The DynamoDB client of this process."""
-    client: DynamoDBClient = _client("dynamodb", RETRIES)
-    return client
+class Service(Generic[C]):
+    """Returns the client of an AWS service, the same each time; connected in each process by itself."""
 
+    def __init__(self, name: str, config: Config) -> None:
+        self._own = PerProcess(partial(_client, name, config))
+        self._client = cast("C", ProcessClient(self._own))
 
-@cache
-def sqs() -> SQSClient:
-    """The SQS client of this process."""
-    client: SQSClient = _client("sqs", LONG_POLLS)
-    return client
+    def __call__(self) -> C:
+        self._own()  # at a cold start, not at the first request
+        return self._client
 
-
-@cache
-def events() -> EventBridgeClient:
-    """The EventBridge client of this process."""
-    client: EventBridgeClient = _client("events", RETRIES)
-    return client
-
-
-@cache
-def s3() -> S3Client:
-    """The S3 client of this process."""
-    client: S3Client = _client("s3", RETRIES)
-    return client
+    def cache_clear(self) -> None:
+        """Have a new client made at the next use, from the environment as it is then."""
+        self._own.clear()
 
 
 def _client(service: str, config: Config) -> Any:
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
+    session = _forked_session() if is_forked() else boto3
+    return session.client(service, config=config)  # type: ignore[call-overload]
+
+
+def _session_of_child() -> boto3.Session:
+    """A session as the default one is set up: the connections and locks of that one are the parent's."""
+    default = boto3.DEFAULT_SESSION
+    if default is None:
+        return boto3.Session()
+    profile = None if default.profile_name == "default" else default.profile_name
+    given = default.get_credentials()
+    if given is None or given.method != "explicit":
+        return boto3.Session(profile_name=profile, region_name=default.region_name)
+    keys = given.get_frozen_credentials()
+    return boto3.Session(keys.access_key, keys.secret_key, keys.token, default.region_name)
+
+
+_forked_session = PerProcess(_session_of_child)
+
+dynamodb: Service[DynamoDBClient] = Service("dynamodb", RETRIES)
+sqs: Service[SQSClient] = Service("sqs", RETRIES)
+long_polls: Service[SQSClient] = Service("sqs", LONG_POLLS)
+"""SQS for those who wait for messages: for a worker, not for a function."""
+events: Service[EventBridgeClient] = Service("events", RETRIES)
+s3: Service[S3Client] = Service("s3", RETRIES)

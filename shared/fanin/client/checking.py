@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any, TypeVar
 from uuid import uuid4
 
+from fanin.calling import plain
 from fanin.client.items import Items
+from fanin.client.reasons import fitting
+from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State
 from fanin.tracker.model import LIFE_MAX
 
+K = TypeVar("K")
 SECOND = timedelta(seconds=1)
+PRIORITY_MAX = 999
+PAGE_BITS = (2, 1024)
 LISTED = tuple(state for state in State if state is not State.EXPIRED)
 _KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 
@@ -22,7 +30,7 @@ def key_or_fresh(given: str | None) -> str:
     """The idempotency key of a logical call: the caller's own, or a fresh one."""
     if given is None:
         return str(uuid4())
-    if not _KEY_FORM.fullmatch(given):
+    if not isinstance(given, str) or not _KEY_FORM.fullmatch(given):
         raise InvalidRequest(
             "an idempotency key is 1 to 128 printable ASCII characters", field="Idempotency-Key"
         )
@@ -30,25 +38,38 @@ def key_or_fresh(given: str | None) -> str:
 
 
 def listed_ids(items: Iterable[str | ItemId], call: str) -> Iterable[str | ItemId]:
-    """*items*, unless they are a single one: a text would be taken letter by letter."""
-    if isinstance(items, (str, ItemId)):
+    """*items*, unless they are a single one, which would be taken letter by letter, or no list of ids."""
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping, ItemId)):
         raise InvalidRequest(f"{call} takes a list of item ids: {call}([item_id])", field="items")
-    return items
+    return map(listed_id, items)
+
+
+def listed_id(item: str | ItemId) -> str | ItemId:
+    """*item*, where it is an item id."""
+    if not isinstance(item, (str, ItemId)):
+        raise InvalidRequest(f"an item id is a text, not {_kind(item)}", field="items")
+    return item
 
 
 def listed_ranges(ranges: Iterable[Items], call: str) -> Iterable[Items]:
-    """*ranges*, unless they are a single one, or the ids of one."""
-    if isinstance(ranges, (Items, str)):
+    """Those of *ranges* that are not empty; InvalidRequest where they are a single one, or none at all."""
+    if not isinstance(ranges, Iterable) or isinstance(ranges, (Items, str, bytes, Mapping)):
         raise InvalidRequest(f"{call} takes a list of ranges: {call}([items])", field="ranges")
-    return ranges
+    return (items for items in map(listed_range, ranges) if items)
+
+
+def listed_range(items: Items) -> Items:
+    """*items*, where they are a range."""
+    if not isinstance(items, Items):
+        raise InvalidRequest(
+            f"a range is Items, as add or outstanding gave them, not {_kind(items)}; ack takes ids",
+            field="ranges",
+        )
+    return items
 
 
 def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason: str | None = None) -> Ack:
     """The one ack of all *items*."""
-    if not isinstance(items, Items):
-        raise InvalidRequest(
-            "a range is Items, as add or outstanding gave them; ack takes ids", field="ranges"
-        )
     indexes = items.indexes
     if indexes.step != 1:
         raise InvalidRequest("a range of items has no gaps; ack the others one by one")
@@ -57,23 +78,90 @@ def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason
 
 def mode_of(mode: Mode | str) -> Mode:
     """*mode*, also by its name."""
-    if mode not in set(Mode):
+    if not isinstance(mode, str) or mode not in set(Mode):
         raise InvalidRequest("a mode is exact or estimated", field="mode")
     return Mode(mode)
 
 
 def state_of(state: State | str) -> State:
     """*state*, also by its name, where batches are listed in it."""
-    if state not in LISTED:
+    if not isinstance(state, str) or state not in LISTED:
         raise InvalidRequest(f"batches are listed in a state of {', '.join(LISTED)}", field="state")
     return State(state)
 
 
 def counted(count: int | None, name: str, least: int) -> int | None:
     """*count*, from *least* on, where it is given."""
-    if count is not None and not least <= operator.index(count) <= TOTAL_MAX:
-        raise InvalidRequest(f"{name} goes from {least} to {TOTAL_MAX}", field=name)
-    return count
+    return None if count is None else whole(count, name, least, TOTAL_MAX)
+
+
+def whole(number: int, name: str, least: int, most: int) -> int:
+    """*number*, where it is a whole one from *least* to *most*; a bool is none."""
+    try:
+        whole_number = None if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        whole_number = None
+    if whole_number is None or not least <= whole_number <= most:
+        raise InvalidRequest(f"{name} is a whole number from {least} to {most}, not {number!r}", field=name)
+    return whole_number
+
+
+def text(value: str, name: str, field: str | None = None) -> str:
+    """*value*, where it is a text."""
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{name} is a text, not {_kind(value)}", field=field)
+    return value
+
+
+def text_or_none(value: str | None, name: str, field: str | None = None) -> str | None:
+    """*value*, where it is a text or not given."""
+    return None if value is None else text(value, name, field)
+
+
+def reason_given(reason: str | None) -> str | None:
+    """*reason* on one line that fits; None where nothing is left of it."""
+    return fitting(text_or_none(reason, "a reason", "reason") or "")
+
+
+def batch_id_given(batch_id: str) -> str:
+    """*batch_id*, where it is a text; the service says whether it is an id."""
+    return text(batch_id, "a batch id", "batchId")
+
+
+def item_id_given(item: str | ItemId | None, field: str) -> str | None:
+    """*item* in its canonical form, where it is given."""
+    if item is None:
+        return None
+    return str(ItemId.parse(text(str(item) if isinstance(item, ItemId) else item, "an item id", field)))
+
+
+def json_value(payload: Any) -> Any:
+    """*payload*, where it is a JSON value."""
+    try:
+        json.dumps(payload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"a payload is a JSON value: {error}", field="payload") from error
+    return payload
+
+
+def seconds_given(seconds: float, name: str) -> float:
+    """*seconds*, where they are a number, and not less than none."""
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not number or not seconds >= 0:
+        raise InvalidRequest(f"{name} is a number of seconds, 0 or more, not {seconds!r}", field=name)
+    return seconds
+
+
+def instance(value: K, kind: type[K], name: str) -> K:
+    """*value*, where it is of its *kind*."""
+    if not isinstance(value, kind):
+        raise InvalidRequest(f"{name} is a {kind.__name__}, not {_kind(value)}")
+    return value
+
+
+def _kind(value: object) -> str:
+    """What *value* is, for an error: its own text may be long, or secret."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def deadline_of(deadline: timedelta | None) -> timedelta | None:
@@ -94,3 +182,18 @@ def retention_of(retention: Retention | None) -> Retention:
             "a retention is a Retention, such as Retention(complete=timedelta(days=1))", field="retention"
         )
     return retention or Retention()
+
+
+def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
+    """Refuse options of a consumer that are of the wrong type."""
+    plain(item_id, "item_id")
+    plain(on_acked, "on_acked")
+    seconds_given(margin_seconds, "margin_seconds")
+    counted(fail_after, "fail_after", 1)
+
+
+def transport_given(transport: Transport) -> Transport:
+    """*transport*, where it can be one."""
+    if not callable(getattr(transport, "ack", None)):
+        raise InvalidRequest("a client is made with the API's URL, or with a transport")
+    return transport

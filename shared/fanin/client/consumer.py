@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fanin.calling import done, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
@@ -67,6 +68,11 @@ class Consumer:
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse functions that do no work when they are called: their messages would be acked without."""
+        for name in ("handle", "item_id", "on_acked", "ack_of"):
+            plain(getattr(self, name), name)
+
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Work through a delivery, ack what was done, and say how it went.
 
@@ -92,19 +98,17 @@ class Consumer:
         if ack is None or self.handle is None:
             return ack
         try:
-            self.handle(record)
+            done(self.handle(record), "handle")
         except Exception as error:
             return self._failed(record, ack, error)
         return ack
 
     def _failed(self, record: Record, ack: Ack, error: Exception) -> Ack | None:
         """The ack of work that was tried for the last time; None where it is to be tried again."""
-        facts = {"messageId": record["messageId"]}
         if self.fail_after is None or receives(record) < self.fail_after:
-            logger.exception("the work of message %s failed; it goes back", facts["messageId"], extra=facts)
+            _log("the work of message %s failed; it goes back", record, error)
             return None
-        told = "the work of message %s failed for the last time; its item is failed"
-        logger.exception(told, facts["messageId"], extra=facts)
+        _log("the work of message %s failed for the last time; its item is failed", record, error)
         return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
 
     def _ack(self, record: Record) -> Ack | None:
@@ -140,7 +144,7 @@ class Consumer:
             facts = {"count": len(dropped), "dropped": shown[:SHOWN]}
             logger.warning("acks dropped, for items that are in no batch: %d", len(dropped), extra=facts)
         if self.on_acked and settled.acked:
-            self.on_acked(settled.acked)
+            done(self.on_acked(settled.acked), "on_acked")
         return settled
 
 
@@ -200,6 +204,12 @@ def _put_off(records: Sequence[Record]) -> list[str]:
     """The ids of *records* for which no time is left."""
     logger.warning("no time left; %d messages go back as they came", len(records))
     return [record["messageId"] for record in records]
+
+
+def _log(line: str, record: Record, error: Exception) -> None:
+    """Log that the work of *record* raised *error*, whatever that makes of being printed."""
+    facts = {"messageId": record["messageId"]}
+    log_failure(logger, line, facts["messageId"], error=error, extra=facts)
 
 
 def receives(record: Record) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
@@ -13,17 +12,30 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
+from fanin.calling import plain
 from fanin.client.adapter import Adapter
 from fanin.client.checking import (
+    PAGE_BITS,
+    PRIORITY_MAX,
+    batch_id_given,
     counted,
     deadline_of,
+    instance,
+    item_id_given,
+    json_value,
     key_or_fresh,
     listed_ids,
     listed_ranges,
     mode_of,
+    options_given,
     ranged,
+    reason_given,
     retention_of,
     state_of,
+    text,
+    text_or_none,
+    transport_given,
+    whole,
 )
 from fanin.client.consumer import (
     MARGIN_SECONDS,
@@ -37,11 +49,12 @@ from fanin.client.consumer import (
 )
 from fanin.client.items import Items
 from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
-from fanin.client.reasons import fitting, reason_of
+from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
-from fanin.errors import FaninError, InvalidRequest
+from fanin.errors import FaninError
 from fanin.queue import Options, Queue
 from fanin.tracker import Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
+from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
@@ -68,7 +81,8 @@ class Fanin:
     """
 
     def __init__(self, to: str | Transport, *, region: str | None = None) -> None:
-        self._transport = _over_http(to, region) if isinstance(to, str) else to
+        text_or_none(region, "a region")
+        self._transport = _over_http(to, region) if isinstance(to, str) else transport_given(to)
 
     @classmethod
     def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024) -> Self:
@@ -78,6 +92,8 @@ class Fanin:
         """
         from fanin.client.direct import DirectTransport  # noqa: PLC0415  # boto3 takes 0.3 s that HTTP can save
 
+        instance(tables, Tables, "tables")
+        text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS)
         return cls(DirectTransport.on(tables, tenant, page_bits))
 
     def open(
@@ -101,38 +117,40 @@ class Fanin:
         """
         key = key_or_fresh(key)
         wish = OpenBatch(
-            user_key=user_key,
+            user_key=text_or_none(user_key, "a user key", "userKey"),
             mode=mode_of(mode),
             retention=retention_of(retention),
             expected_items=counted(expected_items, "expectedItems", 0),
             deadline=deadline_of(deadline),
-            parent_item_id=None if parent is None else str(ItemId.parse(str(parent))),
+            parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
         )
         return Batch(self, self._transport.open(wish, key), key)
 
     def get(self, batch_id: str) -> Status:
         """How the batch stands. Raises NotFound."""
-        return self._transport.get(batch_id)
+        return self._transport.get(batch_id_given(batch_id))
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items, 1 to 2^36, in one request.
 
         Raises NotFound, Conflict where the batch is closed, KeyReused where *key* came with another count.
         """
-        return self._transport.add(batch_id, operator.index(count), key_or_fresh(key))
+        return self._transport.add(
+            batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX), key_or_fresh(key)
+        )
 
     def close(self, batch_id: str, *, key: str | None = None) -> Closed:
         """Make the total final; the batch completes once all of it is acked. Raises NotFound."""
-        return self._transport.close(batch_id, key_or_fresh(key))
+        return self._transport.close(batch_id_given(batch_id), key_or_fresh(key))
 
     def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
         """End the batch without waiting for its items; one that has ended stays as it is. Raises NotFound."""
-        return self._transport.cancel(batch_id, fitting(reason or ""), key_or_fresh(key))
+        return self._transport.cancel(batch_id_given(batch_id), reason_given(reason), key_or_fresh(key))
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
         """Have the ending event sent again; the event's id. Raises NotFound, Conflict before the end."""
-        return self._transport.notify(batch_id, key_or_fresh(key))
+        return self._transport.notify(batch_id_given(batch_id), key_or_fresh(key))
 
     def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
         """Mark items done, of any batches, 1,000 a request; an item that had failed is healed.
@@ -149,7 +167,7 @@ class Fanin:
 
         *reason*: in words for people; cut to one line of 512 characters.
         """
-        key, why = key_or_fresh(key), fitting(reason or "")
+        key, why = key_or_fresh(key), reason_given(reason)
         listed = listed_ids(items, "fail")
         failed = [Ack.of(str(item), key, Outcome.FAILURE, why) for item in listed]
         return self._in_parts(failed, requests_of, key)
@@ -157,34 +175,43 @@ class Fanin:
     def ack_ranges(self, ranges: Iterable[Items], *, key: str | None = None) -> AckReport:
         """Mark ranges of items done, as add, its slices or outstanding give them; 100,000 items a request."""
         key = key_or_fresh(key)
-        acks = [ranged(items, key) for items in listed_ranges(ranges, "ack_ranges") if items]
+        acks = [ranged(items, key) for items in listed_ranges(ranges, "ack_ranges")]
         return self._in_parts(acks, ranged_requests_of, key)
 
     def fail_ranges(
         self, ranges: Iterable[Items], reason: str | None = None, *, key: str | None = None
     ) -> AckReport:
         """Mark ranges of items failed: all as :meth:`ack_ranges` and :meth:`fail`."""
-        key, why = key_or_fresh(key), fitting(reason or "")
+        key, why = key_or_fresh(key), reason_given(reason)
         listed = listed_ranges(ranges, "fail_ranges")
-        failed = [ranged(items, key, Outcome.FAILURE, why) for items in listed if items]
+        failed = [ranged(items, key, Outcome.FAILURE, why) for items in listed]
         return self._in_parts(failed, ranged_requests_of, key)
 
     def outstanding(self, batch_id: str) -> Iterator[Items]:
         """What is not acked yet, range by range; pages are asked for as you go through them."""
-        return (items for page in _pages(self._transport.outstanding, batch_id) for items in page.items)
+        return (
+            items
+            for page in _pages(self._transport.outstanding, batch_id_given(batch_id))
+            for items in page.items
+        )
 
     def failures(self, batch_id: str) -> Iterator[Items]:
         """What failed, range by range; pages are asked for as you go through them."""
-        return (items for page in _pages(self._transport.failures, batch_id) for items in page.items)
+        return (
+            items
+            for page in _pages(self._transport.failures, batch_id_given(batch_id))
+            for items in page.items
+        )
 
     def samples(self, batch_id: str) -> tuple[Sample, ...]:
         """Reasons of failures, at most 128 of them."""
-        return self._transport.failures(batch_id, None).samples
+        return self._transport.failures(batch_id_given(batch_id), None).samples
 
     def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
         """Batches, newest first: those of a user key, in a state, or all; asked for as you go."""
         wanted = None if state is None else state_of(state)
-        ask = partial(self._transport.batches, user_key, wanted)
+        named = text_or_none(user_key, "a user key", "userKey")
+        ask = partial(self._transport.batches, named, wanted)
         return (batch for page in _pages(ask) for batch in page.batches)
 
     def task(
@@ -203,12 +230,18 @@ class Fanin:
         where it came with another wish. *priority*: 0 to 999, larger goes first where it can. *item_id*: an
         item of a batch of yours, which is acked with the task's outcome. Over HTTP only.
         """
-        item = None if item_id is None else str(ItemId.parse(str(item_id)))
-        return self._transport.register(NewTask(target, payload, task_id, priority, item), key_or_fresh(key))
+        wish = NewTask(
+            text(target, "a target", "target"),
+            json_value(payload),
+            text_or_none(task_id, "a task id", "taskId"),
+            whole(priority, "priority", 0, PRIORITY_MAX),
+            item_id_given(item_id, "itemId"),
+        )
+        return self._transport.register(wish, key_or_fresh(key))
 
     def task_status(self, task_id: str) -> TaskStatus:
         """How a task stands, or how it ended. Raises NotFound. Over HTTP only."""
-        return self._transport.task(task_id)
+        return self._transport.task(text(task_id, "a task id", "taskId"))
 
     def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
         """The work queue *name*, to add jobs and to take them: on its table itself, with this process's
@@ -216,7 +249,9 @@ class Fanin:
         """
         from fanin.client.jobs import queue_at  # noqa: PLC0415  # as with direct
 
-        return queue_at(at or JobSettings.from_env(), name, options or Options(), self._transport)
+        at = JobSettings.from_env() if at is None else instance(at, JobSettings, "at")
+        options = Options() if options is None else instance(options, Options, "options")
+        return queue_at(at, text(name, "a queue's name", "name"), options, self._transport)
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str
@@ -256,8 +291,7 @@ class Fanin:
         receive of a message, or later, fails its item instead. The arguments are explained at
         ``fanin.client.consumer.Consumer``.
         """
-        if fail_after is not None and fail_after < 1:
-            raise InvalidRequest("fail_after counts receives, from 1", field="fail_after")
+        options_given(item_id, on_acked, margin_seconds, fail_after)
 
         def decorate(handle: Handle) -> Handler:
             made = Consumer(self._transport, handle, item_id, on_acked, margin_seconds, fail_after)
@@ -270,6 +304,7 @@ class Fanin:
 
         A message without an item goes back, and stays on the queue. *item_id*: record -> item id.
         """
+        plain(item_id, "item_id")
         return handler_of(Adapter(self._transport, ack_of=partial(failed_letter, item_id=item_id)))
 
 

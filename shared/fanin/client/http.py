@@ -17,6 +17,8 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util import Timeout, Url, parse_url
 
+from fanin.aws.forking import PerProcess
+from fanin.aws.limits import ANSWER_SECONDS
 from fanin.client import documents, retrying
 from fanin.client.items import Items
 from fanin.client.model import (
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
-# An HTTP API gives its function 30 s; a shorter wait would repeat what is still being done.
-READ_SECONDS = 31.0
 ATTEMPTS = 5
 CONNECTIONS = 32
 NOBODY_THERE = (NewConnectionError, ConnectTimeoutError)
@@ -88,7 +88,7 @@ class HttpTransport:
         region: str | None = None,
         sign: Sign | None = None,
         attempts: int = ATTEMPTS,
-        read_seconds: float = READ_SECONDS,
+        read_seconds: float = ANSWER_SECONDS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._base = _checked(url)
@@ -96,7 +96,8 @@ class HttpTransport:
         self._attempts = attempts
         self._pause = pause
         timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
-        self._pool = urllib3.PoolManager(maxsize=CONNECTIONS, timeout=timeout, retries=False)
+        pool = partial(urllib3.PoolManager, maxsize=CONNECTIONS, timeout=timeout, retries=False)
+        self._pool = PerProcess(pool)
 
     def open(self, wish: OpenBatch, key: str) -> str:
         return self._post("/v1/batches", documents.wish_body(wish), key, documents.batch_id_of)
@@ -172,7 +173,7 @@ class HttpTransport:
         if self._sign:
             headers = self._sign(request.method, request.url, request.body, headers)
         try:
-            answer = self._pool.request(
+            answer = self._pool().request(
                 request.method, request.url, body=request.body, headers=headers, redirect=False
             )
         except HTTPError as error:

@@ -23,7 +23,8 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
     """The queue *name* where *settings* say; the items of its ended jobs are acked through *transport*."""
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
-    doorbell = SqsDoorbell(clients.sqs(), settings.doorbell_of(settings.tenant, name), key)
+    url = settings.doorbell_of(settings.tenant, name)
+    doorbell = SqsDoorbell(clients.sqs(), url, key, clients.long_polls())
     return Queue(store, doorbell, key, options, tell=teller(transport))
 
 

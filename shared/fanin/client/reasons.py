@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fanin.calling import text_of
+
 REASON_MAX = 512
 
 
@@ -13,5 +15,5 @@ def fitting(text: str) -> str | None:
 
 
 def reason_of(error: BaseException) -> str | None:
-    """What *error* says, after its kind."""
-    return fitting(f"{type(error).__name__}: {error}")
+    """The kind of *error* and its text; the kind alone where the text cannot be made."""
+    return fitting(text_of(error))

@@ -7,7 +7,9 @@ from email.utils import parsedate_to_datetime
 
 UNANSWERED = 0
 """Stands for the status where no answer came: the request may have been carried out."""
-RETRIED = frozenset({UNANSWERED, 429, 502, 503, 504})
+# API Gateway answers 500 for a function that failed or timed out, 503 or 504 where it waited in vain, and 429
+# where it throttles. A POST is safe to repeat after any of them, because it carries its idempotency key.
+RETRIED = frozenset({UNANSWERED, 429, 500, 502, 503, 504})
 FIRST_PAUSE_SECONDS = 0.1
 DOUBLINGS = 6
 PATIENCE_SECONDS = 30.0
@@ -28,16 +30,16 @@ def pause_seconds(attempt: int, retry_after: float, draw: float) -> float:
 
 
 def retry_after_seconds(header: str, now: float) -> float:
-    """What a ``Retry-After`` header asks for, in seconds or as a date; 0.0 where it says nothing we know.
+    """What a ``Retry-After`` header asks for, in seconds or as a date; 0.0 for a malformed one.
 
-    *now*: seconds since 1970.
+    *now*: seconds since 1970. No header raises an error.
     """
     text = header.strip()
     if text.isascii() and text.isdigit():
         return float(text)
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+        aware = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(0.0, aware.timestamp() - now)
+    except Exception:  # the parser of dates raises errors of many kinds, OverflowError among them
         return 0.0
-    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, aware.timestamp() - now)

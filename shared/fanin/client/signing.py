@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.session import Session
 
+from fanin.aws.forking import PerProcess
 from fanin.errors import InvalidRequest
 
 SERVICE = "execute-api"
@@ -31,11 +31,12 @@ class Signer:
     """Signs with the credentials that boto3 would use; without any, requests go as they are."""
 
     def __init__(self, host: str, region: str | None, session: Session | None = None) -> None:
-        self._session = session or Session()
-        self._region = region or region_in(host) or self._session.get_config_variable("region")
+        made = PerProcess(lambda: session or Session())
+        self._region = region or region_in(host) or made().get_config_variable("region")
+        self._credentials = PerProcess[Credentials | None](lambda: made().get_credentials())
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Headers) -> Headers:
-        credentials = self._credentials
+        credentials = self._credentials()
         if credentials is None:
             return headers
         if not self._region:
@@ -43,7 +44,3 @@ class Signer:
         request = AWSRequest(method, url, headers=dict(headers), data=body)
         SigV4Auth(credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(request)
         return dict(request.headers.items())
-
-    @cached_property
-    def _credentials(self) -> Credentials | None:
-        return self._session.get_credentials()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from fanin.calling import done, log_failure, plain
+
 Done = TypeVar("Done")
 logger = logging.getLogger("fanin")
 
@@ -30,14 +32,15 @@ def consume(
 
     A body that is no message, and whatever else is raised, fails that record alone; so does a lack of time.
     """
-    done: list[Done] = []
+    answers: list[Done] = []
+    plain(answer, "answer")
     failed: list[str] = []
     for record in records:
         try:
             if has_time():
-                done.append(answer(record["body"]))
+                answers.append(done(answer(record["body"]), "answer"))
                 continue
-        except Exception:  # one message must not take the others of its delivery along
-            logger.exception("message %s goes back", record["messageId"])
+        except Exception as error:  # one message must not take the others of its delivery along
+            log_failure(logger, "message %s goes back", record["messageId"], error=error)
         failed.append(record["messageId"])
-    return Consumed(tuple(done), tuple(failed))
+    return Consumed(tuple(answers), tuple(failed))

@@ -8,6 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
+from fanin.calling import done, has_text, plain, text_of
 from fanin.grouper.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -79,15 +80,24 @@ class Function:
 
     function: Callable[[Call], Mapping[str, Outcome] | None]
 
+    def __post_init__(self) -> None:
+        """Refuse a function that does no work when it is called."""
+        plain(self.function, "function")
+
     def call(self, call: Call) -> Answer:
         try:
-            return Answer(members=self.function(call) or {})
+            return Answer(members=done(self.function(call) or {}, "function"))
         except Retry as retry:
-            return Answer(Outcome(Verdict.RETRY, str(retry)), retry_after=retry.after)
+            return Answer(Outcome(Verdict.RETRY, _said(retry)), retry_after=retry.after)
         except Refused as refused:
-            return Answer(Outcome(Verdict.FAIL, str(refused)))
+            return Answer(Outcome(Verdict.FAIL, _said(refused)))
         except Exception as error:  # a user's code: whatever it was, the bundle must go on
-            return Answer(Outcome(Verdict.RETRY, f"{type(error).__name__}: {error}"))
+            return Answer(Outcome(Verdict.RETRY, text_of(error)))
+
+
+def _said(error: Retry | Refused) -> str:
+    """The text of *error*; its kind where the text cannot be made."""
+    return str(error) if has_text(error) else type(error).__name__
 
 
 UNSET = "the stack's setting grouper_downstream names none for it"

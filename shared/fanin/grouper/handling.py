@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
+from fanin.calling import done
 from fanin.grouper import rules
 from fanin.grouper.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.limiting import Limiter
@@ -108,7 +109,8 @@ class Handler:
         if not members:
             return Answer()
         lane = bundle.lane
-        return self.downstream.call(Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members))
+        call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members)
+        return done(self.downstream.call(call), "call")
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """The bundle at its next attempt, in place; None where that is not to be."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import urllib3
 
+from fanin.aws.forking import PerProcess
 from fanin.grouper.downstream import Answer, Call
 from fanin.grouper.model import Outcome, Verdict
 
@@ -34,7 +35,7 @@ class HttpDownstream:
     timeout: float = 10.0
     headers: Mapping[str, str] = field(default_factory=dict)
     retried: frozenset[int] = RETRIED
-    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False))
+    pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(_pool))
 
     def call(self, call: Call) -> Answer:
         """The answer, in time: a socket's own patience begins anew with each byte that it hears."""
@@ -60,7 +61,7 @@ class HttpDownstream:
     def _post(self, call: Call) -> urllib3.BaseHTTPResponse:
         headers = dict(self.headers)
         headers |= {"Content-Type": "application/json", "Idempotency-Key": call.idempotency_key}
-        return self.pool.request(
+        return self.pool().request(
             "POST",
             self.url,
             body=json.dumps(document(call)).encode(),
@@ -80,6 +81,10 @@ class HttpDownstream:
             return Answer(members=results(body))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return Answer(Outcome(Verdict.RETRY, "the answer cannot be read"))
+
+
+def _pool() -> urllib3.PoolManager:
+    return urllib3.PoolManager(retries=False)
 
 
 def document(call: Call) -> dict[str, Any]:

@@ -12,14 +12,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
+from fanin.aws.forking import PerProcess
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.errors import ShutDown
 from fanin.queue.model import Job, NewJob, OnBusy, Rejected
 from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue
+from fanin.queue.service import Queue, absent
 from fanin.queue.store import Write
 
 LISTEN_SECONDS = 1.0
@@ -59,9 +61,9 @@ class AsyncQueue:
 
     def __init__(self, queue: Queue) -> None:
         self.doorbell = Leavable(queue.doorbell)
-        self.queue = replace(queue, doorbell=self.doorbell)
-        self.line = asyncio.Lock()
-        self._threads = ThreadPoolExecutor(thread_name_prefix=queue.key.name)
+        self.queue = replace(queue, doorbell=self.doorbell, _present_in=absent())
+        self.line = PerProcess(asyncio.Lock)
+        self._threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
 
     async def __aenter__(self) -> Self:
         return self
@@ -102,7 +104,7 @@ class AsyncQueue:
 
         *leave*: brings the end about.
         """
-        running = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        running = asyncio.get_running_loop().run_in_executor(self._threads(), call)
         cancelled: asyncio.CancelledError | None = None
         while not running.done():
             try:
@@ -132,7 +134,7 @@ class AsyncJobs(Sequence[Job]):
                 left = None if self._wait is None else max(0.0, self._wait - spent)
                 await self._enter(self._queue.queue.take(self._most, left))
             finally:
-                self._queue.line.release()
+                self._queue.line().release()
         return self
 
     async def __aexit__(
@@ -169,7 +171,7 @@ class AsyncJobs(Sequence[Job]):
         """Whether one's turn came in time: takes are let through one at a time, as they came."""
         try:
             async with asyncio.timeout(self._wait):
-                await self._queue.line.acquire()
+                await self._queue.line().acquire()
         except TimeoutError:
             return False
         return True

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from fanin.calling import log_failure
+
 logger = logging.getLogger("fanin")
 
 STOP_SECONDS = 10.0
@@ -50,5 +52,5 @@ def _repeat(duty: Duty, stop: threading.Event) -> None:
     while goes_on and not stop.wait(duty.seconds * random.uniform(*PACE)):
         try:
             goes_on = duty.do()
-        except Exception:  # a refused request may be taken the next time, and a duty that ends is not missed
-            logger.exception("a duty of this worker failed, and is tried again")
+        except Exception as error:  # the next request may be taken, and an ended duty is not missed
+            log_failure(logger, "a duty of this worker failed, and is tried again", error=error)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.effects import Effects
@@ -147,11 +148,11 @@ class Janitor:
             return
         for telling in self.store.tellings(self.queue):
             try:
-                self.tell(telling)
+                done(self.tell(telling), "tell")
             except StoreUnavailable:
                 raise
-            except Exception:  # the others are to be told nevertheless
-                logger.exception("the end of job %s cannot be told", telling.job_id)
+            except Exception as error:  # the others are to be told nevertheless
+                log_failure(logger, "the end of job %s cannot be told", telling.job_id, error=error)
             else:
                 self.store.told(self.queue, telling)
 

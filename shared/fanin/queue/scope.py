@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import overload
 
+from fanin.aws.forking import PerProcess
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue.errors import LostClaim, ShutDown
 from fanin.queue.model import Job, checked_delay
@@ -22,7 +23,8 @@ class Jobs(Sequence[Job]):
 
     Leaving the block acks those that are left. An Exception returns them to their old place and counts a
     failure of each; an interruption (any other BaseException) returns them and counts nothing. *retry_delay*:
-    seconds that a failed job waits.
+    seconds that a failed job waits. The jobs are the taking process's: a forked child can neither ack nor
+    return them, and leaves its copy of the block without a request.
     """
 
     def __init__(self, take: Take, ended: Callable[[Job], None], retry_delay: float) -> None:
@@ -31,11 +33,11 @@ class Jobs(Sequence[Job]):
         self._retry_delay = retry_delay
         self._worker: Worker | None = None
         self._jobs: list[Job] = []
-        self._open: dict[str, Job] = {}
+        self._open = PerProcess[dict[str, Job]](dict)
 
     def __enter__(self) -> Jobs:
         self._worker, self._jobs = self._take()
-        self._open = {job.claim: job for job in self._jobs if job.claim}
+        self._open().update({job.claim: job for job in self._jobs if job.claim})
         return self
 
     def __exit__(
@@ -77,9 +79,9 @@ class Jobs(Sequence[Job]):
         try:
             done = worker.claims.end(job, writes)
         except LostClaim:
-            self._open.pop(job.claim or "")
+            self._open().pop(job.claim or "")
             raise
-        self._open.pop(job.claim or "")
+        self._open().pop(job.claim or "")
         self._ended(job)
         return done
 
@@ -87,18 +89,18 @@ class Jobs(Sequence[Job]):
         """Return *job* to its place now, after *delay* seconds, with a failure counted or not."""
         worker = self._holder(job)
         wait = checked_delay(delay) if delay is not None else self._retry_delay * failed
-        self._open.pop(job.claim or "")
+        self._open().pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 
     def _holder(self, job: Job) -> Worker:
-        if self._worker is None or (job.claim or "") not in self._open:
+        if self._worker is None or (job.claim or "") not in self._open():
             raise InvalidRequest(f"job {job.name!r} is not, or no longer, one of this scope's")
         return self._worker
 
     def _ack_all(self) -> None:
         """Ack what is left, all of it, before the first trouble is told."""
         trouble: Exception | None = None
-        for job in list(self._open.values()):
+        for job in list(self._open().values()):
             try:
                 self.ack(job)
             except (LostClaim, StoreUnavailable) as error:
@@ -109,12 +111,12 @@ class Jobs(Sequence[Job]):
     def _return_all(self, error: BaseException) -> None:
         failed = isinstance(error, Exception) and not isinstance(error, NO_FAILURE)
         try:
-            for job in list(self._open.values()):
+            for job in list(self._open().values()):
                 self.release(job, failed=failed, error=_words(error))
         finally:  # where that was interrupted, too, the sweep frees the others
-            for job in self._open.values():
+            for job in self._open().values():
                 self._holder(job).claims.abandon(job)
-            self._open.clear()
+            self._open().clear()
 
 
 def _words(error: BaseException) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
+from fanin.aws.forking import PerProcess
+from fanin.calling import block, done, has_text, plain, text_of
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import listing, messages, worker
 from fanin.queue.background import Background, in_threads
@@ -34,8 +35,24 @@ SILENCES = 8
 
 
 @dataclass
+class Presence:
+    """What a queue has in one process: a worker once it has taken jobs, and the takes that wait."""
+
+    worker: Worker | None = None
+    turnstile: Turnstile = field(default_factory=Turnstile)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+def absent() -> PerProcess[Presence]:
+    """Nothing yet, in this process or in one forked from it."""
+    return PerProcess(Presence)
+
+
+@dataclass
 class Queue:
     """One queue of distinct jobs, as one process uses it. Safe to share between threads.
+
+    A forked child has no part in its parent's session and jobs; its first take starts a session of its own.
 
     *tell* is told of the end of each job that carries an item id, at least once.
     """
@@ -48,10 +65,12 @@ class Queue:
     background: Background = in_threads
     tell: Tell | None = None
     _place: Place | None = field(default=None, repr=False)
-    _worker: Worker | None = field(default=None, repr=False)
     _closed: bool = False
-    _turnstile: Turnstile = field(default_factory=Turnstile, repr=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _present_in: PerProcess[Presence] = field(default_factory=absent, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a *tell* that does no work when it is called."""
+        plain(self.tell, "tell")
 
     @classmethod
     def at(cls, place: Place) -> Self:
@@ -111,16 +130,18 @@ class Queue:
                         return
                     yield from jobs
 
-    @contextmanager
+    @block
     def bounded(self, seconds: float) -> Iterator[Queue]:
         """The queue for at most so many seconds, as a function's invocation has it: without a heartbeat."""
-        bounded = worker.start_bounded(self.place(), seconds)
+        presence = absent()
+        presence().worker = worker.start_bounded(self.place(), seconds)
         try:
-            yield replace(self, _worker=bounded, _turnstile=Turnstile(), _lock=threading.RLock())
+            yield replace(self, _present_in=presence)
         finally:
-            bounded.leave()
+            if (bounded := presence().worker) is not None:  # not in a forked child
+                bounded.leave()
 
-    @contextmanager
+    @block
     def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
         """A scope in a Lambda function that this queue's own doorbell feeds: a job for each ring at most.
 
@@ -137,10 +158,10 @@ class Queue:
 
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting, and leave at once."""
-        with self._lock:
+        here = self._present_in()
+        with here.lock:
             self._closed = True
-            self._drop_the_parents()
-            leaving, self._worker = self._worker, None
+            leaving, here.worker = here.worker, None
         if leaving is not None:
             leaving.leave()
 
@@ -196,6 +217,14 @@ class Queue:
             )
         return self._place
 
+    @property
+    def _worker(self) -> Worker | None:
+        return self._present_in().worker
+
+    @property
+    def _turnstile(self) -> Turnstile:
+        return self._present_in().turnstile
+
     def _taken(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
         deadline = None if wait is None else self.effects.monotonic() + wait
         with self._turnstile.turn(wait) as mine:
@@ -249,26 +278,23 @@ class Queue:
 
     def _present(self) -> Worker:
         """The worker of this process: the one there is, or a new one where that was given up."""
-        with self._lock:
+        here = self._present_in()
+        with here.lock:
             if self._closed:
                 raise ShutDown(f"queue {self.key.name} was closed in this process")
-            self._drop_the_parents()
-            if self._worker is not None and not self._worker.session.alive():
-                self._retire(self._worker)
-            if self._worker is None:
-                self._worker = worker.start(self.place(), self.background)
-            return self._worker
+            self._retire(here)
+            if here.worker is None:
+                here.worker = worker.start(self.place(), self.background)
+            return here.worker
 
-    def _drop_the_parents(self) -> None:
-        """A process that was forked has no part in its parent's session, and must not end it."""
-        if self._worker is not None and self._worker.session.member.pid != os.getpid():
-            self._worker = None
-
-    def _retire(self, lost: Worker) -> None:
+    def _retire(self, here: Presence) -> None:
         """Leave a session that was given up; one that was bounded from the start has no successor."""
+        lost = here.worker
+        if lost is None or lost.session.alive():
+            return
         if not lost.session.member.beats:
             raise ShutDown(f"the time for queue {self.key.name} is over")
-        self._worker = None
+        here.worker = None
         lost.leave()
 
     def _told(self, job: Job) -> None:
@@ -277,10 +303,11 @@ class Queue:
         if told is None or self.tell is None:
             return
         try:
-            self.tell(told)
+            done(self.tell(told), "tell")
             self.store.told(self.key, told)
-        except Exception:  # whatever it was, the job is done, and the others of its scope have no part in it
-            logger.warning("the end of job %s is not told yet", job.id, exc_info=True)
+        except Exception as error:  # the job is done, and the others of its scope are not affected
+            line = "the end of job %s is not told yet: %s"
+            logger.warning(line, job.id, text_of(error), exc_info=error if has_text(error) else None)
 
 
 def _promote(worker: Worker, rings: Iterable[Ring]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
+from fanin.aws.limits import POLL_SECONDS
 from fanin.errors import InvalidRequest
 from fanin.queue.doorbell import Ring
 from fanin.queue.keys import QueueKey
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 MESSAGES_A_REQUEST = 10
 DELAY_MAX_SECONDS = 900
-POLL_MAX_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,13 @@ class SqsDoorbell:
     """Rings for *queue* through the SQS queue at *url*.
 
     Where that serves other queues too, their rings come back to it when its visibility time-out is over.
+    *polls*: the client that waits for messages, whose read timeout bounds a poll; by default *client*.
     """
 
     client: SQSClient
     url: str
     queue: QueueKey
+    polls: SQSClient | None = None
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         seconds = min(DELAY_MAX_SECONDS, math.ceil(delay))
@@ -66,7 +68,7 @@ class SqsDoorbell:
 
     def _receive(self, seconds: int, most: int) -> list[Ring]:
         answer = send(
-            self.client.receive_message,
+            self._polling.receive_message,
             {
                 "QueueUrl": self.url,
                 "WaitTimeSeconds": seconds,
@@ -80,9 +82,13 @@ class SqsDoorbell:
         with suppress(InvalidRequest):
             yield ring_of(self.queue, message["Body"], message["ReceiptHandle"])
 
+    @property
+    def _polling(self) -> SQSClient:
+        return self.client if self.polls is None else self.polls
+
     def _longest_poll(self) -> int:
         """A poll that lasts longer than the client's patience would be taken for a silence."""
-        return min(POLL_MAX_SECONDS, max(1, int(getattr(self.client.meta.config, "read_timeout", 60)) - 1))
+        return min(POLL_SECONDS, max(1, int(getattr(self._polling.meta.config, "read_timeout", 60)) - 1))
 
 
 def _tens(rings: Sequence[Ring]) -> Iterator[Sequence[Ring]]:

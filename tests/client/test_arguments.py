@@ -1,0 +1,147 @@
+"""Whatever a public call is given of the wrong type, it refuses with a sentence before anything is sent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin import Fanin, InvalidRequest, Tables
+from fanin.client.items import Items
+
+GROUP = "00000000-0000-4000-8000-000000000001"
+BATCH = "00000000-0000-4000-8000-000000000000"
+
+
+class Sent(AssertionError):
+    """A call reached its transport."""
+
+
+class Nowhere:
+    """A way to the tracker on which nothing may be sent."""
+
+    def __getattr__(self, name):
+        def send(*_):
+            raise Sent(name)
+
+        return send
+
+
+@pytest.fixture
+def fanin():
+    return Fanin(Nowhere())
+
+
+EMPTY = Items(BATCH, GROUP, 3)[:0]
+IDS = [None, 7, b"id", {}, [None], [7], [b"id"], [[]], [EMPTY], "id", object()]
+RANGES = [None, 7, "id", b"id", {"a": 1}, [None], [0], [""], [()], [[]], ["id"], [object()], [EMPTY, None]]
+TEXTS = [7, b"text", [], True, object()]
+NUMBERS = ["1", 1.0, True, False, None, b"1", float("nan")]
+
+
+@pytest.mark.parametrize("call", ["ack", "fail"])
+@pytest.mark.parametrize("items", IDS, ids=repr)
+def test_acks_take_a_list_of_ids(fanin, call, items):
+    with pytest.raises(InvalidRequest, match="item"):
+        getattr(fanin, call)(items)
+
+
+@pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
+@pytest.mark.parametrize("ranges", RANGES, ids=repr)
+def test_range_acks_take_a_list_of_ranges(fanin, call, ranges):
+    with pytest.raises(InvalidRequest, match="range"):
+        getattr(fanin, call)(ranges)
+
+
+def test_an_empty_range_is_none_to_send(fanin):
+    assert fanin.ack_ranges([EMPTY]).ranges == fanin.fail_ranges([EMPTY]).ranges == ()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=repr)
+def test_a_text_is_a_text(fanin, text):
+    calls = [
+        lambda: fanin.open(text),
+        lambda: fanin.open(key=text),
+        lambda: fanin.open(parent=text),
+        lambda: fanin.open(mode=text),
+        lambda: fanin.get(text),
+        lambda: fanin.add(text, 1),
+        lambda: fanin.add(BATCH, 1, key=text),
+        lambda: fanin.close(text),
+        lambda: fanin.close(BATCH, key=text),
+        lambda: fanin.cancel(text),
+        lambda: fanin.cancel(BATCH, text),
+        lambda: fanin.notify(text),
+        lambda: fanin.fail([], text),
+        lambda: fanin.fail_ranges([], text),
+        lambda: fanin.ack([], key=text),
+        lambda: fanin.outstanding(text),
+        lambda: fanin.failures(text),
+        lambda: fanin.samples(text),
+        lambda: fanin.batches(text),
+        lambda: fanin.batches(state=text),
+        lambda: fanin.task(text, {}),
+        lambda: fanin.task("t", {}, task_id=text),
+        lambda: fanin.task("t", {}, item_id=text),
+        lambda: fanin.task_status(text),
+        lambda: fanin.queue(text),
+        lambda: Fanin.direct(Tables("b", "p"), text),
+        lambda: Fanin("http://127.0.0.1:1", region=text),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidRequest):
+            call()
+
+
+@pytest.mark.parametrize(
+    "missing", ["get", "close", "cancel", "notify", "outstanding", "failures", "samples"]
+)
+def test_a_batch_has_an_id(fanin, missing):
+    with pytest.raises(InvalidRequest, match="batch id"):
+        getattr(fanin, missing)(None)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_a_number_is_a_whole_one(fanin, number):
+    calls = [
+        lambda: fanin.add(BATCH, number),
+        lambda: fanin.task("t", {}, priority=number),
+        lambda: Fanin.direct(Tables("b", "p"), "t", page_bits=number),
+    ]
+    if number is not None:
+        calls += [
+            lambda: fanin.open(expected_items=number),
+            lambda: fanin.open(max_failures=number),
+            lambda: fanin.acks(fail_after=number),
+        ]
+    for call in calls:
+        with pytest.raises(InvalidRequest):
+            call()
+
+
+@pytest.mark.parametrize("seconds", ["1", None, True, float("nan"), timedelta(1)], ids=repr)
+def test_a_margin_is_seconds(fanin, seconds):
+    with pytest.raises(InvalidRequest, match="margin_seconds"):
+        fanin.acks(margin_seconds=seconds)
+
+
+@pytest.mark.parametrize("other", [None, 7, "text"], ids=repr)
+def test_functions_and_transports_are_what_they_are(fanin, other):
+    for call in (
+        lambda: Fanin(None if other == "text" else other),
+        lambda: Fanin.direct(other, "t"),
+        lambda: fanin.queue("q", at=other or 7),
+        lambda: fanin.queue("q", options=other or 7),
+        lambda: fanin.acks(other or 7),
+        lambda: fanin.acks(item_id=other or 7),
+        lambda: fanin.acks(on_acked=other or 7),
+        lambda: fanin.dead_letters(other or 7),
+    ):
+        with pytest.raises(InvalidRequest):
+            call()
+
+
+@pytest.mark.parametrize("payload", [object(), b"x", {1, 2}, float("nan"), {("a",): 1}], ids=repr)
+def test_a_payload_is_json(fanin, payload):
+    with pytest.raises(InvalidRequest, match="JSON"):
+        fanin.task("t", payload)

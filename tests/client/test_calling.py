@@ -1,0 +1,243 @@
+"""Functions of users that do no work when they are called, and errors that cannot be printed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import warnings
+from functools import partial, wraps
+from types import SimpleNamespace
+
+import pytest
+
+from fanin import Fanin, InvalidRequest
+from fanin.calling import WorkNotDone, done, has_text, plain, text_of
+from fanin.client.direct import DirectTransport
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue.memory import MemoryStore as QueueStore
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT, sqs_event
+
+ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
+
+
+class Mute(Exception):
+    """An error whose text cannot be made."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+async def coroutine(record, more=None): ...
+
+
+async def async_generator(record, more=None):
+    yield record
+
+
+def generator(record, more=None):
+    yield record
+
+
+class Called:
+    async def __call__(self, record): ...
+
+
+class Generates:
+    def __call__(self, record):
+        yield record
+
+
+class Bound:
+    async def method(self, record): ...
+
+
+IDLE = {
+    "coroutine": coroutine,
+    "async generator": async_generator,
+    "generator": generator,
+    "partial": partial(partial(coroutine, more=1), more=2),
+    "partial of a generator": partial(generator, more=1),
+    "object": Called(),
+    "object that generates": Generates(),
+    "partial of an object": partial(Called()),
+    "method": Bound().method,
+}
+
+
+@wraps(coroutine)
+def wrapped(record):
+    return coroutine(record)
+
+
+HIDDEN = {
+    "coroutine": lambda record: coroutine(record, 1),
+    "generator": lambda record: generator(record, 1),
+    "async generator": lambda record: async_generator(record, 1),
+    "wrapped": wrapped,
+}
+
+
+@pytest.fixture
+def fanin():
+    return Fanin(DirectTransport(Tracker(MemoryStore(), pause=lambda _: None), TENANT))
+
+
+@pytest.fixture(params=IDLE.values(), ids=IDLE.keys())
+def idle(request):
+    return request.param
+
+
+@pytest.fixture(params=HIDDEN.values(), ids=HIDDEN.keys())
+def hidden(request):
+    return request.param
+
+
+def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, idle):
+    with pytest.raises(InvalidRequest, match=r"handle is a.* plain function"):
+        fanin.acks(idle)
+    for option in ("on_acked", "item_id"):
+        with pytest.raises(InvalidRequest, match=f"{option} is a"):
+            fanin.acks(**{option: idle})(print)
+    with pytest.raises(InvalidRequest, match="item_id is a"):
+        fanin.dead_letters(item_id=idle)
+
+
+def test_the_queues_tell_is_refused_in_the_same_way(idle):
+    with pytest.raises(InvalidRequest, match="tell is a"):
+        Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), tell=idle)
+
+
+def test_work_that_only_shows_when_it_is_called_is_a_failure_that_says_so(fanin, hidden, caplog):
+    batch = fanin.open()
+    items = batch.add(2)
+    handler = fanin.acks(lambda record: hidden(record) if record["body"] == items[0] else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = handler(sqs_event(*items), None)
+        gc.collect()
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert batch.status().acked == 1
+    assert "its work is not done" in caplog.text
+
+
+def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
+    handler = fanin.acks(on_acked=hidden)(print)
+
+    with pytest.raises(WorkNotDone, match="on_acked returned a"):
+        handler(sqs_event(*fanin.open().add(1)), None)
+
+
+def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
+    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), tell=hidden)
+    queue.add(NewJob("a", item_id=ITEM))
+    with queue.take(wait=0):
+        pass
+    queue.sweep()
+
+    assert [one.item_id for one in queue.store.tellings(queue.key)] == [ITEM]
+
+
+def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):
+    items = fanin.open().add(2)
+    loops = set()
+
+    async def work(record):
+        loops.add(id(asyncio.get_running_loop()))
+
+    with asyncio.Runner() as runner:
+        handler = fanin.acks(lambda record: runner.run(work(record)))
+        for item in items:
+            assert handler(sqs_event(item), None) == {"batchItemFailures": []}
+
+    assert len(loops) == 1
+
+
+def test_the_queues_blocks_decorate_no_function():
+    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1))
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 60_000)
+
+    for block in (queue.answer({"Records": []}, context), queue.bounded(60)):
+        assert not callable(block)
+
+
+@pytest.mark.parametrize("result", [None, 0, [], {}, "text", iter(())])
+def test_what_a_function_returns_is_its_own_matter(result):
+    assert done(result, "handle") is result
+
+
+@pytest.mark.parametrize("function", [None, print, len, Mute, partial(print), lambda: None, Bound])
+def test_any_other_function_is_taken(function):
+    assert plain(function, "handle") is function
+
+
+def test_an_error_without_a_text_is_known_by_its_kind():
+    assert text_of(Mute()) == "Mute"
+    assert text_of(ValueError("no")) == "ValueError: no"
+    assert not has_text(Mute())
+    assert has_text(ValueError())
+
+
+class LikeLambdas(logging.Handler):
+    """Formats as the JSON logs of Lambda do: what the text of an error raises passes through."""
+
+    def emit(self, record):
+        record.getMessage()
+        if record.exc_info:
+            str(record.exc_info[1])
+
+
+@pytest.fixture
+def lambdas_log():
+    logger, handler = logging.getLogger("fanin"), LikeLambdas()
+    logger.addHandler(handler)
+    yield
+    logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize("fail_after", [None, 1])
+def test_an_error_without_a_text_fails_its_own_message_and_no_other(fanin, lambdas_log, fail_after):
+    batch = fanin.open()
+    items = batch.add(3)
+
+    def handle(record):
+        if record["body"] == items[1]:
+            raise Mute
+
+    answer = fanin.acks(fail_after=fail_after)(handle)(sqs_event(*items), None)
+    status = batch.status()
+
+    assert answer["batchItemFailures"] == ([] if fail_after else [{"itemIdentifier": "m1"}])
+    assert (status.acked, status.failed) == ((3, 1) if fail_after else (2, 0))
+    assert [sample.reason for sample in batch.samples()] == (["Mute"] if fail_after else [])
+
+
+def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
+    with pytest.raises(Mute) as raised, fanin.open() as batch:
+        raise Mute
+
+    assert fanin.get(batch.id).state == "CANCELLED"
+    assert fanin.get(batch.id).reason == "Mute"
+    assert batch.id in raised.value.__notes__[0]
+
+
+def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(lambdas_log):
+    told = []
+
+    def tell(telling):
+        told.append(telling)
+        raise Mute
+
+    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), tell=tell)
+    queue.add_all([NewJob(key, item_id=ITEM) for key in "ab"])
+    with queue.take(2, wait=0) as jobs:
+        assert len(jobs) == 2
+    queue.sweep()
+
+    assert queue.depth().busy == 0
+    assert len(told) == 4

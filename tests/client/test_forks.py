@@ -1,0 +1,178 @@
+"""A process that forks with connections open: parent and children each get their own answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from fanin.aws import clients
+from fanin.client.http import HttpTransport
+from fanin.client.signing import Signer
+from fanin.grouper import Call, Member
+from fanin.grouper.http import HttpDownstream
+from tests.forks import forked, status_of
+
+CHILDREN = 4
+ASKED = 60
+PREFIX = "00000000-0000-4000-8000-"
+BATCH = {
+    "userKey": None,
+    "mode": "exact",
+    "state": "OPEN",
+    "total": 0,
+    "createdAt": "2026-01-01T00:00:00Z",
+    "expiresAt": "2026-01-01T00:00:00Z",
+    "progress": {"acked": 0, "failed": 0, "upperBound": 0, "exact": True},
+}
+Ask = Callable[[str], str]
+"""A call that names a UUID; what the answer names."""
+
+
+def _answer(method: str, path: str, target: str, body: bytes) -> bytes:
+    """An answer that names what the request named."""
+    if method == "GET" and path.startswith("/v1/batches/"):
+        return json.dumps({"batchId": path.rsplit("/", 1)[-1], **BATCH}).encode()
+    if path == "/bulk":
+        named = json.loads(body)["bundleId"]
+        return json.dumps({"results": [{"taskId": "t", "outcome": "fail", "detail": named}]}).encode()
+    if not target:
+        return body if method == "POST" else path.rsplit("/", 1)[-1].encode()
+    asked: dict[str, Any] = json.loads(body)
+    answers = {
+        "GetItem": lambda: {"Item": asked["Key"]},
+        "GetQueueUrl": lambda: {"QueueUrl": asked["QueueName"]},
+        "PutEvents": lambda: {"Entries": [{"EventId": asked["Entries"][0]["Detail"]}]},
+    }
+    return json.dumps(answers[target.rsplit(".", 1)[-1]]()).encode()
+
+
+class Server(ThreadingHTTPServer):
+    """Notes which processes each of its connections served, by the names in their requests."""
+
+    daemon_threads = True
+    served: dict[object, set[str]]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Keeps its connections open, and answers each request with what that request named."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        for process in re.findall(rf"{PREFIX}(\d{{6}})", f"{self.path} {body.decode()}"):
+            self.server.served.setdefault(self.client_address, set()).add(process)
+        answer = _answer(self.command, self.path, self.headers.get("X-Amz-Target", ""), body)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests speak through their claims."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server(("127.0.0.1", 0), Handler)
+    server.served = {}
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_address[1]}"
+
+
+@pytest.fixture(autouse=True)
+def aws(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clients of AWS that call the server."""
+    facts = {"ACCESS_KEY_ID": "none", "SECRET_ACCESS_KEY": "none", "DEFAULT_REGION": "us-east-1"}
+    for name, value in {**facts, "ENDPOINT_URL": url}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    made = (clients.dynamodb, clients.sqs, clients.events, clients.s3)
+    for each in made:
+        each.cache_clear()
+    yield
+    for each in made:
+        each.cache_clear()
+
+
+def over_http(url: str) -> Ask:
+    transport = HttpTransport(url)
+    return lambda name: transport.get(name).batch_id
+
+
+def signed(url: str) -> Ask:
+    transport = HttpTransport(url, sign=Signer("127.0.0.1", "us-east-1"))
+    return lambda name: transport.get(name).batch_id
+
+
+def dynamodb(url: str) -> Ask:
+    client = clients.dynamodb()
+    return lambda name: client.get_item(TableName="t", Key={"pk": {"S": name}})["Item"]["pk"]["S"]
+
+
+def sqs(url: str) -> Ask:
+    client = clients.sqs()
+    return lambda name: client.get_queue_url(QueueName=name)["QueueUrl"]
+
+
+def events(url: str) -> Ask:
+    client = clients.events()
+    entry = {"Source": "s", "DetailType": "d"}
+    return lambda name: client.put_events(Entries=[{**entry, "Detail": name}])["Entries"][0]["EventId"]
+
+
+def s3(url: str) -> Ask:
+    client = clients.s3()
+    return lambda name: client.get_object(Bucket="bucket", Key=name)["Body"].read().decode()
+
+
+def downstream(url: str) -> Ask:
+    api = HttpDownstream(f"{url}/bulk")
+    calls = partial(Call, "tenant", "target", attempt=1, members=(Member("t", None),))
+    return lambda name: api.call(calls(bundle_id=name)).members["t"].detail
+
+
+KINDS = [downstream, over_http, signed, dynamodb, sqs, events, s3]
+
+
+def _names(process: int) -> list[str]:
+    return [f"{PREFIX}{process:06d}{number:06d}" for number in range(ASKED)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parent_and_children_each_get_their_own_answers(server, url, kind):
+    ask = kind(url)
+    ask(_names(0)[0])  # there is a connection to inherit
+
+    def work(process: int) -> None:
+        names = _names(process)
+        assert [ask(name) for name in names] == names
+
+    children = [forked(lambda process=process: work(process)) for process in range(1, CHILDREN + 1)]
+    try:
+        work(0)
+    finally:
+        statuses = [status_of(child) for child in children]
+
+    assert statuses == [0] * CHILDREN
+    assert all(len(processes) == 1 for processes in server.served.values())
+    assert set.union(*server.served.values()) == {f"{process:06d}" for process in range(CHILDREN + 1)}
