@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from fanin.local.connection import CREDENTIALS
 from pipeline.demo.errors import DemoError
-from pipeline.session import ROOT
+from pipeline.spark.session import ROOT
 
 MODULE = "pipeline.demo.spark"
 STOP_SECONDS = 10.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanin.grouper.ids import TARGET_FORM
-from pipeline import sources
 from pipeline.demo import bundles, expectation
+from pipeline.spark import datasets
 
 DEFAULT_ITEMS = 20_480
 """Twenty full pages of the tracker."""
@@ -67,7 +67,7 @@ def _items(given: argparse.Namespace) -> int | None:
     if given.whole:
         return None
     # A dataset of one's own is taken whole unless its owner says otherwise.
-    default = DEFAULT_ITEMS if given.dataset == sources.CATALOG else None
+    default = DEFAULT_ITEMS if given.dataset == datasets.CATALOG else None
     return default if given.items is None else int(given.items)
 
 
@@ -106,7 +106,7 @@ def _add_extent(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dataset",
         type=Path,
-        default=sources.CATALOG,
+        default=datasets.CATALOG,
         metavar="PATH",
         help="another catalog of packages: JSON lines, plain, .gz or .bz2",
     )

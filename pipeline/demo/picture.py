@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import StrMethodFormatter
 
 from pipeline.demo.progress import Sample
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
 BUNDLED = "#8250df"

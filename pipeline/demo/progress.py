@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 RATE_SECONDS = 15.0
 """The rate is that of the last so many seconds."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 
 @dataclass(frozen=True, slots=True)

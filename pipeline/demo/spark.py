@@ -13,7 +13,7 @@ import sys
 
 from fanin.local import guard
 from pipeline.jobs import fan_out
-from pipeline.session import spark_session
+from pipeline.spark.session import spark_session
 
 ONE_PART = {
     "spark.sql.files.minPartitionNum": "1",

@@ -15,7 +15,6 @@ from fanin import Fanin
 from fanin.client.http import HttpTransport
 from fanin.client.model import Status
 from fanin.local import LocalRun
-from pipeline.check import java_command, require_java
 from pipeline.demo import expectation, picture, report, verdict, watching
 from pipeline.demo.batch_api import BatchApi
 from pipeline.demo.bundles import Bundled, RateLimited
@@ -30,6 +29,7 @@ from pipeline.demo.options import Options
 from pipeline.demo.progress import Counters
 from pipeline.demo.report import Report, Sent, Times
 from pipeline.demo.watching import Watch
+from pipeline.spark.check import java_command, require_java
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline import sources
 from pipeline.demo import options
+from pipeline.spark import datasets
 
 
 def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     given = options.parse([])
 
-    assert (given.dataset, given.items, given.chaos) == (sources.CATALOG, 20_480, True)
+    assert (given.dataset, given.items, given.chaos) == (datasets.CATALOG, 20_480, True)
     assert (given.fail_percent, given.duplicate_percent, given.lose_every) == (3, 3.0, 10)
     assert given.bundled == {"games", "science", "sound", "x11"}
 
@@ -19,8 +19,8 @@ def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     [
         (["--items", "7"], 7),
         (["--whole"], None),
-        (["--dataset", str(sources.CATALOG_SLICE)], None),
-        (["--dataset", str(sources.CATALOG_SLICE), "--items", "7"], 7),
+        (["--dataset", str(datasets.CATALOG_SLICE)], None),
+        (["--dataset", str(datasets.CATALOG_SLICE), "--items", "7"], 7),
     ],
 )
 def test_a_dataset_of_ones_own_is_taken_whole_unless_told_otherwise(argv, items):
