@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from fanin.tracker.events import EVENT_TYPES, event_id
+from fanin.tracker.events import CompletionEvent
 from fanin.tracker.items import BATCH_ROW, batch_of
 from pipeline.datasource.options import Access
 from pipeline.snapshot.tables import RETRIES, Tables
@@ -90,20 +90,8 @@ def ending(record: Record, tenant: str) -> dict[str, Any] | None:
     batch = batch_of(new)
     if batch.is_alive:
         return None
-    return {
-        "event_id": event_id(batch),
-        "detail_type": EVENT_TYPES[batch.state],
-        "tenant": batch.tenant,
-        "batch_id": batch.batch_id,
-        "user_key": batch.user_key,
-        "result": batch.result,
-        "reason": batch.end_reason,
-        "total": batch.total,
-        "failed": batch.failed,
-        "opened_at": batch.created_at,
-        "closed_at": batch.closed_at,
-        "ended_at": batch.ended_at or batch.completed_at,
-    }
+    event = CompletionEvent.of(batch)
+    return {name: getattr(event, name) for name in schemas.EVENTS.names}
 
 
 @dataclass(frozen=True, slots=True)

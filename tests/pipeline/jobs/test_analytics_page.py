@@ -11,7 +11,9 @@ import pytest
 
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
+from pipeline.bulk_ack.cost import estimate_acks
 from pipeline.fan_out import cost
+from pipeline.spark import prices
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analytics.md").read_text()
 RUNS = re.findall(
@@ -52,10 +54,10 @@ def test_the_sums_of_a_billion_items_are_those_of_the_model():
     pages = -(-BILLION // 1024)
     least, most = fan_out.dollars
     figures = [
-        f"${fan_out.requests * cost.SQS_REQUEST:.2f}",
-        f"${fan_out.least_writes * cost.WRITE_UNIT:.2f}",
-        f"${fan_out.most_writes * cost.WRITE_UNIT:.2f}",
-        f"${cost.estimate_acks(pages, 0).facts()['mostDollars']:.2f}",
+        f"${fan_out.requests * prices.SQS_REQUEST:.2f}",
+        f"${fan_out.least_writes * prices.WRITE_UNIT:.2f}",
+        f"${fan_out.most_writes * prices.WRITE_UNIT:.2f}",
+        f"${estimate_acks(pages, 0).facts()['mostDollars']:.2f}",
         f"${least:.2f} to ${most:.2f}",
         f"{pages:,} pages",
     ]
