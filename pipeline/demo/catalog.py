@@ -24,7 +24,7 @@ Record: TypeAlias = Mapping[str, str | int]
 
 
 def find_index(lists: Path = LISTS) -> Path:
-    """The one package index under *lists*; FileNotFoundError, with what to do, unless there is just one."""
+    """Return the one package index under *lists*. Raises FileNotFoundError unless there is exactly one."""
     found = sorted(lists.glob("*Packages*"))
     if len(found) == 1:
         return found[0]
@@ -35,13 +35,13 @@ def find_index(lists: Path = LISTS) -> Path:
 
 
 def read_index(path: Path) -> str:
-    """The text of an index, whatever apt compressed it with."""
+    """Return the text of an index, decompressed by apt."""
     done = subprocess.run([APT_HELPER, "cat-file", str(path)], check=True, capture_output=True)
     return done.stdout.decode("utf-8")
 
 
 def paragraphs(index: str) -> Iterator[dict[str, str]]:
-    """Each package's fields; continuation lines belong to fields the catalog does not carry."""
+    """Yield each package's fields; continuation lines belong to fields that the catalog leaves out."""
     for paragraph in index.split("\n\n"):
         lines = [line for line in paragraph.split("\n") if line and not line[0].isspace()]
         if lines:
@@ -49,7 +49,7 @@ def paragraphs(index: str) -> Iterator[dict[str, str]]:
 
 
 def record(package: Mapping[str, str]) -> Record:
-    """What the catalog says of a package; the maintainer's mail address stays out."""
+    """Return the catalog's record of a package, without the maintainer's mail address."""
     return {
         "name": package["Package"],
         "version": package["Version"],
@@ -61,19 +61,19 @@ def record(package: Mapping[str, str]) -> Record:
 
 
 def catalog(index: str) -> list[Record]:
-    """Every package of *index*, by name and version: the two that tell packages apart."""
+    """Return every package of *index*, sorted by name and version, which identify it."""
     records = (record(package) for package in paragraphs(index))
     return sorted(records, key=lambda r: (r["name"], r["version"]))
 
 
 def packed(records: Iterable[Record]) -> bytes:
-    """JSON lines under bzip2, which has no time stamp and which Spark can split."""
+    """Return JSON lines compressed with bzip2, which has no time stamp and which Spark can split."""
     lines = (json.dumps(r, ensure_ascii=False, separators=(",", ":")) + "\n" for r in records)
     return bz2.compress("".join(lines).encode("utf-8"), compresslevel=9)
 
 
 def write(path: Path, records: Sequence[Record]) -> None:
-    """Write *records* to *path* and say what was written."""
+    """Write *records* to *path* and print a summary."""
     data = packed(records)
     path.write_bytes(data)
     print(f"{path}: {len(records):,} packages, {_digest(data)}")

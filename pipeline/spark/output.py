@@ -32,7 +32,7 @@ def is_committed(spark: SparkSession, path: str) -> bool:
 def refuse_committed(spark: SparkSession, path: str) -> None:
     """Raise AlreadyThere if a job committed output to *path*; an uncommitted write may be replaced."""
     if is_committed(spark, path):
-        raise AlreadyThere(f"{path} holds the output of an earlier run: choose another --out")
+        raise AlreadyThere(f"{path} holds the output of an earlier run: name another --out")
 
 
 def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> No
     if foreign is None and names and _columns(spark, path) != list(columns):
         foreign = names[0]
     if foreign is not None:
-        raise NotOurs(f"{path} holds {foreign}, which this job did not write: choose another path")
+        raise NotOurs(f"{path} holds {foreign}, which this job did not write: name another path")
 
 
 def _names(spark: SparkSession, path: str) -> list[str]:

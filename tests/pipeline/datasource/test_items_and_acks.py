@@ -110,7 +110,7 @@ def test_a_mixed_batch_gives_every_item_once_with_its_state(spark, access, batch
         ({"batchId": "junk"}, "a batch id is a UUID"),
         ({"items": "some"}, "takes outstanding, failed, all"),
         ({"colour": "red"}, "no option colour"),
-        ({"tenant": ""}, "option tenant is needed"),
+        ({"tenant": ""}, "option tenant is required"),
         ({"tenant": "another"}, "has no batch"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_wrong_option_or_another_tenants_batch_is_named(spark, access, batch, 
 def test_a_batch_that_only_counts_has_no_items_to_read(spark, access, tables):
     counting = Batch(tables, mode=Mode.ESTIMATED)
 
-    with pytest.raises(Exception, match="only counts its acks"):
+    with pytest.raises(Exception, match="counts acks and keeps no items"):
         read(spark, access, counting)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.history.archive import Archive, Days
-from pipeline.history.items import counted, filled, items, placed, throughput
+from pipeline.history.items import counted, filled, items, positioned, throughput
 from pipeline.history.lifecycle import batches
 from pipeline.history.reading import changes
 from tests.pipeline.history.histories import cast
@@ -23,7 +23,7 @@ class Seen:
         pages = changes(spark, archive, "pages", Days()).cache()
         each = items(pages)
         known = batches(changes(spark, archive, "batches", Days()))
-        found = placed(each, known)
+        found = positioned(each, known)
         self.items = found.collect()
         self.seconds = throughput(found, counted(pages)).collect()
         self.filled = {row.batch_id: (row.pages, row.acked) for row in filled(pages).collect()}

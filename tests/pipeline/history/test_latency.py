@@ -53,7 +53,7 @@ def at(seconds: int) -> datetime:
 
 def test_stragglers_are_what_was_acked_after_nearly_all_and_carry_the_id_of_their_group(spark):
     acked = [(position, position // 20) for position in range(200)] + [(200, 90), (201, 80)]
-    placed = spark.createDataFrame(
+    positioned = spark.createDataFrame(
         [("a", position, at(second), position == 201, False) for position, second in acked],
         "batch_id string, position long, acked_at timestamp, failed boolean, healed boolean",
     )
@@ -63,7 +63,7 @@ def test_stragglers_are_what_was_acked_after_nearly_all_and_carry_the_id_of_thei
     groups = spark.createDataFrame([("a", "first", 0, 150), ("a", "second", 150, 51)], GROUPS)
     tail = tails(seconds).cache()
 
-    rows = stragglers(placed, tail, groups).orderBy("position").collect()
+    rows = stragglers(positioned, tail, groups).orderBy("position").collect()
 
     assert {row.batch_id: row.tail_at.astimezone(UTC) for row in tail.collect()} == {"a": at(9), "b": at(0)}
     assert [(row.position, row.item_id, row.after, row.failed) for row in rows] == [

@@ -151,7 +151,7 @@ def test_a_name_that_is_no_logs_is_refused_before_anything_is_read(command, tmp_
             "--checkpoint",
         ),
         (["x", "--batches-table", "b", "--pages-table", "p", "--rejects", "a"], "--tenant"),
-        (["x", "--tenant", "t", "--rate", "0"], "a number above 0, not 0"),
+        (["x", "--tenant", "t", "--rate", "0"], "expected a number above 0, got 0"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(arguments, said, capsys):
@@ -210,10 +210,10 @@ def test_a_file_that_arrives_and_cannot_be_read_is_named_in_one_sentence(command
     assert re.fullmatch(r"bulk_ack: file:\S+log\.csv cannot be read: it has no column .*", status)
 
 
-def test_a_name_that_spark_passes_over_is_refused(command, tmp_path):
+def test_a_name_that_spark_skips_is_refused(command, tmp_path):
     status, _ = command(str(write_log(tmp_path / "_log.jsonl", ["junk"])))
 
-    assert "_log.jsonl: names that begin with _ or . are passed over" in status
+    assert "_log.jsonl: Spark skips names that begin with _ or ." in status
 
 
 def test_a_micro_batch_that_is_repeated_changes_nothing(spark, command, tracker, tables, tmp_path):

@@ -79,7 +79,7 @@ def test_a_run_names_what_it_lacks(capsys):
     with pytest.raises(SystemExit):
         fan_out.main(["--queue-url", "http://127.0.0.1:1"])
 
-    assert "needed: --manifest, --api-url" in capsys.readouterr().err
+    assert "required: --manifest, --api-url" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--files", "folder"], ["--files", "folder", "--rate", "1"]])
@@ -163,7 +163,7 @@ def test_a_rate_is_a_number_above_0(job, rate, capsys):
     with pytest.raises(SystemExit, match="2"):
         job("--rate", rate)
 
-    assert f"a number above 0, not {rate}" in capsys.readouterr().err
+    assert f"expected a number above 0, got {rate}" in capsys.readouterr().err
 
 
 def test_a_mistake_of_the_caller_is_one_line(job):

@@ -71,7 +71,7 @@ def test_a_line_that_is_none_stops_the_job_and_is_named(here, tmp_path):
     folder.mkdir(parents=True)
     (folder / "x.jsonl").write_text('{"eventID":"a"}\n')
 
-    with pytest.raises(SystemExit, match=r"^history: .*x\.jsonl, line 1, is no change of pages: it lacks"):
+    with pytest.raises(SystemExit, match=r"^history: .*x\.jsonl, line 1 is not a change of pages: it lacks"):
         history.main(["--archive", str(tmp_path / "changes"), "--out", str(tmp_path / "out")])
 
 

@@ -147,7 +147,7 @@ def test_a_batch_that_is_over_is_not_redriven(world, end):
         ]
         world.tables.client.delete_item(**table, Key={"pk": keys[0], "sk": {"S": "batch"}})
 
-    with pytest.raises(BatchIsOver, match="CANCELLED" if end == "cancelled" else "there is no batch"):
+    with pytest.raises(BatchIsOver, match="CANCELLED" if end == "cancelled" else "no longer exists"):
         world.redrive(saved)
 
     assert world.received() == {}
@@ -172,7 +172,7 @@ def test_a_run_names_what_it_lacks(capsys):
     with pytest.raises(SystemExit):
         redrive.main(["--saved", "x", "--pages-table", "Pages"])
 
-    assert "needed: --queue-url, --batches-table" in capsys.readouterr().err
+    assert "required: --queue-url, --batches-table" in capsys.readouterr().err
 
 
 def test_a_mistake_of_the_caller_is_one_line(spark, monkeypatch, tmp_path):
