@@ -48,11 +48,11 @@ class SparkJob:
 
     def run(self, arguments: Sequence[str]) -> None:
         """Start the job with the *arguments* of pipeline.jobs.fan_out."""
-        voice = self._process.stdin
-        assert voice is not None  # noqa: S101 - it was asked for
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - it was asked for
         try:
-            voice.write(json.dumps(list(arguments)) + "\n")
-            voice.flush()
+            stdin.write(json.dumps(list(arguments)) + "\n")
+            stdin.flush()
         except BrokenPipeError:
             raise self._failure() from None
 

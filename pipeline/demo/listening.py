@@ -36,7 +36,7 @@ class Listener:
         if not arrivals:
             raise DemoError(
                 f"no completion event came within {seconds:.0f} s of the batch's completion: "
-                "the Pipe, the bus or the rule in between has failed; its dead letters are in the local run"
+                "the Pipe, the bus or the rule in between failed; see the local run's dead-letter messages"
             )
         return arrivals[0]
 

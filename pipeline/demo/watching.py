@@ -93,5 +93,5 @@ def _stall(watch: Watch) -> str:
     return (
         f"no item was acked for {STALLED_SECONDS:.0f} s: {last.acked:,} of {watch.total:,} are, "
         f"{last.waiting:,} messages wait and {last.in_hand:,} are in hand; "
-        "what the workers refuse ends as dead letters: a dataset must be a catalog like data/NOTICE.md's"
+        "items that the workers refuse become dead-letter messages: use a catalog as in data/NOTICE.md"
     )

@@ -104,11 +104,9 @@ BROKEN = {
     "a failure without mark": Case(
         complete_with_failures, change(1, 1, failed=0), Rule.FAILURE_UNMARKED, (0, 9)
     ),
-    "nobody said COMPLETE": Case(complete, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
-    "nobody ended an empty batch": Case(empty, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
-    "nobody ended it for failures": Case(
-        ended_by_failures, say(state=State.OPEN), Rule.NOT_COMPLETE, NOWHERE
-    ),
+    "not marked COMPLETE": Case(complete, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
+    "an empty batch did not end": Case(empty, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
+    "failures did not end it": Case(ended_by_failures, say(state=State.OPEN), Rule.NOT_COMPLETE, NOWHERE),
     "COMPLETE with items to go": Case(closed, say(state=State.COMPLETE), Rule.COMPLETE_EARLY, NOWHERE),
     "COMPLETE without a root": Case(complete, lose(2, 0), Rule.COMPLETE_EARLY, NOWHERE),
     "a failure counted twice": Case(closed, say(failed=7), Rule.FAILED_COUNT, NOWHERE),
@@ -119,13 +117,13 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_broken_is_found_and_named_where_it_is(case):
-    told = BROKEN[case]
-    world = told.made()
-    told.broken(world)
+    reported = BROKEN[case]
+    world = reported.made()
+    reported.broken(world)
 
     found = [(f.rule, (f.level, f.page), f.sure) for f in world.audited()]
 
-    assert (told.rule, told.place, told.sure) in found
+    assert (reported.rule, reported.place, reported.sure) in found
 
 
 def test_every_rule_about_a_batch_that_is_there_is_broken_once():
@@ -154,12 +152,16 @@ def test_pages_may_be_gone_once_the_longest_life_of_a_batch_is_over():
     assert not may_be_gone(batch, batch["created_at"] + timedelta(days=399))
 
 
-def test_a_page_is_the_same_whether_a_frame_or_the_store_tells_of_it():
+def test_a_page_is_the_same_whether_a_frame_or_the_store_has_it():
     world = complete()
 
     for key, page in world.store.stored_pages.items():
         row, _ = read_row(page_row(key, page))
-        told, read = Stored.of(row), Stored.read(key, page)
+        reported, read = Stored.of(row), Stored.read(key, page)
 
         assert list(Audit(Account.of(facts_of(world.batch))).page(read)) == []
-        assert (told.page.n, told.page.failed, bool(told.page.bits)) == (read.page.n, read.page.failed, True)
+        assert (reported.page.n, reported.page.failed, bool(reported.page.bits)) == (
+            read.page.n,
+            read.page.failed,
+            True,
+        )

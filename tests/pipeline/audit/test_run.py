@@ -60,7 +60,7 @@ def test_each_batch_is_held_to_its_own_pages_and_sound_ones_are_passed(spark, tm
     assert found_in(snapshot) == expected
 
 
-def test_batches_whose_pages_may_be_gone_are_passed_over(spark, tmp_path):
+def test_batches_whose_pages_may_be_gone_are_skipped(spark, tmp_path):
     snapshot = frames.from_exports(spark, exported(tmp_path, broken_worlds().values(), taken_at=LATE))
 
     assert {rule for _, rule in found_in(snapshot)} == {str(Rule.ORPHAN)}
@@ -101,7 +101,7 @@ def test_findings_that_are_gone_fall_out_and_those_still_there_are_sure(spark):
 
 @pytest.fixture
 def job(spark, monkeypatch, capsys):
-    """Runs the job; the events that it tells, but for its progress, and its exit status."""
+    """Run the job; return its events without progress, and its exit status."""
     monkeypatch.setattr(audit, "spark_session", lambda name, cores: nullcontext(spark))
     monkeypatch.setattr(recheck, "SECONDS_BETWEEN", 0)
 
@@ -129,7 +129,7 @@ def test_sound_tables_have_nothing_to_tell_and_end_well(job, tmp_path):
     assert (event["wrong"], event["doubtful"], event["takenAt"]) == (0, 0, TAKEN_AT.isoformat())
 
 
-def test_what_is_wrong_is_told_saved_and_ends_badly(spark, job, tmp_path):
+def test_what_is_wrong_is_reported_saved_and_ends_badly(spark, job, tmp_path):
     broken = broken_worlds()
     batches, found = exported(tmp_path, broken.values())
 
@@ -211,7 +211,7 @@ def test_one_batch_can_be_audited_alone(job, live):
     assert [event["place"] for event in events if event["event"] == "finding"] == [f"batch {chosen}"]
 
 
-def test_many_findings_are_told_in_part_and_counted_in_all(job, tmp_path, monkeypatch):
+def test_many_findings_are_reported_in_part_and_counted_in_all(job, tmp_path, monkeypatch):
     monkeypatch.setattr(auditing, "SHOWN", 2)
     batches, found = exported(tmp_path, broken_worlds().values())
 
@@ -220,7 +220,7 @@ def test_many_findings_are_told_in_part_and_counted_in_all(job, tmp_path, monkey
     assert [event["event"] for event in events] == ["finding", "finding", "more", "audited"]
 
 
-def test_a_person_is_told_in_sentences(spark, job, tmp_path, monkeypatch, capsys):
+def test_a_person_is_reported_in_sentences(spark, job, tmp_path, monkeypatch, capsys):
     batches, found = exported(tmp_path, [broken_worlds()[Rule.COUNT]])
 
     with pytest.raises(SystemExit):

@@ -152,7 +152,7 @@ def test_failures_are_counted_healed_and_explained(spark, tracker, bulk_request,
     assert {"early"} < kept <= {"early", *(f"why {number}" for number in range(10, 100))}
 
 
-def test_acks_of_batches_that_are_over_are_told_apart(spark, tracker, bulk_request, tmp_path):
+def test_acks_of_batches_that_are_over_are_distinguished(spark, tracker, bulk_request, tmp_path):
     cancelled, ids = opened(tracker, 10)
     tracker.ack(TENANT, [Ack.of(ids[0], "early")])
     tracker.cancel(TENANT, cancelled)

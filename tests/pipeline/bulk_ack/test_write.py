@@ -91,7 +91,7 @@ def test_no_rows_are_no_portion():
     assert list(write.portions([])) == []
 
 
-def test_a_portion_is_told_item_by_item(tracker):
+def test_a_portion_is_reported_item_by_item(tracker):
     batch_id = opened(tracker, 3000)
     mark(tracker, Portion(batch_id, {0: Words(0b01, 0b10)}))
 
@@ -103,7 +103,7 @@ def test_a_portion_is_told_item_by_item(tracker):
     assert set(row) == set(schemas.MARKED.names)
 
 
-def test_a_page_that_lacks_nothing_counts_as_looked_at_and_not_as_written(tracker):
+def test_a_page_that_lacks_nothing_counts_as_read_and_not_as_written(tracker):
     batch_id = opened(tracker, 3000)
     mark(tracker, Portion(batch_id, {0: Words(ALL)}))
 
@@ -139,7 +139,7 @@ def test_a_page_that_the_store_goes_on_refusing_is_named(tracker):
         mark(tracker, Portion(batch_id, {number: Words(ALL) for number in (3, 8)}))
 
 
-def test_a_batch_that_is_gone_meanwhile_is_told_and_keeps_none_back(tracker):
+def test_a_batch_that_is_gone_meanwhile_is_reported_and_keeps_none_back(tracker):
     gone, there = "00000000-0000-4000-8000-000000000009", opened(tracker, 5)
 
     rows, _ = mark(tracker, Portion(gone, {0: Words(0b111)}), Portion(there, {0: Words(0b1)}))

@@ -66,7 +66,7 @@ def test_of_a_batch_on_which_nothing_was_acked_every_item_is_outstanding_under_i
     assert read(spark, access, batch) == expected(batch, range(130))
 
 
-def test_outstanding_items_are_those_that_nobody_acked_whatever_came_of_the_others(spark, access, batch):
+def test_outstanding_items_are_those_that_are_not_acked_whatever_came_of_the_others(spark, access, batch):
     batch.ack([*range(64), 70, 71, 129])
     batch.ack([65, 72], Outcome.FAILURE)
 

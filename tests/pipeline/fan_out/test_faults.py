@@ -66,11 +66,11 @@ def queue(sqs, monkeypatch):
         entries = {index_of(entry["MessageBody"]): entry for entry in request["Entries"]}
         refused = stub.faults.refused(list(entries))
         kept = [entry for index, entry in entries.items() if index != refused]
-        told = take(stub, {"Entries": kept})
+        reported = take(stub, {"Entries": kept})
         if refused is not None:
-            told["Failed"].append({"Id": entries[refused]["Id"], "Code": "refuse", "SenderFault": True})
+            reported["Failed"].append({"Id": entries[refused]["Id"], "Code": "refuse", "SenderFault": True})
         stub.faults.hold_back(list(entries), over)
-        return told
+        return reported
 
     monkeypatch.setattr(StubQueue, "answer", answer)
     yield sqs
@@ -113,10 +113,10 @@ def start(tables, queue, tmp_path):
 
 def finish(process, tmp_path) -> dict[str, dict]:
     """The driver's events by name, once it has ended well."""
-    told, _ = process.communicate(timeout=DRIVER_SECONDS)
+    reported, _ = process.communicate(timeout=DRIVER_SECONDS)
     logs = "\n".join(log.read_text()[-3000:] for log in tmp_path.glob("driver-*.log"))
     assert process.returncode == 0, logs
-    return {event["event"]: event for event in map(json.loads, told.splitlines())}
+    return {event["event"]: event for event in map(json.loads, reported.splitlines())}
 
 
 def check(queue, tables, batch_id) -> Counter[str]:
@@ -127,13 +127,13 @@ def check(queue, tables, batch_id) -> Counter[str]:
     pairs = {(message["itemId"], message["record"]["name"]) for message in queue.messages}
     assert len(pairs) == ROWS
     tracker = Tracker(tables.store)
-    told = [
+    reported = [
         completion
         for item_id in sent.elements()
         for completion in tracker.ack(TENANT, [Ack.of(item_id, item_id)]).completions
     ]
     assert tracker.get(TENANT, batch_id).state is State.COMPLETE
-    assert len({completion.caller for completion in told}) == 1
+    assert len({completion.caller for completion in reported}) == 1
     return sent
 
 

@@ -174,7 +174,7 @@ def test_a_limit_fans_out_so_many_rows(spark, api, asked, sqs):
     assert api.get(done.batch_id).total == len(sqs.messages) == 25
 
 
-def test_what_happens_is_told_in_order(spark, api, asked):
+def test_what_happens_is_reported_in_order(spark, api, asked):
     events: list[tuple[str, dict[str, Any]]] = []
 
     done = fan_out(spark, api, asked, lambda event, facts: events.append((event, facts)))

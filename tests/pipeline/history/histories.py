@@ -1,4 +1,4 @@
-"""Lives of batches, tasks and jobs as production code leads them; all that their streams tell is archived."""
+"""Runs batches, tasks and jobs through production code, and archives the records of their streams."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Folder:
 
 @dataclass
 class Recorder:
-    """Keeps what the streams of *client*'s tables tell, as told at *at*, the time that a test moves on."""
+    """Archives the records of the streams of *client*'s tables, with *at*, the time that a test sets."""
 
     client: Any
     streams: Any
@@ -59,7 +59,7 @@ class Recorder:
     places: dict[str, str] = field(default_factory=dict)
 
     def wait(self, seconds: float) -> None:
-        """Keep what was told up to now, and let time go by."""
+        """Archive the records up to now, and advance the time."""
         self.keep()
         self.at += timedelta(seconds=seconds)
 
@@ -93,7 +93,7 @@ class Life:
     """One batch of a tracker on the recorder's clock; every ack that is sent is in *log* too."""
 
     recorder: Recorder
-    wish: OpenBatch = field(default_factory=OpenBatch)
+    spec: OpenBatch = field(default_factory=OpenBatch)
     page_bits: int = 8
     log: list[dict[str, Any]] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Life:
     def __post_init__(self) -> None:
         store = DynamoStore(self.recorder.client, Tables("Batches", "Pages"), pause=lambda _: None)
         self.tracker = Tracker(store, page_bits=self.page_bits, now=lambda: self.recorder.at)
-        self.batch_id = self.tracker.open(TENANT, self.wish).batch_id
+        self.batch_id = self.tracker.open(TENANT, self.spec).batch_id
 
     def add(self, count: int) -> None:
         self.groups += self.tracker.add(TENANT, self.batch_id, count).groups
@@ -159,7 +159,7 @@ def cast() -> Cast:
 
 
 def _well(recorder: Recorder) -> Life:
-    """50 items in random order, three a second, some acked again, the last one late; told to the bus."""
+    """50 items in random order, three a second, some acked again, the last one late; event confirmed."""
     life = Life(recorder, OpenBatch(user_key="well"))
     life.add(50)
     recorder.wait(1)

@@ -1,4 +1,4 @@
-"""What the images of a page tell of its items."""
+"""The images of a page yield the acks of its items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def image(page: Page, key: PageKey = KEY):
     return items.page_key(key) | {"ttl": items.number(1_800_000_000)} | facts
 
 
-def told(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool = False):
+def reported(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool = False):
     """(bit, what, count) of each row of the change, from *whole* images or as the archive keeps them."""
     came = record(new and image(new, key), old and image(old, key))
     line = json.dumps(came if whole else kept_of(came, "pages").record)
@@ -83,27 +83,27 @@ FULL = Page().with_bits(mask_of(0, 7))
         pytest.param(Page(n=9), replace(Page(n=9), compacted=True), [(None, "touched", 0)], id="it is full"),
     ],
 )
-def test_a_change_tells_of_the_items_that_it_acked(old, new, expected, whole):
-    assert told(new, old, whole=whole) == expected
+def test_a_change_yields_the_items_that_it_acked(old, new, expected, whole):
+    assert reported(new, old, whole=whole) == expected
 
 
 @pytest.mark.parametrize("bits", [1, 4, 5, 6, 7, 11, 12, 171, 1023])
-def test_every_bit_of_a_page_is_told_of(bits):
+def test_every_bit_of_a_page_is_reported(bits):
     old = Page().with_bits(mask_of(0, 1023) & ~(1 << bits))
 
-    assert told(old.with_bits(1 << bits), old) == [(bits, "success", 1)]
+    assert reported(old.with_bits(1 << bits), old) == [(bits, "success", 1)]
 
 
 def test_a_whole_page_at_once_is_every_item():
-    assert told(Page().with_bits(mask_of(0, 1023)), None) == [(bit, "success", 1) for bit in range(1024)]
+    assert reported(Page().with_bits(mask_of(0, 1023)), None) == [(bit, "success", 1) for bit in range(1024)]
 
 
 def test_parents_hold_no_items():
-    assert told(SOME, None, replace(KEY, level=1)) == []
+    assert reported(SOME, None, replace(KEY, level=1)) == []
 
 
 def test_a_page_that_goes_acks_nothing():
-    assert told(None, SOME) == []
+    assert reported(None, SOME) == []
 
 
 def test_how_full_the_page_is_stands_in_every_row():

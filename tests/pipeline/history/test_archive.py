@@ -61,7 +61,7 @@ def test_files_of_another_writer_are_read_whatever_their_names(tmp_path):
     assert len(Archive(str(tmp_path)).files("pages", Days(since=date(2027, 1, 1)))) == 1
 
 
-def test_empty_files_are_passed_over(tmp_path):
+def test_empty_files_are_skipped(tmp_path):
     put(tmp_path, "table=pages/date=2026-01-31/hour=00/empty.jsonl", b"")
 
     assert Archive(str(tmp_path)).files("pages", Days()) == []

@@ -1,4 +1,4 @@
-"""Tasks, bundles and jobs as production code leads them, told from their streams."""
+"""Tasks, bundles and jobs as production code leads them, read from their streams."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(spark, folder, kind):
 
 @dataclass
 class Outbox:
-    """A queue that nobody reads but the test."""
+    """A queue that only the test reads."""
 
     postings: list = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Outbox:
 
 @dataclass
 class Says:
-    """A batch API that refuses some tasks; nobody is told of endings."""
+    """A batch API that refuses some tasks; endings have no listener."""
 
     refused: tuple[str, ...]
 
@@ -153,8 +153,8 @@ class Line:
         return job_key(QUEUE, 1, name)
 
     def add(self, name):
-        wish = NewJob(name, payload="secret")
-        self.store.add(life.born(wish, self.key(name), f"id-{name}", self.now, None), None)
+        spec = NewJob(name, payload="secret")
+        self.store.add(life.born(spec, self.key(name), f"id-{name}", self.now, None), None)
 
     def take(self, name):
         (entry,) = (each for each in self.store.ready(PART, 100) if each.job_id == f"id-{name}")
@@ -203,7 +203,7 @@ FATES = {
 
 
 @pytest.mark.parametrize("job_id", FATES)
-def test_a_job_is_told_as_it_ended_with_its_waits_and_its_work(worked, job_id):
+def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(worked, job_id):
     row = worked[0][job_id]
     state, waited, busy, deliveries, seconds = FATES[job_id]
     ended = None if seconds is None else (START + timedelta(seconds=seconds)).timestamp()

@@ -1,4 +1,4 @@
-"""The acks that the archive tells of are the acks that were done: parity of images with the tracker."""
+"""The acks in the archive are the acks that were done: parity of images with the tracker."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_failure_stays_one_unless_a_success_heals_it(seen):
     assert {position for position, (_, healed) in fates.items() if healed} == {4}
 
 
-def test_pages_that_were_acked_at_one_go_are_told_item_by_item(seen):
+def test_pages_that_were_acked_at_one_go_are_reported_item_by_item(seen):
     fates = seen.of(cast()["folded"])
 
     assert fates.keys() == set(range(200))

@@ -57,9 +57,9 @@ def test_stragglers_are_what_was_acked_after_nearly_all_and_carry_the_id_of_thei
         [("a", position, at(second), position == 201, False) for position, second in acked],
         "batch_id string, position long, acked_at timestamp, failed boolean, healed boolean",
     )
-    told = [("a", at(second), 20) for second in range(10)]
-    told += [("a", at(80), 1), ("a", at(90), 1), ("b", at(0), 1)]
-    seconds = spark.createDataFrame(told, "batch_id string, second timestamp, acked long")
+    reported = [("a", at(second), 20) for second in range(10)]
+    reported += [("a", at(80), 1), ("a", at(90), 1), ("b", at(0), 1)]
+    seconds = spark.createDataFrame(reported, "batch_id string, second timestamp, acked long")
     groups = spark.createDataFrame([("a", "first", 0, 150), ("a", "second", 150, 51)], GROUPS)
     tail = tails(seconds).cache()
 
@@ -90,8 +90,8 @@ KINDS = {
 def test_the_first_message_and_the_first_ack_of_an_item_are_its_latency_in_every_form_of_a_log(spark, kind):
     name, of = KINDS[kind]
     groups = spark.createDataFrame([("a", "x", 10, 5)], GROUPS)
-    told = [(2000, 1250), (9000, 1000), (1500, 1400)]
-    rows = [("a:x:3", of(at), of(sent)) for at, sent in told]
+    reported = [(2000, 1250), (9000, 1000), (1500, 1400)]
+    rows = [("a:x:3", of(at), of(sent)) for at, sent in reported]
     rows += [("a:x:5", of(1), of(0)), (None, of(1), of(0))]
     log = spark.createDataFrame(rows, f"item_id string, at {name}, sent_at {name}")
 

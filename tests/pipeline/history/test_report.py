@@ -223,7 +223,7 @@ def test_a_batch_shows_its_moments_its_percentiles_and_its_last_items():
     assert "7 2026-03-01 12:01:02 12 s failed" in said
 
 
-def test_duplicates_are_told_only_where_a_log_told_of_them():
+def test_duplicates_are_reported_only_if_a_log_has_them():
     assert "came again" not in read().text
     assert "acked again" not in read().text
     counted = Repeats(1020, 20)
@@ -268,7 +268,7 @@ def test_a_chart_begins_at_the_opening_or_where_that_was_long_before_at_the_firs
     assert Clock.of(BatchFacts("b", "OPEN")) is None
 
 
-def test_moments_before_the_chart_are_told_and_not_drawn():
+def test_moments_before_the_chart_are_reported_and_not_drawn():
     early = replace(WELL, opened_at=OPENED - timedelta(days=1), closed_at=OPENED - timedelta(hours=1))
     moments = {mark.name: mark.at for mark in marks(early, Clock.of(early))}
 
@@ -277,7 +277,7 @@ def test_moments_before_the_chart_are_told_and_not_drawn():
     assert not [tag for tag, attributes in read(early).tags if attributes.get("class") == "mark closed"]
 
 
-def test_an_event_is_never_told_earlier_than_the_end_though_its_time_is_rounded_down():
+def test_an_event_is_never_reported_earlier_than_the_end_though_its_time_is_rounded_down():
     at_once = replace(WELL, event_at=after(62), told_after=0.0, told_after_last_ack=0.0)
     said = read(at_once).text
 
@@ -296,7 +296,7 @@ def test_an_event_is_never_told_earlier_than_the_end_though_its_time_is_rounded_
         (0, 1, "508 items were acked; none failed in the end; 1 failed at first and was healed later."),
     ],
 )
-def test_items_that_failed_and_were_healed_are_told_beside_those_that_failed(failed, healed, said):
+def test_items_that_failed_and_were_healed_are_reported_beside_those_that_failed(failed, healed, said):
     assert said in read(WELL, items=508, failed=failed, healed=healed, orphans=0).text
 
 

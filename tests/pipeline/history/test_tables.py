@@ -17,9 +17,9 @@ FOREIGN = ("nonsense", "a:b", "a:b:c", "0199a000-0000-7000-8000-000000000000:x:0
 
 
 @pytest.fixture(scope="module")
-def told(spark, tmp_path_factory):
+def built(spark, tmp_path_factory):
     """(history, tables): the report over all fates, with the ack log and the manifest of one."""
-    folder = tmp_path_factory.mktemp("told")
+    folder = tmp_path_factory.mktemp("built")
     life = cast()["well"]
     beyond = life.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
     rows = life.log + [{"item_id": item, "at": 1, "sent_at": 0} for item in (*FOREIGN, beyond)]
@@ -33,14 +33,14 @@ def told(spark, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def batches(told):
+def batches(built):
     """The rows of the table of batches, by fate."""
-    rows = {row["batch_id"]: row for row in told[1]("batches")}
+    rows = {row["batch_id"]: row for row in built[1]("batches")}
     return {name: rows[life.batch_id] for name, life in cast().lives.items()}
 
 
-def test_every_batch_is_there_once_the_child_of_another_too(told, batches):
-    rows = told[1]("batches")
+def test_every_batch_is_there_once_the_child_of_another_too(built, batches):
+    rows = built[1]("batches")
     (child,) = (row for row in rows if row["user_key"] == "child")
 
     assert len(rows) == len(cast().lives) + 1
@@ -63,7 +63,7 @@ def test_every_batch_is_there_once_the_child_of_another_too(told, batches):
         ("open", "OPEN", 17, 8, 0, 9),
     ],
 )
-def test_a_batch_is_told_as_it_was_last(batches, name, state, total, acked, failed, outstanding):
+def test_a_batch_is_reported_as_it_was_last(batches, name, state, total, acked, failed, outstanding):
     row = batches[name]
 
     assert (row["state"], row["total"], row["acked"]) == (state, total, acked)
@@ -103,32 +103,32 @@ def test_acks_are_few_or_none_of_what_the_archive_does_not_hold(batches):
     assert {name: row["acked"] - row["seen"] for name, row in batches.items()} == dict.fromkeys(batches, 0)
 
 
-def latencies(told, life):
-    rows = [row for row in told[1]("latencies") if row["batch_id"] == life.batch_id]
+def latencies(built, life):
+    rows = [row for row in built[1]("latencies") if row["batch_id"] == life.batch_id]
     return {row["basis"]: row for row in rows}
 
 
-def test_an_ack_log_says_how_long_each_item_was_under_way(told):
-    sent = latencies(told, cast()["well"])["sent"]
+def test_an_ack_log_says_how_long_each_item_was_under_way(built):
+    sent = latencies(built, cast()["well"])["sent"]
 
     assert sent["items"] == 50
     assert (sent["p50"], sent["most"]) == (1.74, 1.99)
     assert sent["mean"] == pytest.approx(1.5 + 0.01 * 24.5)
 
 
-def test_without_a_log_latency_counts_from_the_close_or_from_the_opening(told):
-    closed = latencies(told, cast()["well"])["closed"]
-    (basis,) = latencies(told, cast()["with failures"])
+def test_without_a_log_latency_counts_from_the_close_or_from_the_opening(built):
+    closed = latencies(built, cast()["well"])["closed"]
+    (basis,) = latencies(built, cast()["with failures"])
 
     assert (closed["items"], closed["most"], closed["p50"]) == (50, 46, 8)
     assert basis == "opened"
 
 
-def test_every_item_is_in_one_bar_of_its_histogram(told):
-    for row in told[1]("latencies"):
+def test_every_item_is_in_one_bar_of_its_histogram(built):
+    for row in built[1]("latencies"):
         bars = [
             bar
-            for bar in told[1]("histogram")
+            for bar in built[1]("histogram")
             if (bar["batch_id"], bar["basis"]) == (row["batch_id"], row["basis"])
         ]
         assert sum(bar["items"] for bar in bars) == row["items"]
@@ -136,32 +136,32 @@ def test_every_item_is_in_one_bar_of_its_histogram(told):
         assert all(bar["low"] < bar["high"] for bar in bars)
 
 
-def test_the_straggler_is_named_with_its_id_and_its_row(told):
+def test_the_straggler_is_named_with_its_id_and_its_row(built):
     life = cast()["well"]
     last = int(life.log[-1]["item_id"].split(":")[2])
-    (row,) = (row for row in told[1]("stragglers") if row["batch_id"] == life.batch_id)
+    (row,) = (row for row in built[1]("stragglers") if row["batch_id"] == life.batch_id)
 
     assert (row["position"], row["item_id"]) == (last, life.log[-1]["item_id"])
     assert json.loads(row["record"]) == {"name": f"item {last}"}
     assert row["after"] == 30
 
 
-def test_the_log_says_how_many_acks_came_again_and_foreign_ids_count_for_nothing(told):
-    history, table = told
+def test_the_log_says_how_many_acks_came_again_and_foreign_ids_count_for_nothing(built):
+    history, table = built
     (row,) = table("deliveries")
 
     assert (row["acks"], row["items"], row["duplicates"]) == (66, 50, 16)
     assert history.repeats.rate == pytest.approx(16 / 66)
 
 
-def test_reasons_are_counted(told):
-    rows = {(row["reason"], row["items"], row["source"]) for row in told[1]("reasons")}
+def test_reasons_are_counted(built):
+    rows = {(row["reason"], row["items"], row["source"]) for row in built[1]("reasons")}
 
     assert rows == {("no such thing", 3, "sample"), ("too late", 2, "sample")}
 
 
-def test_the_report_counts_batches_items_and_failures(told):
-    history, _ = told
+def test_the_report_counts_batches_items_and_failures(built):
+    history, _ = built
 
     assert (history.known, history.ended, history.completed, history.orphans) == (10, 9, 7, 2)
     assert (history.items, history.failed) == (50 + 20 + 2 + 13 + 12 + 2 + 9 + 200 + 8, 6)
@@ -169,22 +169,22 @@ def test_the_report_counts_batches_items_and_failures(told):
     assert (history.since, history.until.microsecond) == (START, 0)
 
 
-def test_what_needs_a_look_comes_first(told):
-    names = [batch.state for batch in told[0].batches]
+def test_what_needs_a_look_comes_first(built):
+    names = [batch.state for batch in built[0].batches]
 
     assert set(names[:2]) == {"TIMED_OUT", "CANCELLED"}
     assert names[2] == "OPEN"
-    assert [bool(batch.failed) for batch in told[0].batches[3:5]] == [True, True]
+    assert [bool(batch.failed) for batch in built[0].batches[3:5]] == [True, True]
 
 
-def test_a_curve_adds_up_to_the_items_that_were_acked(told):
-    for batch in told[0].batches:
+def test_a_curve_adds_up_to_the_items_that_were_acked(built):
+    for batch in built[0].batches:
         assert sum(point.acked for point in batch.curve) == batch.seen
         assert [point.at for point in batch.curve] == sorted({point.at for point in batch.curve})
 
 
-def test_a_batch_shows_its_latency_from_the_log_where_there_is_one(told):
-    shown = {batch.batch_id: batch for batch in told[0].batches}
+def test_a_batch_shows_its_latency_from_the_log_where_there_is_one(built):
+    shown = {batch.batch_id: batch for batch in built[0].batches}
     well = shown[cast()["well"].batch_id]
 
     assert (well.shares.basis, sum(bar.items for bar in well.bars)) == ("sent", 50)

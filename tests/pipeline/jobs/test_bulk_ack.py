@@ -82,7 +82,7 @@ def test_the_closing_line_says_what_became_of_every_ack(command, tracker, tmp_pa
     assert tracker.get(TENANT, batch_id).state is State.COMPLETE
 
 
-def test_what_happens_is_told_as_json_for_a_program(command, tracker, tmp_path):
+def test_what_happens_is_reported_as_json_for_a_program(command, tracker, tmp_path):
     _, ids = opened(tracker, 10)
     write_log(tmp_path / "log.csv", ids)
 

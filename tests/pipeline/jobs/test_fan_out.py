@@ -38,13 +38,13 @@ def test_events_are_json_lines_for_a_program_to_read(job, api, sqs, capsys):
     assert api.get(events["opened"]["batchId"]).total == events["sent"]["sent"] == len(sqs.messages) == 30
 
 
-def test_a_person_is_told_in_sentences(job, capsys):
+def test_a_person_is_reported_in_sentences(job, capsys):
     job("--limit", "30")
 
     assert "sent 30 of 30" in capsys.readouterr().out
 
 
-def test_a_dry_run_tells_counts_and_cost_and_does_nothing(job, sqs, tmp_path, capsys):
+def test_a_dry_run_shows_counts_and_cost_and_does_nothing(job, sqs, tmp_path, capsys):
     job("--dry-run")
 
     assert capsys.readouterr().out.startswith("992 messages: 300 SQS requests, ")
@@ -139,7 +139,7 @@ def test_a_batch_that_was_cancelled_is_not_sent_when_the_job_is_started_again(jo
 
 
 @pytest.mark.parametrize("option", ["--manifest", "--files"])
-@pytest.mark.parametrize("name", ["letter.txt", "part-0.parquet"])
+@pytest.mark.parametrize("name", ["notes.txt", "part-0.parquet"])
 def test_what_the_job_did_not_write_is_not_written_over(job, sqs, tmp_path, option, name):
     kept = tmp_path / "kept" / name
     kept.parent.mkdir()

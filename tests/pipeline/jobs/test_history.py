@@ -1,4 +1,4 @@
-"""The job: what it is told, what it tells, and what it refuses."""
+"""The job: its options, its events, and what it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def asked(monkeypatch):
     """What the job asks for, in place of doing it."""
     found = []
     monkeypatch.setattr(history, "spark_session", lambda name, cores: nullcontext(cores))
-    monkeypatch.setattr(history, "report", lambda spark, told, out, emit: found.append((spark, told, out)))
+    monkeypatch.setattr(
+        history, "report", lambda spark, reported, out, emit: found.append((spark, reported, out))
+    )
     return found
 
 

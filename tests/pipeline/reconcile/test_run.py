@@ -238,11 +238,11 @@ def test_what_was_found_before_is_not_written_over(world):
 
 def test_what_reconcile_did_not_write_is_not_written_over(world):
     batch_id, _ = world.batch(ITEMS)
-    kept = world.folder / "kept" / "letter.txt"
+    kept = world.folder / "kept" / "notes.txt"
     kept.parent.mkdir()
     kept.write_text("dear")
 
-    with pytest.raises(NotOurs, match=r"kept holds letter\.txt, which this job did not write"):
+    with pytest.raises(NotOurs, match=r"kept holds notes\.txt, which this job did not write"):
         world.reconciled(batch_id, saved=str(kept.parent))
 
     assert kept.read_text() == "dear"
@@ -283,7 +283,7 @@ def test_the_job_says_what_it_found(world, job, capsys):
     assert "salt" not in str(events)
 
 
-def test_a_person_is_told_in_sentences(world, job, capsys):
+def test_a_person_is_reported_in_sentences(world, job, capsys):
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(items)
 

@@ -45,7 +45,7 @@ def test_a_relative_path_is_a_path_too(tmp_path, rows, monkeypatch):
     assert len(items(Path(root).name + "/")) == len(rows)
 
 
-def test_only_the_rows_about_one_batch_are_looked_at(tmp_path):
+def test_only_the_rows_about_one_batch_are_read(tmp_path):
     one, other = closed(), closed()
     root = write_export(tmp_path, [*rows_of(one.store), *rows_of(other.store)])
 

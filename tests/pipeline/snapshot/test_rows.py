@@ -67,7 +67,7 @@ def test_a_tenant_may_have_any_name():
     assert facts["tenant"] == "a#b"
 
 
-def test_what_else_belongs_to_a_batch_is_passed_over():
+def test_what_else_belongs_to_a_batch_is_skipped():
     receipts = [row for row in rows_of(closed().store) if row.get("sk", {}).get("S", "").startswith("add#")]
 
     assert [read_row(row) for row in receipts] == [(None, None)]

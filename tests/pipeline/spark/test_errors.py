@@ -37,20 +37,20 @@ STAGE = (
         ("no such thing\n\tat a.b", "no such thing"),
     ],
 )
-def test_of_a_stack_trace_its_last_word_is_told(text, said):
+def test_of_a_stack_trace_its_last_word_is_reported(text, said):
     assert sentence(text) == said
 
 
 @pytest.mark.parametrize("error", [FaninError("no"), ValueError("no"), NoRegionError()])
-def test_a_mistake_is_told_with_the_jobs_name(error):
+def test_a_mistake_is_reported_with_the_jobs_name(error):
     with pytest.raises(SystemExit, match=f"^job: {error}$"), exit_with_message("job"):
         raise error
 
 
 def test_spark_prints_no_stack_trace_beside_it(spark):
-    told: list[logging.LogRecord] = []
+    reported: list[logging.LogRecord] = []
     handler = logging.Handler()
-    handler.emit = told.append
+    handler.emit = reported.append
     PySparkLogger.getLogger("DataFrameQueryContextLogger").addHandler(handler)
 
     with (
@@ -59,7 +59,7 @@ def test_spark_prints_no_stack_trace_beside_it(spark):
     ):
         spark.range(1).select("nothing")
 
-    assert told == []
+    assert reported == []
 
 
 def test_a_bug_keeps_its_stack_trace():

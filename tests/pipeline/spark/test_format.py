@@ -24,5 +24,5 @@ def test_one_is_counted_as_one():
         (1.951, 1.954, "$1.95"),
     ],
 )
-def test_a_price_below_a_cent_is_not_told_as_nothing(least, most, said):
+def test_a_price_below_a_cent_is_not_shown_as_nothing(least, most, said):
     assert price(least, most) == said

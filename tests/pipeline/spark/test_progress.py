@@ -23,15 +23,15 @@ def test_stages_are_named_so_that_the_counts_of_one_never_follow_those_of_anothe
 def test_a_stage_that_is_tried_again_does_not_count_backwards():
     most: dict[int, int] = {}
 
-    told = [under_way([stage(7, done, 32)], most) for done in (15, 3, 16)]
+    reported = [under_way([stage(7, done, 32)], most) for done in (15, 3, 16)]
 
-    assert [text.split()[2] for text in told] == ["15", "15", "16"]
+    assert [text.split()[2] for text in reported] == ["15", "15", "16"]
 
 
 def test_of_many_stages_some_are_named_and_the_rest_counted():
-    told = under_way([stage(at, 0, 2) for at in range(5)], {})
+    reported = under_way([stage(at, 0, 2) for at in range(5)], {})
 
-    assert told.endswith("stage 2: 0 of 2 tasks, 2 more")
+    assert reported.endswith("stage 2: 0 of 2 tasks, 2 more")
 
 
 def test_what_watching_reports_has_a_sentence_in_every_job(capsys):
@@ -49,11 +49,11 @@ def clock(monkeypatch):
     return Clock
 
 
-def test_what_stands_still_is_told_again_only_after_a_while(clock):
-    told: list[tuple[float, int]] = []
-    tell = moving(lambda _event, facts: told.append((clock.now, facts["sent"])), "sent")
+def test_what_stands_still_is_reported_again_only_after_a_while(clock):
+    reported: list[tuple[float, int]] = []
+    emit = moving(lambda _event, facts: reported.append((clock.now, facts["sent"])), "sent")
 
     for clock.now, sent in enumerate([0, 0, 0, 0, 0, 0, 0, 250, 250, 500]):
-        tell("progress", {"sent": sent})
+        emit("progress", {"sent": sent})
 
-    assert told == [(5, 0), (7, 250), (9, 500)]
+    assert reported == [(5, 0), (7, 250), (9, 500)]
