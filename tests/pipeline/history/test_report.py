@@ -185,7 +185,7 @@ def looks(batch) -> str:
     [
         ({"is_orphan": True, "state": "EXPIRED", "outstanding": 1}, "expired with 1 item not acked"),
         ({"state": "CLOSED", "idle": 7200.0}, "not over, and nothing happened for 2 h"),
-        ({"event_at": None}, "no word yet that its event arrived"),
+        ({"event_at": None}, "its event is not confirmed yet"),
         ({"notices": 2}, "had to be sent again (2 times)"),
         ({"failed": 9, "max_failures": 9}, "ended by its failures: 9, of 9 borne"),
         ({"tail_at": after(22)}, "the last percent of its items took 40 s, 66.7 % of its time"),
