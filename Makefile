@@ -48,8 +48,8 @@ lint: setup ## ruff: the rules and the form
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 
-types: setup ## mypy, strict on the package
-	@$(BIN)/mypy -p fanin
+types: setup ## mypy, strict on the package and the pipeline
+	@$(BIN)/mypy -p fanin -p pipeline
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out
 	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app

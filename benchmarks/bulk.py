@@ -22,9 +22,11 @@ from fanin.local import LocalRun
 from fanin.local.connection import ACCOUNT
 from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, Tracker, Words
 from fanin.tracker.page import PAGE_BITS_MAX, mask_of
-from pipeline import acks, bulk_acking, transforms
-from pipeline.session import spark_session
-from pipeline.tables import Tables
+from pipeline.bulk_ack import frames
+from pipeline.bulk_ack import run as bulk_acking
+from pipeline.fan_out import messages
+from pipeline.snapshot.tables import Tables
+from pipeline.spark.session import spark_session
 
 CORES = 2
 ITEMS, FEW = 10_000_000, 1_000_000
@@ -72,7 +74,7 @@ class Bench:
 
     def ids(self, items: int) -> DataFrame:
         """(position, item_id, record) of the first *items*."""
-        return transforms.with_item_ids(self.positions(items), self.batch.batch_id, self.group)
+        return messages.with_item_ids(self.positions(items), self.batch.batch_id, self.group)
 
     def positions(self, items: int) -> DataFrame:
         return self.spark.range(items).select(
@@ -98,7 +100,7 @@ class Bench:
         return {
             "arrow and numpy in the task": (
                 ITEMS,
-                lambda: drop(acks.fold(self.spark, logs, self.tables, ACCOUNT)),
+                lambda: drop(frames.fold(self.spark, logs, self.tables, ACCOUNT)),
             ),
             "a Python function a row": (FEW, lambda: drop(by_rows(few, self.batch))),
         }

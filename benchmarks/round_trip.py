@@ -88,7 +88,7 @@ class RoundTrip:
 
     def ack(self, fresh: int) -> None:
         """Fold the logs; *fresh* items are to be new."""
-        logs = [self.place("logs"), "--tenant", ACCOUNT, "--aside", self.place("aside")]
+        logs = [self.place("logs"), "--tenant", ACCOUNT, "--rejects", self.place("rejects")]
         acked = self.job("bulk_ack", *logs, *self.tables).events["acked"]
         self.expect("newly acked", acked["fresh"], fresh)
         self.expect("pages written", acked["written"], acked["pages"] if fresh else 0)

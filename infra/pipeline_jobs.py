@@ -50,7 +50,7 @@ JOBS = (
         name="bulk_ack",
         batches=CHANGE,
         pages=CHANGE_PAGES,
-        told=("--tenant", "--aside", *TABLES),
+        told=("--tenant", "--rejects", *TABLES),
     ),
     PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, told=TABLES),
     PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, told=TABLES, retries=1),

@@ -2,10 +2,10 @@
 
     entry.py --fanin-job NAME [--fanin-paths "PATH ..."] [the job's own options]
 
-Glue hands the script every parameter of a job, its own among them, and each with a value. So Glue's own are
-dropped, an option whose value is ``true`` or empty becomes a flag (``--dry-run true``), and what a job takes
-without an option's name comes as ``--fanin-paths``, quoted as in a shell. All else goes to the job's own
-parser, which refuses what it does not know.
+Glue passes the script every parameter of a job, including its own, each with a value. Glue's own parameters
+are dropped, an option whose value is ``true`` or empty becomes a flag (``--dry-run true``), and positional
+arguments are passed as ``--fanin-paths``, quoted as in a shell. The job's own parser gets all others, and
+refuses unknown ones.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ use-postgres-driver user-jars-first
 GLUE = frozenset("--" + name for name in _GLUES_NAMES.split())
 
 Option = list[str]
-"""An option and its values, as they stood together."""
+"""An option, followed by its values."""
 
 
 class WrongArguments(ValueError):
-    """What the runtime gave names no job, or not one; the message says what is right."""
+    """The arguments do not name exactly one known job; the message lists the jobs."""
 
 
 def read(argv: Iterable[str]) -> tuple[str, list[str]]:
-    """The job's name, and the arguments that are for its own parser."""
+    """Return the job's name, and the arguments for its own parser."""
     names: list[str] = []
     paths: list[str] = []
     kept: list[str] = []
@@ -68,7 +68,7 @@ def read(argv: Iterable[str]) -> tuple[str, list[str]]:
 
 
 def _options(argv: Iterable[str]) -> Iterator[Option]:
-    """*argv* in groups: an option, and what follows it up to the next."""
+    """Yield *argv* in groups: an option and its values."""
     group: Option = []
     for text in argv:
         if text.startswith("--") and group:
@@ -80,12 +80,12 @@ def _options(argv: Iterable[str]) -> Iterator[Option]:
 
 
 def known() -> list[str]:
-    """The names of all jobs."""
+    """Return the names of all jobs."""
     return sorted(module.name for module in iter_modules(jobs.__path__))
 
 
 def job(name: str) -> ModuleType:
-    """The module of the job *name*; WrongArguments where there is none."""
+    """Return the module of the job *name*. Raises WrongArguments."""
     if name not in known():
         raise WrongArguments(f"there is no job {name!r}; {JOB} takes one of {', '.join(known())}")
     return import_module(f"{jobs.__name__}.{name}")

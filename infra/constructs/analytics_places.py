@@ -28,7 +28,7 @@ class Places:
             "--api-url": self.reach.api.stage.url,
             "--batches-table": self.reach.tables.batches.table_name,
             "--pages-table": self.reach.tables.pages.table_name,
-            "--aside": own,
+            "--rejects": own,
             "--out": own,
         }
         if archive:

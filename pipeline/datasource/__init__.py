@@ -1,4 +1,4 @@
-"""Spark's data source `fanin`: the items of a batch as rows, acks as a write, endings as a stream.
+"""The Spark data source `fanin`: reads items of a batch, writes acks, streams completion events.
 
     from pipeline.datasource import FaninSource
     spark.dataSource.register(FaninSource)
@@ -9,7 +9,7 @@
     spark.readStream.format("fanin").options(**tables).load()
     done.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
 
-A thin layer over the plain transforms. The options are those of `pipeline.datasource.options`.
+A thin layer over the functions of the jobs. `pipeline.datasource.options` lists the options.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from pipeline import schemas
 from pipeline.datasource.items import ItemReader
 from pipeline.datasource.options import Access, Reading, Writing
 from pipeline.datasource.stream import EventReader
 from pipeline.datasource.writing import AckStreamWriter, AckWriter
+from pipeline.spark import schemas
 
 __all__ = ["FaninSource"]
 
 
 class FaninSource(DataSource):
-    """`fanin`: see the module."""
+    """The data source `fanin`, see the module."""
 
     @classmethod
     def name(cls) -> str:
         return "fanin"
 
     def schema(self) -> StructType:
-        """ITEMS of one batch where ``batchId`` names it; else EVENTS, which come as a stream."""
+        """Return ITEMS if ``batchId`` is given, else EVENTS, which are read as a stream."""
         return schemas.ITEMS if "batchId" in self.options else schemas.EVENTS
 
     def reader(self, schema: StructType) -> ItemReader:

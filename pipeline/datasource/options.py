@@ -1,13 +1,13 @@
-"""The options of the data source, read strictly.
+"""Parses the options of the data source strictly.
 
 | option | meaning |
 |---|---|
-| `tenant` | whose batches: the first part of every key (the account's id where callers sign with IAM) |
+| `tenant` | the tenant of the batches, the first part of every key (with IAM: the account's id) |
 | `batchesTable`, `pagesTable` | the tracker's tables |
-| `region`, `endpointUrl` | where they are; the executors' own environment says so where they are left out |
-| `batchId` | reading: of which batch |
+| `region`, `endpointUrl` | of the tables; default: the executors' environment |
+| `batchId` | reading: the batch |
 | `items` | reading: `outstanding` (the default), `failed` or `all` |
-| `refused` | writing: `fail` (the default) where an id is not the tenant's, or `skip` |
+| `refused` | writing: `fail` (the default) if an id is not the tenant's, or `skip` |
 | `rate` | writing: write units a second of each task |
 """
 
@@ -20,23 +20,23 @@ from enum import StrEnum
 from typing import TypeVar
 
 from fanin.tracker import checked_batch_id
-from pipeline.marking import Target
-from pipeline.tables import Tables
+from pipeline.bulk_ack.write import Target
+from pipeline.snapshot.tables import Tables
 
 ACCESS = ("tenant", "batchesTable", "pagesTable", "region", "endpointUrl")
 SPARKS = ("path", "checkpointLocation", "queryName")
-"""Options that Spark itself puts beside ours."""
+"""Options that Spark itself adds."""
 
 
 E = TypeVar("E", bound=StrEnum)
 
 
 class WrongOption(ValueError):
-    """An option is missing, unknown, or has a value that it does not take; the message says which."""
+    """An option is missing or unknown, or its value is invalid; the message names it."""
 
 
 class Items(StrEnum):
-    """Which items of a batch are read."""
+    """The items of a batch that are read."""
 
     OUTSTANDING = "outstanding"
     FAILED = "failed"
@@ -44,7 +44,7 @@ class Items(StrEnum):
 
 
 class Refused(StrEnum):
-    """What becomes of a write with ids that name no item of the tenant's."""
+    """What happens to a write with ids that are not items of the tenant."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -52,21 +52,21 @@ class Refused(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whose batches, and where they are stored."""
+    """The tenant, and the tables of its batches."""
 
     tenant: str
     tables: Tables
 
     @classmethod
     def of(cls, options: Mapping[str, str], others: Iterable[str] = ()) -> Access:
-        """What *options* say; *others* are those that go beside these. Raises WrongOption."""
+        """Parse *options*; *others* are the names of further valid options. Raises WrongOption."""
         known = {name.lower() for name in (*ACCESS, *SPARKS, *others)}
         strange = sorted(name for name in options if name.lower() not in known)
         if strange:
             raise WrongOption(f"there is no option {', '.join(strange)} here; there are {', '.join(ACCESS)}")
         missing = [name for name in ACCESS[:3] if not options.get(name)]
         if missing:
-            raise WrongOption(f"option {', '.join(missing)} is needed")
+            raise WrongOption(f"option {', '.join(missing)} is required")
         region, endpoint = options.get("region"), options.get("endpointUrl")
         return cls(
             options["tenant"], Tables(options["batchesTable"], options["pagesTable"], region, endpoint)
@@ -75,7 +75,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Which items of which batch."""
+    """The batch to read, and which of its items."""
 
     access: Access
     batch_id: str
@@ -83,26 +83,26 @@ class Reading:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Reading:
-        """What *options* say. Raises WrongOption, and InvalidRequest where ``batchId`` is none."""
+        """Parse *options*. Raises WrongOption, and InvalidRequest for a malformed ``batchId``."""
         access = Access.of(options, ("batchId", "items"))
         if "batchId" not in options:
-            raise WrongOption("option batchId is needed: whose items? Batch events come by readStream")
+            raise WrongOption("option batchId is required to read items; readStream reads batch events")
         items = _one_of(Items, "items", options.get("items", Items.OUTSTANDING))
         return cls(access, checked_batch_id(options["batchId"]), items)
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """In whose name acks are written, and what becomes of ids that are not theirs."""
+    """Where and as whom acks are written, and what happens to refused ids."""
 
     target: Target
     refused: Refused
 
     @classmethod
     def of(cls, options: Mapping[str, str], overwrite: bool) -> Writing:
-        """What *options* say; a run of its own. Raises WrongOption."""
+        """Parse *options*, with a caller of its own for each write. Raises WrongOption."""
         if overwrite:
-            raise WrongOption('an ack is for good: write with mode("append")')
+            raise WrongOption('acks cannot be overwritten: write with mode("append")')
         access = Access.of(options, ("refused", "rate"))
         refused = _one_of(Refused, "refused", options.get("refused", Refused.FAIL))
         caller = f"data-source:{uuid.uuid4()}"

@@ -1,7 +1,7 @@
-"""Writes acks: a task folds its rows to one bitmap a page, and marks each page once.
+"""Writes acks: each task folds its rows to one bitmap per page, and writes each page once.
 
-Tasks that are run again, and rows that come twice, change nothing. Of a page that several tasks have acks of,
-each writes its own; a success heals a failure, whichever comes first.
+A task that is run again and a row that occurs twice change nothing. If several tasks have acks of one page,
+each writes its own; a success heals a failure, in either order.
 """
 
 from __future__ import annotations
@@ -10,115 +10,119 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import Row, datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from pipeline import acklogs, acks, marking, schemas
-from pipeline.bits import BLOCK_BYTES
+from pipeline.bulk_ack import frames, logs, write
+from pipeline.bulk_ack.fold import Folder
 from pipeline.datasource.options import Refused, Writing
-from pipeline.folding import Folder
+from pipeline.spark import schemas
+from pipeline.spark.bitmaps import BLOCK_BYTES
 
 NAMED = 5
-"""Refused rows that an error names."""
+"""Refused rows that an error lists."""
 BLOCKS_A_BATCH = 256
 BLOCK = to_arrow_schema(schemas.BLOCK)
-# From Spark 4.1 on a stream hands rows over as Arrow has them; before that one by one.
-StreamWriter = getattr(datasource, "DataSourceStreamArrowWriter", DataSourceStreamWriter)
+# From Spark 4.1 on a stream passes Arrow batches; before that, single rows.
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter as StreamWriter
+else:
+    StreamWriter = getattr(datasource, "DataSourceStreamArrowWriter", DataSourceStreamWriter)
 BY_BATCHES = StreamWriter is not DataSourceStreamWriter
 
 
 class RefusedAcks(ValueError):
-    """Rows whose ids name no item of the tenant's; the message says how many, why, and names some."""
+    """Rows whose ids are not items of the tenant; the message has counts by refusal, and some of the ids."""
 
 
 @dataclass
 class Marked(WriterCommitMessage):
-    """What the last attempt of one task saw. It is no truth to add up: what is stored is."""
+    """Counts of one task's last attempt. Do not add them up: only the stored pages are reliable."""
 
     rows: int
     refused: int
 
 
 @dataclass(slots=True)
-class Heap:
-    """What a task's folder gave: the blocks together, reasons, and what was refused."""
+class Collected:
+    """The output of a task's folder: united blocks, reasons, and refused rows."""
 
     blocks: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    reasons: list[marking.Row] = field(default_factory=list)
+    reasons: list[write.Row] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     named: list[str] = field(default_factory=list)
 
     def take_all(self, folded: Iterable[pa.RecordBatch]) -> None:
-        """Keep rows of FOLDED."""
+        """Add rows of FOLDED."""
         for row in (row for batch in folded for row in batch.to_pylist()):
             if row["block"]:
-                place = row["block"]["batch_id"], row["block"]["block"]
+                key = row["block"]["batch_id"], row["block"]["block"]
                 given = {name: value for name, value in row["block"].items() if value is not None}
-                self.blocks.setdefault(place, dict.fromkeys(BLOCK.names, bytes(BLOCK_BYTES))).update(given)
+                self.blocks.setdefault(key, dict.fromkeys(BLOCK.names, bytes(BLOCK_BYTES))).update(given)
             elif row["reason"]:
                 self.reasons.append(row["reason"])
-            elif row["aside"]:
-                self.refused[row["aside"]["refusal"]] += 1
-                self.named += [repr(row["aside"]["item_id"])][: NAMED - len(self.named)]
+            elif row["rejected"]:
+                self.refused[row["rejected"]["refusal"]] += 1
+                self.named += [repr(row["rejected"]["item_id"])][: NAMED - len(self.named)]
 
     def blocks_held(self) -> Iterator[pa.RecordBatch]:
-        """All that was acked, rows of BLOCK without a null, batch by batch."""
-        rows = [self.blocks[place] for place in sorted(self.blocks)]
+        """Yield rows of BLOCK without nulls, batch by batch."""
+        rows = [self.blocks[key] for key in sorted(self.blocks)]
         for at in range(0, len(rows), BLOCKS_A_BATCH):
             yield pa.RecordBatch.from_pylist(rows[at : at + BLOCKS_A_BATCH], schema=BLOCK)
 
     def check(self) -> None:
-        """Raise RefusedAcks where any was."""
+        """Raise RefusedAcks if any row was refused."""
         if self.refused:
-            why = ", ".join(f"{count} {word}" for word, count in sorted(self.refused.items()))
+            why = ", ".join(f"{count} {refusal}" for refusal, count in sorted(self.refused.items()))
             some = ", ".join(self.named)
             raise RefusedAcks(
-                f'{why}: {some}, ...; nothing of this task was acked. refused="skip" passes them over'
+                f'{why}: {some}, ...; nothing of this task was acked. refused="skip" skips them'
             )
 
 
 @dataclass(frozen=True)
 class AckWriter(DataSourceArrowWriter):
-    """Rows with `item_id` (or `itemId`), and, if they like, `outcome` and `reason`."""
+    """Writes rows with `item_id` (or `itemId`), and optionally `outcome` and `reason`."""
 
-    wish: Writing
+    request: Writing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Marked:
-        return write_acks(self.wish, iterator)
+        return write_acks(self.request, iterator)
 
 
 @dataclass(frozen=True)
 class AckStreamWriter(StreamWriter):
-    """The same for each micro-batch; one that is repeated changes nothing."""
+    """Writes the same rows per micro-batch; one that is repeated changes nothing."""
 
-    wish: Writing
+    request: Writing
 
     def write(self, iterator: Iterator[Any]) -> Marked:
-        return write_acks(self.wish, iterator if BY_BATCHES else as_batches(iterator))
+        return write_acks(self.request, iterator if BY_BATCHES else as_batches(iterator))
 
 
-def write_acks(wish: Writing, batches: Iterable[pa.RecordBatch]) -> Marked:
+def write_acks(request: Writing, batches: Iterable[pa.RecordBatch]) -> Marked:
     """Ack the rows of one task. Raises RefusedAcks before any is acked."""
-    target = wish.target
-    folder, heap, rows = Folder(target.tables.store, target.tenant), Heap(), 0
+    target = request.target
+    folder, found, rows = Folder(target.tables.store, target.tenant), Collected(), 0
     for batch in batches:
         rows += batch.num_rows
-        heap.take_all(folder.take(acklogs.portion(batch), "the frame"))
-    heap.take_all(folder.blocks())
-    if wish.refused is Refused.FAIL:
-        heap.check()
-    for _ in marking.marker(target).mark_all(marking.portions(acks.to_words(heap.blocks_held()))):
+        found.take_all(folder.take(logs.portion(batch), "the frame"))
+    found.take_all(folder.blocks())
+    if request.refused is Refused.FAIL:
+        found.check()
+    for _ in write.marker(target).mark_all(write.portions(frames.to_page_masks(found.blocks_held()))):
         pass
-    marking.keep_reasons(target, heap.reasons)
-    return Marked(rows, heap.refused.total())
+    write.keep_reasons(target, found.reasons)
+    return Marked(rows, found.refused.total())
 
 
 def as_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-    """*rows* as Arrow has them, those columns that an ack may have."""
-    while some := [row.asDict() for row in islice(rows, acklogs.ROWS_A_BATCH)]:
-        names = [name for name in acklogs.NAMES if name in some[0]]
+    """Yield *rows* as Arrow batches, with the columns of an ack."""
+    while some := [row.asDict() for row in islice(rows, logs.ROWS_A_BATCH)]:
+        names = [name for name in logs.NAMES if name in some[0]]
         yield pa.RecordBatch.from_pylist(some, schema=pa.schema([(name, pa.string()) for name in names]))

@@ -1,1 +1,1 @@
-"""The main job: a real catalog through Spark, SQS and Lambda to exactly one completion."""
+"""The demo: a real catalog through Spark, SQS and Lambda to exactly one completion."""

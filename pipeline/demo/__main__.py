@@ -19,7 +19,7 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """Somebody wants the demo to end; *number* is the signal's."""
+    """A signal ended the demo; *number* is the signal's."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -27,24 +27,24 @@ class Interrupted(BaseException):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; 0 where everything is as promised, 1 where not, 128 and the signal's number if ended."""
+    """Run the demo; return 0 if it passed, 1 if it failed, 128 plus the number of a signal that ended it."""
     given = options.parse(argv)
     for number in ENDINGS:
         signal.signal(number, _end)
     try:
         with view_on(Console()) as view:
-            told = play(given, view)
+            outcome = play(given, view)
     except (DemoError, FaninError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     except Interrupted as ended:
         print("demo: interrupted; nothing of it runs any more", file=sys.stderr)
         return 128 + ended.number
-    return 0 if told.passed else 1
+    return 0 if outcome.passed else 1
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    # Once is enough: what is being taken down must not be left half-way.
+    # Ignore further signals: the shutdown must complete.
     for each in ENDINGS:
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(number)

@@ -1,4 +1,4 @@
-"""A batch API on 127.0.0.1 that keeps book of its calls; what it answers is up to a judge."""
+"""A batch API on 127.0.0.1 that records its calls; a judge decides the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DONE = 200
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call as it came: *tasks* are the payloads by task id."""
+    """A received call; *tasks*: payloads by task id."""
 
     bundle: str
     target: str
@@ -26,9 +26,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What becomes of a call: of a *status* of 200 all tasks but the *rejected* are done.
+    """The judge's decision on a call; with *status* 200, all tasks but the *rejected* are done.
 
-    *again*: they were done before. *lost*: the work is done, and nobody is told. *retry_after*: in seconds.
+    *again*: they were done before. *lost*: the tasks are done, and the answer is dropped. *retry_after*: in
+    seconds.
     """
 
     status: int
@@ -40,14 +41,14 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it was answered."""
+    """A call and its answer."""
 
     request: Request
     ruling: Ruling
 
     @property
     def succeeded(self) -> Mapping[str, Any]:
-        """The tasks that this call did, by their ids."""
+        """Return the ids of the tasks that this call did."""
         if self.ruling.status != DONE or self.ruling.again:
             return {}
         rejected = self.ruling.rejected
@@ -55,14 +56,14 @@ class Call:
 
 
 class Judge(Protocol):
-    """Decides on calls, of which several may come at once."""
+    """Decides on calls, which may be concurrent."""
 
     def judge(self, request: Request) -> Ruling: ...
 
 
 @dataclass
 class BatchApi:
-    """The server, as a context; *calls* are those it took, in order."""
+    """The server, as a context manager; *calls*: those it received, in order."""
 
     judge: Judge
     calls: list[Call] = field(default_factory=list)
@@ -81,11 +82,11 @@ class BatchApi:
 
     @property
     def url(self) -> str:
-        """Where bundles are POSTed to."""
+        """Return the URL that bundles are POSTed to."""
         return f"http://127.0.0.1:{self._server.server_port}/batch"
 
     def take(self, body: Mapping[str, Any], key: str) -> Ruling:
-        """Decide on a call, and enter it into the book; ValueError where it is not of the form."""
+        """Decide on a call, and record it. Raises ValueError if it is malformed."""
         if key != body["bundleId"]:
             raise ValueError(f"the idempotency key is {key}, not the bundle's id")
         tasks = {task["taskId"]: task["payload"] for task in body["tasks"]}
@@ -96,12 +97,12 @@ class BatchApi:
         return ruling
 
     def book(self) -> list[Call]:
-        """The calls so far."""
+        """Return the calls so far."""
         with self._lock:
             return list(self.calls)
 
     def successes(self) -> Counter[str]:
-        """How many calls did each task."""
+        """Return the number of calls that did each task."""
         return Counter(name for call in self.book() for name in call.succeeded)
 
 
@@ -112,7 +113,7 @@ def _serving(api: BatchApi) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             ruling = api.take(body, self.headers["Idempotency-Key"])
-            # Whoever never hears an answer finds the connection closed.
+            # A lost answer: close the connection without one.
             self.close_connection = ruling.lost
             if not ruling.lost:
                 self._answer(ruling)
@@ -127,13 +128,13 @@ def _serving(api: BatchApi) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(said)
 
         def log_message(self, *_: object) -> None:
-            """Nothing: the book is the log."""
+            """Log nothing: the calls are recorded."""
 
     return Handler
 
 
 def _document(ruling: Ruling) -> dict[str, Any]:
-    """The body of an answer, as ``fanin.grouper.http`` reads it."""
+    """Return the body of an answer, in the form that ``fanin.grouper.http`` reads."""
     if ruling.status != DONE:
         return {}
     rejected = ({"taskId": name, "outcome": "fail", "detail": "rejected"} for name in sorted(ruling.rejected))

@@ -1,4 +1,4 @@
-"""The stage in which items of some sections are bundled: how, for whom, and what came of it."""
+"""The bundling stage of the demo: its settings, its judge, and its outcome."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from fanin.grouper.rate import token
 from pipeline.demo.batch_api import Call, Request, Ruling
 
 CALLS_A_SECOND = 2.0
-"""What the API takes; a call beyond is refused with 429."""
+"""The rate limit of the API; calls beyond it are refused with 429."""
 LOSE_EVERY = 10
-"""With chaos, of so many bundles one is done and its answer lost, the first bundle's among them."""
+"""With chaos, the answer to one of this many bundles is lost, beginning with the first."""
 POLICY = {
     "pattern": "*",
     "lingerSeconds": 3,
     "maxDelaySeconds": 10,
     "maxSize": 50,
-    # Each section by itself keeps to half of what the API takes: together they may still meet.
+    # Each section is limited to half the rate of the API; together they may still exceed it.
     "rate": CALLS_A_SECOND / 2,
-    # A refusal is an attempt, too, and nothing that is wrong with a bundle.
+    # A refusal counts as an attempt, although the bundle is valid.
     "maxAttempts": 50,
 }
 HANDLERS = ("demo_worker", "lead_tasks", "handle_bundle", "sweep_groups")
 
 
 def settings(sections: Iterable[str], url: str) -> dict[str, str]:
-    """What the deployed functions are told: whose packages are bundled, how, and which API is called."""
+    """Return the settings of the deployed functions: the bundled sections, the policy, and the API's URL."""
     return {
         "FANIN_BUNDLED_SECTIONS": ",".join(sorted(sections)),
         "FANIN_GROUPER_POLICIES": json.dumps([POLICY]),
@@ -43,9 +43,9 @@ def settings(sections: Iterable[str], url: str) -> dict[str, str]:
 
 @dataclass
 class RateLimited:
-    """A judge that takes *rate* calls a second, and answers a bundle that comes again as before.
+    """A judge that accepts *rate* calls a second, and answers a repeated bundle as before.
 
-    Of every *lose_every* bundles the first one's answer is lost; of none where that is 0.
+    The answer to the first of every *lose_every* bundles is lost; none if that is 0.
     """
 
     rate: float = CALLS_A_SECOND
@@ -56,7 +56,7 @@ class RateLimited:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, request: Request) -> Ruling:
-        """A refusal, or the work of all tasks, once a bundle."""
+        """Return a refusal, or do all tasks of a bundle once."""
         with self._lock:
             if not self._admits():
                 return Ruling(HTTPStatus.TOO_MANY_REQUESTS, retry_after=1)
@@ -76,7 +76,7 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """What came of the stage; *done*: how many successful calls each package was in."""
+    """The outcome of the stage; *done*: the number of successful calls of each package."""
 
     calls: int = 0
     bundles: int = 0
@@ -86,7 +86,7 @@ class Bundled:
 
     @classmethod
     def of(cls, calls: Sequence[Call]) -> Bundled:
-        """The account of a book."""
+        """Return the outcome of the recorded calls."""
         rulings = [call.ruling for call in calls]
         packages = (payload["package"] for call in calls for payload in call.succeeded.values())
         return cls(
@@ -99,21 +99,21 @@ class Bundled:
 
     @property
     def tasks(self) -> int:
-        """Tasks that were done."""
+        """Return the number of tasks done."""
         return sum(self.done.values())
 
     @property
     def mean_size(self) -> float:
-        """Tasks of a bundle."""
+        """Return the tasks per bundle."""
         return self.tasks / self.bundles if self.bundles else 0.0
 
     @property
     def saved(self) -> int:
-        """Calls that were not made, for each task would have been one; refused calls count as made."""
+        """Return the calls saved over one call per task; refused calls count as made."""
         return self.tasks - self.calls
 
     def facts(self) -> dict[str, float]:
-        """The account for a program."""
+        """Return the outcome as JSON fields."""
         return {
             "tasks": self.tasks,
             "bundles": self.bundles,

@@ -1,4 +1,4 @@
-"""What the demo asks of the deployment beside the tracker's API: its queues, its worker, its index."""
+"""The demo's access to the deployment beside the tracker's API: queues, worker, index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.demo.progress import Counters
 
 SOURCES = ("DemoQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
 RUN_ROWS = "run#"
-"""How the keys of the workers' own rows begin; every other row of the index is a package."""
+"""The prefix of the workers' own rows; every other row of the index is a package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +37,37 @@ class Deployed:
         self._tables = run.client("dynamodb")
 
     def fail_on_purpose(self, percent: int, seed: int) -> None:
-        """From now on the worker fails *percent* of the items once, chosen by *seed*."""
+        """Make the worker fail *percent* of the items once, chosen by *seed*."""
         chaos = {"FANIN_CHAOS_FAIL_PERCENT": str(percent), "FANIN_CHAOS_SEED": str(seed)}
         functions.tell(self._functions, ["demo_worker"], chaos)
 
     def bundle(self, sections: Iterable[str]) -> None:
-        """From now on packages of *sections* go to the batch API."""
-        told = bundles.settings(sections, self._batch_api.url)
-        functions.tell(self._functions, bundles.HANDLERS, told)
+        """Make the worker send packages of *sections* to the batch API."""
+        settings = bundles.settings(sections, self._batch_api.url)
+        functions.tell(self._functions, bundles.HANDLERS, settings)
 
     def bundled(self) -> Bundled:
-        """What the batch API has done, so far."""
+        """Return what the batch API has done so far."""
         return Bundled.of(self._batch_api.book())
 
     def depth(self) -> tuple[int, int]:
-        """Messages that wait in the work queue, and those in the hands of a worker or on their way back."""
+        """Return the numbers of visible and of in-flight messages of the work queue."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
         found = self._attributes(self.outputs["DemoQueueUrl"], *names)
         return int(found[names[0]]), int(found[names[1]])
 
     def dead_letters(self) -> int:
-        """Messages that nobody could work on: of the items, of tasks and of bundles."""
+        """Return the dead-letter messages of items, tasks and bundles."""
         return sum(self._dead_letters(self.outputs[name]) for name in SOURCES)
 
     def counters(self, batch_id: str) -> Counters:
-        """What the workers counted for a batch, so far."""
+        """Return the workers' counters for a batch so far."""
         key = {"pk": {"S": f"{RUN_ROWS}{batch_id}"}}
         found = self._tables.get_item(TableName=self.outputs["DemoIndexTable"], Key=key).get("Item", {})
         return counters_of({name: float(value["N"]) for name, value in found.items() if "N" in value})
 
     def rows(self) -> list[Row]:
-        """The whole index."""
+        """Return the whole index."""
         pages = self._tables.get_paginator("scan").paginate(
             TableName=self.outputs["DemoIndexTable"],
             ProjectionExpression="pk, sentAt, processedAt",
@@ -81,7 +81,7 @@ class Deployed:
         ]
 
     def _dead_letters(self, source: str) -> int:
-        """Of the queue at the URL *source*."""
+        """Return the attributes of the queue at the URL *source*."""
         policy = self._attributes(source, "RedrivePolicy")["RedrivePolicy"]
         name = json.loads(policy)["deadLetterTargetArn"].rpartition(":")[2]
         url = self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
@@ -92,7 +92,7 @@ class Deployed:
 
 
 def counters_of(amounts: Mapping[str, float]) -> Counters:
-    """The counters in the numbers of a worker's row."""
+    """Return the counters in a worker's row."""
     return Counters(
         deliveries=int(amounts.get("deliveries", 0)),
         faults=int(amounts.get("faults", 0)),

@@ -1,7 +1,7 @@
-"""Why the demo stops before its report."""
+"""The error that stops the demo before its report."""
 
 from __future__ import annotations
 
 
 class DemoError(Exception):
-    """The demo cannot start or go on; the text says what was wrong and what to do about it."""
+    """The demo cannot start or continue; the message says why and what to do."""

@@ -1,4 +1,4 @@
-"""What the index must hold in the end, read from the dataset itself and without Spark."""
+"""Computes the expected index from the dataset itself, without Spark."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LINES = (".jsonl", ".ndjson", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """*items* records, and the index *keys* that they make: fewer where records name the same package.
+    """*items* records, and their index *keys*, fewer if records name the same package.
 
-    *bundled*: by key, how many of the records go to the batch API.
+    *bundled*: the number of records per key that go to the batch API.
     """
 
     items: int
@@ -29,7 +29,7 @@ class Expectation:
 
 
 def problem_of(dataset: Path) -> str | None:
-    """What keeps *dataset* from being one, and what to do; None where nothing does."""
+    """Return why *dataset* cannot be used, and what to do; None if it can."""
     if not dataset.is_file():
         return f"--dataset {dataset}: there is no such file"
     if _uncompressed(dataset).suffix not in LINES:
@@ -40,9 +40,9 @@ def problem_of(dataset: Path) -> str | None:
 
 
 def read(dataset: Path, limit: int | None = None, sections: Collection[str] = ()) -> Expectation:
-    """What the first *limit* records of *dataset* make, those of *sections* in bundles.
+    """Return the expectation for the first *limit* records of *dataset*, with *sections* in bundles.
 
-    ValueError names a line that is no package.
+    Raises ValueError for a line that is not a package.
     """
     records = [_package(number, line) for number, line in islice(_lines(dataset), limit)]
     bundled = Counter(key for key, section in records if section in sections)
@@ -51,12 +51,12 @@ def read(dataset: Path, limit: int | None = None, sections: Collection[str] = ()
 
 def _lines(dataset: Path) -> Iterator[tuple[int, str]]:
     with OPENERS.get(dataset.suffix, open)(dataset, "rt", encoding="utf-8") as file:
-        # Spark passes over blank lines too.
+        # Spark skips blank lines too.
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
 
 def _package(number: int, line: str) -> tuple[str, str]:
-    """The key, as Debian names its files and the worker its rows, and the section."""
+    """Return the key, in the form of Debian's file names and the worker's rows, and the section."""
     try:
         record: Any = json.loads(line)
         return f"{record['name']}_{record['version']}", str(record.get("section"))

@@ -1,4 +1,4 @@
-"""The demo's side of the Spark job: its start, its events, its end."""
+"""Starts the Spark job of the demo in a process, reads its events, and ends it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from fanin.local.connection import CREDENTIALS
 from pipeline.demo.errors import DemoError
-from pipeline.session import ROOT
+from pipeline.spark.session import ROOT
 
 MODULE = "pipeline.demo.spark"
 STOP_SECONDS = 10.0
@@ -28,13 +28,13 @@ Event = Mapping[str, Any]
 
 
 class SparkJob:
-    """A process of its own, with the JVM and the Python workers that it starts; gone when its block ends."""
+    """The process of the job, with its JVM and Python workers; a context manager that ends them."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
         self._events: queue.Queue[Event | None] = queue.Queue()
         with log.open("w") as errors:
-            # A session of its own: Ctrl-C reaches the demo alone, and the whole group can be ended at once.
+            # A new session: Ctrl-C reaches only the demo, and the whole process group can be ended at once.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", MODULE, str(os.getpid())],
                 stdin=subprocess.PIPE,
@@ -47,30 +47,30 @@ class SparkJob:
         threading.Thread(target=self._read, daemon=True).start()
 
     def run(self, arguments: Sequence[str]) -> None:
-        """Let the job begin, with the *arguments* of pipeline.jobs.fan_out."""
-        voice = self._process.stdin
-        assert voice is not None  # noqa: S101 - it was asked for
+        """Start the job with the *arguments* of pipeline.jobs.fan_out."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - it was asked for
         try:
-            voice.write(json.dumps(list(arguments)) + "\n")
-            voice.flush()
+            stdin.write(json.dumps(list(arguments)) + "\n")
+            stdin.flush()
         except BrokenPipeError:
             raise self._failure() from None
 
     def events(self) -> list[Event]:
-        """What the job told since the last call; DemoError where it has failed."""
-        told: list[Event] = []
+        """Return the job's events since the last call. Raises DemoError if it failed."""
+        events: list[Event] = []
         while not self._events.empty():
             event = self._events.get()
             if event is None and self._process.wait() != 0:
                 raise self._failure()
             if event is not None:
-                told.append(event)
-        return told
+                events.append(event)
+        return events
 
     def stop(self) -> None:
-        """End the process and all that it started; fine where it has ended."""
+        """End the process and its children, if they still run."""
         give_up = time.monotonic() + STOP_SECONDS
-        # Asked first: the JVM removes its temporary files, and may outlive the process that started it.
+        # SIGTERM first: the JVM then removes its temporary files, and may outlive its parent.
         while self._signalled(signal.SIGTERM) and time.monotonic() < give_up:
             self._process.poll()
             time.sleep(POLL_SECONDS)
@@ -86,7 +86,7 @@ class SparkJob:
         self.stop()
 
     def _signalled(self, number: int) -> bool:
-        """Whether somebody was there to be signalled."""
+        """Return whether a process received the signal."""
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
@@ -106,7 +106,7 @@ class SparkJob:
 
 
 def environment(user: Mapping[str, str]) -> dict[str, str]:
-    """The job's environment: no AWS setting of the user's, and no proxy between it and this machine."""
+    """Return the job's environment, without the user's AWS settings and without a proxy."""
     kept = {name: value for name, value in user.items() if not name.startswith("AWS_")}
     return {
         **kept,

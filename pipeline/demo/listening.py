@@ -19,7 +19,7 @@ CHECK_SECONDS = 0.05
 
 
 class Listener:
-    """Takes every event from the queue at *url* and enters it into its *book*."""
+    """Receives every event from the queue at *url* and records it in *book*."""
 
     def __init__(self, sqs: Any, url: str) -> None:
         self.book = Book()
@@ -30,18 +30,18 @@ class Listener:
         self._thread = threading.Thread(target=self._listen, daemon=True)
 
     def wait(self, batch_id: str, seconds: float) -> Arrival:
-        """The first event of a batch; DemoError where none comes within *seconds*."""
+        """Return the first event of a batch. Raises DemoError if none arrives within *seconds*."""
         self._until(lambda: bool(self.book.of(batch_id)), seconds)
         arrivals = self.book.of(batch_id)
         if not arrivals:
             raise DemoError(
                 f"no completion event came within {seconds:.0f} s of the batch's completion: "
-                "the Pipe, the bus or the rule in between has failed; its dead letters are in the local run"
+                "the Pipe, the bus or the rule in between failed; see the local run's dead-letter messages"
             )
         return arrivals[0]
 
     def go_on(self, seconds: float) -> None:
-        """Listen for *seconds* more, whatever comes."""
+        """Listen for *seconds* more."""
         self._until(lambda: False, seconds)
 
     def __enter__(self) -> Self:

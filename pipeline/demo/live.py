@@ -1,4 +1,4 @@
-"""Shows the demo: steps with their times, then the progress; a bar on a terminal, plain lines elsewhere."""
+"""Shows the demo: steps with their times, then progress; a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from pipeline.demo import progress
 from pipeline.demo.progress import Sample
 
 PLAIN_SECONDS = 5.0
-"""Between two plain lines of progress."""
+"""Seconds between two lines of progress."""
 MOVING = "acked"
 BAR_WIDTH = 24
 BESIDE = 1 + 1 + len(MOVING) + 1 + BAR_WIDTH + 1
-"""Columns of a terminal before the text beside the bar: spinner, word and bar, a space after each."""
+"""Columns of a terminal before the text beside the bar: spinner, label and bar, a space after each."""
 
 
 def kind_of(step: str) -> str:
-    """What *step* is about: "deploying 3 of 90" and "deploying 4 of 90" are the same step."""
+    """Return the name of *step* without numbers: "deploying 3 of 90" and "deploying 4 of 90" are one step."""
     return re.sub(r"\d+", "#", step)
 
 
 class View:
-    """Prints one line a step, with the seconds since the start, and a line of progress now and then."""
+    """Prints one line per step with the seconds since the start, and a line of progress at intervals."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -37,29 +37,29 @@ class View:
         self._next_line = 0.0
 
     def step(self, text: str) -> None:
-        """Something begins; a step that goes on with other numbers is printed once."""
+        """Print a step, once even if it continues with other numbers."""
         if kind_of(text) != self._kind:
             self._kind = kind_of(text)
             self.say(text)
 
     def say(self, text: str) -> None:
-        """A line with the time."""
+        """Print a line with the time."""
         self.show([f"{self.seconds:6.1f} s  {text}"])
 
     def show(self, lines: Iterable[str]) -> None:
-        """Lines as they are."""
+        """Print lines unchanged."""
         for line in lines:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
-        """The run has come to the last of *samples*."""
+        """Show the progress at the last of *samples*."""
         if samples[-1].at >= self._next_line:
             self._next_line = samples[-1].at + PLAIN_SECONDS
             self.say(progress.line(samples, total))
 
     @property
     def seconds(self) -> float:
-        """Seconds since the demo began."""
+        """Return the seconds since the demo began."""
         return time.monotonic() - self._started
 
     def __enter__(self) -> Self:
@@ -68,7 +68,7 @@ class View:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is left on a screen that was never drawn on."""
+        """Do nothing: no bar was drawn."""
 
 
 class BarView(View):
@@ -83,7 +83,7 @@ class BarView(View):
             TextColumn("{task.fields[state]}"),
             console=console,
             transient=True,
-            # The two cores have other work to do.
+            # Redraw seldom: the two cores are busy.
             refresh_per_second=4,
         )
         self._task: TaskID = self._bar.add_task("starting", total=None, state="")
@@ -93,7 +93,7 @@ class BarView(View):
         self._bar.update(self._task, description=self._cut(text), state="")
 
     def _cut(self, text: str) -> str:
-        """As much of *text* as leaves the bar its room."""
+        """Return *text* cut to the space beside the bar."""
         room = max(len(MOVING), self.console.width - BESIDE + len(MOVING) - 1)
         return text if len(text) <= room else text[: room - 1] + "\u2026"
 
@@ -117,5 +117,5 @@ class BarView(View):
 
 
 def view_on(console: Console) -> View:
-    """The view that *console* can show."""
+    """Return the view that *console* supports."""
     return BarView(console) if console.is_terminal else View(console)

@@ -1,4 +1,4 @@
-"""What `make demo ARGS="..."` takes."""
+"""Parses the options of `make demo ARGS="..."`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanin.grouper.ids import TARGET_FORM
-from pipeline import sources
 from pipeline.demo import bundles, expectation
+from pipeline.spark import datasets
 
 DEFAULT_ITEMS = 20_480
 """Twenty full pages of the tracker."""
 
 BUNDLED = "games,science,sound,x11"
-"""Of the default items 1,923, a tenth: a task takes the emulator some ten times the requests of an ack."""
+"""1,923 of the default items, a tenth: a task needs about ten times the emulator's requests of an ack."""
 
 FAIL_PERCENT = 3
 DUPLICATE_PERCENT = 3.0
@@ -23,7 +23,7 @@ DUPLICATE_PERCENT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One demo; *items* is None for the whole dataset. *bundled*: sections that go to the batch API."""
+    """Options of a run; *items* is None for the whole dataset. *bundled*: sections for the batch API."""
 
     dataset: Path
     items: int | None
@@ -34,7 +34,7 @@ class Options:
 
     @property
     def fail_percent(self) -> int:
-        """Items that fail on purpose when they are first received."""
+        """Percent of items that fail on purpose on their first delivery."""
         return FAIL_PERCENT if self.chaos else 0
 
     @property
@@ -49,7 +49,7 @@ class Options:
 
 
 def parse(argv: Sequence[str] | None) -> Options:
-    """The options in *argv*; leaves with what was wrong where one cannot be."""
+    """Parse *argv*; exit with a message for an invalid option."""
     parser = _parser()
     given = parser.parse_args(argv)
     if given.items is not None and given.items < 1:
@@ -66,8 +66,8 @@ def parse(argv: Sequence[str] | None) -> Options:
 def _items(given: argparse.Namespace) -> int | None:
     if given.whole:
         return None
-    # A dataset of one's own is taken whole unless its owner says otherwise.
-    default = DEFAULT_ITEMS if given.dataset == sources.CATALOG else None
+    # A dataset of the user is used whole unless --items is given.
+    default = DEFAULT_ITEMS if given.dataset == datasets.CATALOG else None
     return default if given.items is None else int(given.items)
 
 
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_extent(parser: argparse.ArgumentParser) -> None:
-    """What is fanned out, and how much of it."""
+    """Add the options for the dataset and its size."""
     many = parser.add_mutually_exclusive_group()
     many.add_argument(
         "--items", type=int, metavar="N", help=f"the first N packages (default: {DEFAULT_ITEMS})"
@@ -106,7 +106,7 @@ def _add_extent(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dataset",
         type=Path,
-        default=sources.CATALOG,
+        default=datasets.CATALOG,
         metavar="PATH",
-        help="another catalog of packages: JSON lines, plain, .gz or .bz2",
+        help="another catalog of packages: JSON lines, uncompressed, .gz or .bz2",
     )

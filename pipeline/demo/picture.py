@@ -1,4 +1,4 @@
-"""The picture of a run: sent and acked over time, the rate, and what chaos did."""
+"""Draws a run: sent and acked over time, the rate, and the effects of chaos."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from pipeline.demo.progress import Sample
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
 BUNDLED = "#8250df"
@@ -33,14 +33,14 @@ STYLE: Any = {
 
 
 ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.97)}
-"""A legend over its axes, where no line can run into it."""
+"""Places a legend above its axes, where no line can run into it."""
 WIDEST = 0.85
-"""A legend's share of the figure's width, at most: a wider one makes its plot narrower and is cut off."""
+"""A legend's largest share of the figure's width: a wider one makes its plot narrower and is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is drawn; all times in seconds from the first message: *sent*, one an item, and the ends."""
+    """The data of the picture; times in seconds from the first message; *sent*: one per item."""
 
     title: str
     total: int
@@ -52,7 +52,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The rates between two samples, a second: acks, faults, acks that came again, items done in bundles."""
+    """Rates per second between two samples: acks, faults, repeated acks, items done in bundles."""
 
     begin: float
     width: float
@@ -63,7 +63,7 @@ class Second:
 
 
 def seconds(samples: Sequence[Sample]) -> list[Second]:
-    """The rates between each sample and the next."""
+    """Return the rates between each sample and the next."""
     return [_between(one, other) for one, other in pairwise(samples) if other.at > one.at]
 
 
@@ -121,7 +121,7 @@ def _draw_total(axes: Any, story: Story) -> None:
     at = [sample.at for sample in story.samples]
     acked = [sample.acked for sample in story.samples]
     axes.fill_between(at, acked, color=ACKED, alpha=0.12)
-    axes.plot(at, acked, color=ACKED, linewidth=2, label="acked, as the API tells")
+    axes.plot(at, acked, color=ACKED, linewidth=2, label="acked, by the API")
     axes.axhline(story.total, color=DONE, linewidth=1, linestyle=":")
     _draw_end(axes, story)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -144,9 +144,9 @@ def _draw_rate(axes: Any, story: Story) -> None:
     axes.bar(begins, [span.acks for span in spans], widths, align="edge", color=ACKED, alpha=0.7)
     last = story.samples[-1]
     if last.calls:
-        told = f"items that the batch API did ({last.bundled:,} in {count(last.calls, 'call')})"
+        label_text = f"items that the batch API did ({last.bundled:,} in {count(last.calls, 'call')})"
         bundled = [span.bundled for span in spans]
-        axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=told)
+        axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=label_text)
         _add_legend(axes)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylabel("acks a second")
@@ -159,10 +159,10 @@ def _draw_chaos(axes: Any, story: Story) -> None:
     begins, halves = [span.begin for span in spans], [span.width / 2 for span in spans]
     middles = [begin + half for begin, half in zip(begins, halves, strict=True)]
     faults, repeats = [span.faults for span in spans], [span.repeats for span in spans]
-    told = f"consumers that failed on purpose ({last.faults:,})"
-    axes.bar(begins, faults, halves, align="edge", color=FAULT, alpha=0.85, label=told)
-    told = f"acks of an item acked before ({last.repeats:,})"
-    axes.bar(middles, repeats, halves, align="edge", color=REPEAT, alpha=0.85, label=told)
+    label_text = f"consumers that failed on purpose ({last.faults:,})"
+    axes.bar(begins, faults, halves, align="edge", color=FAULT, alpha=0.85, label=label_text)
+    label_text = f"acks of an item acked before ({last.repeats:,})"
+    axes.bar(middles, repeats, halves, align="edge", color=REPEAT, alpha=0.85, label=label_text)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("chaos a second")

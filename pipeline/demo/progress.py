@@ -1,21 +1,21 @@
-"""How far a run is, in numbers and in a line. Pure."""
+"""Computes and formats the progress of a run. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 RATE_SECONDS = 15.0
-"""The rate is that of the last so many seconds."""
+"""Seconds over which the rate is measured."""
 WARM_SECONDS = 5.0
-"""Workers start cold: for so long after the first ack the rate tells nothing of the rest."""
+"""Seconds after the first ack during which cold starts make the rate meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the workers counted: *deliveries* of messages, *faults* made, *acks*, *repeats* of them.
+    """Counters of the workers: *deliveries* of messages, *faults* made, *acks*, *repeats* of them.
 
     *registrations* of tasks, the same task again among them. *write_units* of all that, *ack_units* of the
     acks alone.
@@ -32,7 +32,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How a run stood *at* some seconds after its batch was opened.
+    """The state of a run *at* some seconds after its batch was opened.
 
     *bundled*: items that the batch API has done, in so many *calls*.
     """
@@ -47,7 +47,7 @@ class Sample:
 
 
 def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
-    """Acks a second over the last *window* seconds of *samples*."""
+    """Return the acks a second over the last *window* seconds of *samples*."""
     if not samples:
         return 0.0
     last = samples[-1]
@@ -56,7 +56,7 @@ def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
 
 
 def seconds_left(samples: Sequence[Sample], total: int) -> float | None:
-    """Seconds until the rest of *total* is acked at the present rate; None while cold, or nothing moves."""
+    """Return the seconds until all of *total* are acked at the present rate; None while it is unknown."""
     pace = rate(samples)
     acking = [sample.at for sample in samples if sample.acked]
     is_warm = bool(acking) and samples[-1].at - acking[0] >= WARM_SECONDS
@@ -64,7 +64,7 @@ def seconds_left(samples: Sequence[Sample], total: int) -> float | None:
 
 
 def left(samples: Sequence[Sample], total: int) -> str:
-    """``1:05 left`` for 65 seconds, as far as anybody knows."""
+    """Return ``1:05 left`` for 65 seconds."""
     seconds = seconds_left(samples, total)
     if seconds is None:
         return "estimating the time left"
@@ -73,14 +73,14 @@ def left(samples: Sequence[Sample], total: int) -> str:
 
 
 def happened(sample: Sample) -> list[str]:
-    """What was bundled so far, and what went wrong on purpose: clauses, each with the mark before it."""
+    """Yield clauses on bundled items and on intended faults, each with its separator before it."""
     counters = sample.counters
     bundled = [f"; {sample.bundled:,} in {count(sample.calls, 'call')}"] if sample.calls else []
     return [*bundled, f"; {counters.faults:,} failed on purpose", f", {counters.repeats:,} acked again"]
 
 
 def brief(samples: Sequence[Sample], total: int, width: int) -> str:
-    """The state beside a bar, in *width* characters: what matters least goes first, the acks stay."""
+    """Return the state beside a bar in *width* characters; the least important parts are dropped first."""
     last = samples[-1]
     said, *clauses = [
         f"{last.acked:,} of {total:,}",
@@ -97,7 +97,7 @@ def brief(samples: Sequence[Sample], total: int, width: int) -> str:
 
 
 def line(samples: Sequence[Sample], total: int) -> str:
-    """The whole state, for where no bar can be drawn."""
+    """Return the whole state, for output without a bar."""
     last = samples[-1]
     return (
         f"acked {last.acked:,} of {total:,} ({last.acked / total:.0%}), {rate(samples):,.0f}/s, "

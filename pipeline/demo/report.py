@@ -1,4 +1,4 @@
-"""The report of a run: its arithmetic and its lines. Pure."""
+"""Computes and formats the report of a run. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from pipeline.demo.bundles import Bundled
 from pipeline.demo.progress import Counters
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the job sent: *items* once each, *copies* of some beside."""
+    """Messages that the job sent: *items* once each, and *copies* of some."""
 
     items: int
     copies: int
@@ -35,7 +35,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run, as it was measured; *event_redeliveries* are deliveries of the one event beyond the first."""
+    """The measurements of one run; *event_redeliveries*: deliveries of the event beyond the first."""
 
     dataset: str
     chaos: bool
@@ -49,45 +49,45 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether everything is as it was promised."""
+        """Return whether the run passed."""
         return not self.differences
 
     @property
     def messages(self) -> int:
-        """Messages that the queue took."""
+        """Return the number of messages sent."""
         return self.sent.items + self.sent.copies
 
     @property
     def redeliveries(self) -> int:
-        """Deliveries of messages that had been delivered before."""
+        """Return the number of repeated deliveries."""
         return self.counters.deliveries - self.messages
 
     @property
     def units_an_item(self) -> float:
-        """Write units, those of the index among them."""
+        """Return the write units, including those of the index."""
         return self.counters.write_units / self.sent.items
 
     @property
     def units_an_ack(self) -> float:
-        """Write units of the workers' acks alone; 0 where they acked nothing."""
+        """Return the write units of the workers' acks; 0 without acks."""
         return self.counters.ack_units / self.counters.acks if self.counters.acks else 0.0
 
     @property
     def registered_again(self) -> int:
-        """Registrations of a task that was there before."""
+        """Return the repeated registrations of tasks."""
         return self.counters.registrations - self.bundled.tasks
 
     @property
     def items_a_second(self) -> float:
-        """Throughput from the first message to the last ack."""
+        """Return the throughput from the first message to the last ack."""
         return self.sent.items / self.times.total
 
     def latency(self, percent: float) -> float:
-        """Seconds from the message to the work that *percent* of the items do not exceed."""
+        """Return the percentile *percent* of the seconds from message to work."""
         return percentile(self.times.latencies, percent)
 
     def facts(self) -> dict[str, Any]:
-        """The report for a program; times in seconds."""
+        """Return the report as JSON fields; times in seconds."""
         return {
             "passed": self.passed,
             "differences": list(self.differences),
@@ -116,15 +116,15 @@ class Report:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The least of *values* that *percent* of them do not exceed; 0 of none."""
+    """Return the least of *values* that *percent* of them do not exceed; 0 if there are none."""
     ordered = sorted(values)
     return ordered[max(0, ceil(percent / 100 * len(ordered)) - 1)] if ordered else 0.0
 
 
 def lines(report: Report) -> list[str]:
-    """The report for a person."""
+    """Return the lines of the report."""
     counters, times = report.counters, report.times
-    told = {
+    rows = {
         "items": f"{report.sent.items:,}",
         "messages": f"{report.messages:,} sent, {report.sent.copies:,} of them second copies on purpose",
         "deliveries": f"{counters.deliveries:,}, {report.redeliveries:,} of them again after a failure",
@@ -137,11 +137,11 @@ def lines(report: Report) -> list[str]:
         "throughput": f"{report.items_a_second:,.0f} items/s",
         "completion event": f"{_times(report)}, {times.event_delay:.2f} s after the last ack",
     }
-    return [f"  {name:<22}{text}" for name, text in told.items()]
+    return [f"  {name:<22}{text}" for name, text in rows.items()]
 
 
 def verdict(report: Report) -> list[str]:
-    """PASS, or FAIL and what differs."""
+    """Return PASS, or FAIL and what differs."""
     if report.passed:
         each = ", each bundled item was in one call" if report.bundled.tasks else ""
         return [
@@ -151,7 +151,7 @@ def verdict(report: Report) -> list[str]:
 
 
 def _stage(report: Report) -> dict[str, str]:
-    """The lines of what was bundled, where anything was."""
+    """Return the lines on bundling, if anything was bundled."""
     bundled = report.bundled
     if not bundled.tasks:
         return {}

@@ -1,7 +1,7 @@
-"""The job's process: Spark is up before the deployment is, and then the fan-out runs as it always does.
+"""The process of the job: Spark starts while the stack is deployed, then the fan-out runs unchanged.
 
-``python -m pipeline.demo.spark PARENT``. Its standard input is the demo's voice: one line, the arguments of
-the job as a JSON list, once they are known. It ends, with all that it started, when PARENT is gone.
+``python -m pipeline.demo.spark PARENT``. The demo writes one line to its standard input, the arguments of the
+job as a JSON list, once they are known. The process and its children end when PARENT ends.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import sys
 
 from fanin.local import guard
 from pipeline.jobs import fan_out
-from pipeline.session import spark_session
+from pipeline.spark.session import spark_session
 
 ONE_PART = {
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.files.maxPartitionBytes": "16g",
 }
-"""A file is read in one piece, so that its first N rows are the first N lines, as the check counts them."""
+"""A file is read in one partition, so that its first N rows are its first N lines, as the check assumes."""
 
 
 def main(parent: int) -> None:
-    """Start Spark, wait for the arguments, run the job in that session, for as long as *parent* is there."""
-    # Before Spark is started: that takes a while, in which the demo may be interrupted.
+    """Start Spark, wait for the arguments, and run the job in that session while *parent* runs."""
+    # Before Spark starts, which takes seconds in which the demo may be interrupted.
     guard.follow(parent, _end)
     spark_session("fan_out", settings=ONE_PART)
     print(json.dumps({"event": "ready"}), flush=True)

@@ -1,4 +1,4 @@
-"""The demo from its start to its report, stage by stage."""
+"""Runs the demo from its start to its report, stage by stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from fanin import Fanin
 from fanin.client.http import HttpTransport
 from fanin.client.model import Status
 from fanin.local import LocalRun
-from pipeline.check import java_command, require_java
 from pipeline.demo import expectation, picture, report, verdict, watching
 from pipeline.demo.batch_api import BatchApi
 from pipeline.demo.bundles import Bundled, RateLimited
@@ -30,17 +29,18 @@ from pipeline.demo.options import Options
 from pipeline.demo.progress import Counters
 from pipeline.demo.report import Report, Sent, Times
 from pipeline.demo.watching import Watch
+from pipeline.spark.check import java_command, require_java
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0
 SEND_RATE = 350
-"""Messages a second: two cores are shared with the workers, and what they cannot take yet only waits."""
+"""Messages a second; the two cores are shared with the workers, and faster messages would only queue."""
 PACKAGES = ("pyspark", "ministack", "matplotlib", "rich")
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What stands when the batch is complete and the bus has been listened to."""
+    """The state after the batch is complete and its events were received."""
 
     watch: Watch
     arrival: Arrival
@@ -52,17 +52,17 @@ class Finish:
 
     @property
     def began(self) -> float:
-        """When the first message was sent, in seconds since 1970."""
+        """Return when the first message was sent, in seconds since 1970."""
         return min((row.sent_at / 1000 for row in self.rows), default=self.watch.opened_at)
 
     @property
     def sent(self) -> Sent:
-        """What the job sent in all."""
+        """Return all that the job sent."""
         return self.watch.sent or Sent(0, 0, 0)
 
     @property
     def times(self) -> Times:
-        """By one clock: what was sent as the messages say, what was acked as the event does."""
+        """Return the times by one clock: of sending by the messages, of acks by the event."""
         last = max((row.sent_at / 1000 for row in self.rows), default=self.began)
         return Times(
             latencies=[(row.processed_at - row.sent_at) / 1000 for row in self.rows],
@@ -73,29 +73,32 @@ class Finish:
 
 
 def play(options: Options, view: View) -> Report:
-    """Run the demo and write its report and picture; nothing of it runs any more afterwards."""
+    """Run the demo, write its report and picture, and end all of its processes."""
     check_prerequisites(find_spec)
     view.step(f"Java: {java_command(os.environ)}; reading {options.dataset.name}")
     expected = promised(options, view)
     options.out.mkdir(parents=True, exist_ok=True)
     view.step("starting Spark")
-    # Spark starts while the emulator deploys: neither waits for the other.
+    # Spark starts while the emulator deploys.
     with (
         SparkJob(options.out / "spark.log") as job,
         LocalRun.start(demo=True, progress=view.step) as run,
         BatchApi(RateLimited(lose_every=options.lose_every)) as batch_api,
     ):
         finish = _fan_out(options, expected, job, run, Deployed(run, batch_api), view)
-        told = _report(options, finish)
-        _write(options, told, finish)
-        view.show(["", *report.lines(told), "", *report.verdict(told), ""])
+        outcome = _report(options, finish)
+        _write(options, outcome, finish)
+        view.show(["", *report.lines(outcome), "", *report.verdict(outcome), ""])
         view.step(f"wrote {options.out}/report.json and {options.out}/acks.png; taking the local run down")
     view.step("done")
-    return told
+    return outcome
 
 
 def promised(options: Options, view: View) -> Expectation:
-    """What the dataset promises, with a word where it holds less than is asked for; DemoError if nothing."""
+    """Return the expectation of the dataset; show it if there are fewer items than asked for.
+
+    Raises DemoError if there are none.
+    """
     expected = expectation.read(options.dataset, options.items, options.bundled)
     if not expected.items:
         raise DemoError(f"{options.dataset} holds no package: name another with --dataset")
@@ -107,7 +110,7 @@ def promised(options: Options, view: View) -> Expectation:
 
 
 def check_prerequisites(is_there: Callable[[str], object]) -> None:
-    """Raise DemoError, or leave, with what is missing and the line that installs it."""
+    """Raise DemoError, or exit, with what is missing and how to install it."""
     require_java()
     missing = [name for name in PACKAGES if not is_there(name)]
     if missing:
@@ -135,7 +138,7 @@ def _fan_out(
 
 
 def arguments(options: Options, run: LocalRun, manifest: Path) -> list[str]:
-    """The arguments of pipeline.jobs.fan_out for this demo."""
+    """Return the arguments of pipeline.jobs.fan_out for this demo."""
     limit = [] if options.items is None else ["--limit", str(options.items)]
     return [
         *("--dataset", str(options.dataset), *limit),
@@ -151,7 +154,7 @@ def _finish(
     expected: Expectation, watch: Watch, status: Status, deployed: Deployed, listener: Listener, view: View
 ) -> Finish:
     arrival = listener.wait(watch.batch_id, EVENT_SECONDS)
-    _tell(arrival, view)
+    _show(arrival, view)
     view.step(f"listening for {LISTEN_SECONDS:.0f} s more")
     listener.go_on(LISTEN_SECONDS)
     view.step("checking the index and the batch API's book against the dataset")
@@ -163,7 +166,7 @@ def _finish(
         watch=watch,
         arrival=arrival,
         rows=rows,
-        # The workers count after they ack: the last sample may be older than the last count.
+        # The workers count after they ack, so the last sample may be older than the last count.
         counters=deployed.counters(watch.batch_id),
         bundled=bundled,
         differences=verdict.differences(expected, result),
@@ -171,7 +174,7 @@ def _finish(
     )
 
 
-def _tell(arrival: Arrival, view: View) -> None:
+def _show(arrival: Arrival, view: View) -> None:
     view.step(f"the last ack completed the batch at {_clock(arrival.completed_at)}")
     view.step(
         f"the event came at {_clock(arrival.at)}, {arrival.delay:.3f} s later: {arrival.detail['eventId']}, "
@@ -193,13 +196,13 @@ def _report(options: Options, finish: Finish) -> Report:
     )
 
 
-def _write(options: Options, told: Report, finish: Finish) -> None:
-    (options.out / "report.json").write_text(json.dumps(told.facts(), indent=2) + "\n")
+def _write(options: Options, outcome: Report, finish: Finish) -> None:
+    (options.out / "report.json").write_text(json.dumps(outcome.facts(), indent=2) + "\n")
     began = finish.began
-    chaos = f"chaos with seed {told.seed}" if told.chaos else "no chaos"
+    chaos = f"chaos with seed {outcome.seed}" if outcome.chaos else "no chaos"
     story = picture.Story(
-        title=f"{told.sent.items:,} packages, {told.messages:,} messages, one completion ({chaos})",
-        total=told.sent.items,
+        title=f"{outcome.sent.items:,} packages, {outcome.messages:,} messages, one completion ({chaos})",
+        total=outcome.sent.items,
         sent=[row.sent_at / 1000 - began for row in finish.rows],
         samples=[
             replace(sample, at=sample.at + finish.watch.opened_at - began) for sample in finish.watch.samples
@@ -211,7 +214,7 @@ def _write(options: Options, told: Report, finish: Finish) -> None:
 
 
 def _unsigned(url: str) -> Fanin:
-    """A client that looks for no credentials of the user: the local run asks for none."""
+    """Return a client without the user's credentials, which the local run does not need."""
     return Fanin(HttpTransport(url, sign=lambda _method, _url, _body, headers: headers))
 
 

@@ -1,4 +1,4 @@
-"""Whether the run did what it promises. Pure."""
+"""Compares the result of a run with the expectation. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fanin.client.model import Status
 from pipeline.demo.expectation import Expectation
 
 NAMED = 3
-"""So many missing or strange packages are named; the rest are counted."""
+"""Missing or unexpected packages that are named; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run left behind: the batch, the keys in the index, the details of its distinct events.
+    """The result of a run: the batch, the keys in the index, the details of its distinct events.
 
-    *called*: how many successful calls of the batch API each package was in.
+    *called*: the number of successful calls of the batch API per package.
     """
 
     status: Status
@@ -28,7 +28,7 @@ class Result:
 
 
 def differences(expected: Expectation, result: Result) -> list[str]:
-    """What *result* has wrong, a line each; none where it is as *expected*."""
+    """Return the differences of *result* from *expected*, one line each."""
     return [
         *_in_batch(expected, result.status),
         *_in_index(expected.keys, frozenset(result.indexed)),
@@ -63,7 +63,7 @@ def _in_index(expected: frozenset[str], indexed: frozenset[str]) -> Iterator[str
 
 
 def _in_calls(expected: Mapping[str, int], called: Mapping[str, int]) -> Iterator[str]:
-    """No item fails on the way, so each that is bundled ends in a successful call, and in no second one."""
+    """Check that each bundled item is in exactly one successful call, because none of them fails."""
     less = {key for key, count in expected.items() if called.get(key, 0) < count}
     more = {key for key, count in called.items() if count > expected.get(key, 0)}
     yield from _named("in no successful call of the batch API", less)

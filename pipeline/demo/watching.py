@@ -1,4 +1,4 @@
-"""Follows a run: the job's events and the batch's state, until the batch is complete and all is sent."""
+"""Follows the job's events and the batch's state until the batch is complete and everything is sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STALLED_SECONDS = 120.0
 
 @dataclass(slots=True)
 class Watch:
-    """What was seen: samples a second apart, and what the job told; *opened_at* in seconds since 1970."""
+    """What was observed: samples a second apart, and the job's events; *opened_at* in seconds since 1970."""
 
     batch_id: str
     total: int
@@ -32,20 +32,20 @@ class Watch:
     sent: Sent | None = None
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take an event of the job."""
+        """Record an event of the job."""
         if event["event"] == "sent":
             self.sent = Sent(event["sent"], event["copies"], event["retried"])
 
     @property
     def stalled_for(self) -> float:
-        """Seconds since something was acked or still being sent."""
+        """Return the seconds since the last ack or sent message."""
         last = self.samples[-1]
         since = next(sample.at for sample in self.samples if sample.acked == last.acked)
         return last.at - since if self.sent else 0.0
 
 
 def opened(job: SparkJob, check: Callable[[], None]) -> Watch:
-    """The watch of the batch that the job opens; *check* raises where waiting has become vain."""
+    """Watches the batch that the job opens; *check* raises if the run can no longer complete."""
     deadline = time.monotonic() + OPENING_SECONDS
     while time.monotonic() < deadline:
         for event in job.events():
@@ -57,7 +57,10 @@ def opened(job: SparkJob, check: Callable[[], None]) -> Watch:
 
 
 def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: View) -> Status:
-    """Show and keep a sample a second; the status of the complete batch. DemoError where nothing moves."""
+    """Show and keep a sample a second; return the status of the complete batch.
+
+    Raises DemoError if there is no progress.
+    """
     while True:
         for event in job.events():
             watch.hear(dict(event))
@@ -90,5 +93,5 @@ def _stall(watch: Watch) -> str:
     return (
         f"no item was acked for {STALLED_SECONDS:.0f} s: {last.acked:,} of {watch.total:,} are, "
         f"{last.waiting:,} messages wait and {last.in_hand:,} are in hand; "
-        "what the workers refuse ends as dead letters: a dataset must be a catalog like data/NOTICE.md's"
+        "items that the workers refuse become dead-letter messages: use a catalog as in data/NOTICE.md"
     )

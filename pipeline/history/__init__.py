@@ -1,4 +1,4 @@
-"""The life of batches, from the archive of what changed in the tables: tables, and a report of one page.
+"""The lifecycle of batches from the archive of table changes: Parquet tables and an HTML report.
 
 from pipeline.history import Sources, report
 

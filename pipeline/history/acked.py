@@ -1,7 +1,7 @@
-"""What a change of a page says of its items: the bits of the new image that the old one lacks. Pure.
+"""Derives acked items from a change of a page: bits of the new image that the old one lacks. Pure.
 
-Only leaves hold items. Compaction takes digits away and sets none, so it tells of nothing; nor does the
-deletion of a page. A failed item's bit is set in both families at once; healing takes it off the second.
+Only leaves hold items. Compaction removes digits and the deletion of a page sets none, so neither yields an
+ack. A failed item's bit is set in both families of digits at once; healing clears it in the second.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUCCESS, FAILURE, HEALED, COUNTED, TOUCHED = "success", "failure", "healed", "co
 
 
 def rows_of(change: Change) -> Iterator[Row]:
-    """The rows of PAGE_CHANGES that *change*, of the table of pages, stands for. Raises MalformedLine."""
+    """Return the rows of PAGE_CHANGES of a change of the table of pages. Raises MalformedLine."""
     batch_id, level, page = _key(change)
     if level or not change.new:
         return
@@ -29,25 +29,25 @@ def rows_of(change: Change) -> Iterator[Row]:
     except (KeyError, ValueError, TypeError) as error:
         raise MalformedLine(f"its image is no page: {error}") from error
     acked, failed = new.bits & ~old.bits, new.failed & ~old.failed
-    told: list[tuple[int | None, str, int]] = [(bit, SUCCESS, 1) for bit in bits(acked & ~failed)]
-    told += [(bit, FAILURE, 1) for bit in bits(failed)]
-    told += [(bit, HEALED, 0) for bit in bits(old.failed & ~new.failed)]
+    found: list[tuple[int | None, str, int]] = [(bit, SUCCESS, 1) for bit in bits(acked & ~failed)]
+    found += [(bit, FAILURE, 1) for bit in bits(failed)]
+    found += [(bit, HEALED, 0) for bit in bits(old.failed & ~new.failed)]
     counted = new.n - old.n - acked.bit_count()
     if counted > 0 and not (new.bits or old.bits):
-        told.append((None, COUNTED, counted))
-    for bit, what, count in told or [(None, TOUCHED, 0)]:
+        found.append((None, COUNTED, counted))
+    for bit, what, count in found or [(None, TOUCHED, 0)]:
         yield batch_id, page, bit, what, count, new.n, change.at, change.id
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The bits that are set in *mask*, lowest first."""
+    """Yield the numbers of the bits set in *mask*, lowest first."""
     while mask:
         yield lowest(mask)
         mask &= mask - 1
 
 
 def _key(change: Change) -> tuple[str, int, int]:
-    """(batch, level, page); a tenant may be called anything, so the key is read from its end."""
+    """Return (batch, level, page), parsed from the end because a tenant may contain separators."""
     try:
         _, batch_id, level, page = change.keys["pk"]["S"].rsplit("#", 3)
         return batch_id, int(level), int(page)

@@ -1,4 +1,4 @@
-"""Where things lie on a chart: scales, round steps and the marks of an axis. Pure."""
+"""Scales, round steps and tick marks of a chart's axes. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Takes values from *low* to *high* to places from *first* to *last*; *high* is more than *low*."""
+    """Maps values from *low* to *high* to coordinates from *first* to *last*; *high* is more than *low*."""
 
     low: float
     high: float
@@ -27,12 +27,12 @@ class Scale:
 
 
 def steps(high: float, about: int) -> list[float]:
-    """Round whole numbers from 0 to *high*, at most about so many: 1, 2 or 5 times a power of ten apart."""
+    """Return round whole numbers from 0 to *high*, 1, 2 or 5 times a power of ten apart."""
     return _multiples(high, max(1.0, _round_up(high / about)))
 
 
 def time_steps(high: float, about: int) -> list[float]:
-    """Round durations in seconds from 0 to *high*, about so many, as clocks count."""
+    """Return round durations in seconds from 0 to *high*, in steps of clock units."""
     wanted = high / about
     step = next((step for step in CLOCK if step >= wanted), DAY * _round_up(wanted / DAY))
     return _multiples(high, wanted if wanted < CLOCK[0] else step)

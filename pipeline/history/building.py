@@ -1,4 +1,4 @@
-"""Builds the tables of the history and writes each as Parquet, under its own name, over what was there."""
+"""Builds the tables of the history and writes each as Parquet under its name, replacing an earlier one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import manifest, sources
-from pipeline.history import deliveries, grouping, latency, life
+from pipeline.fan_out import manifest
+from pipeline.history import deliveries, grouping, latency, lifecycle
 from pipeline.history import items as of_items
 from pipeline.history.archive import Archive, Days
 from pipeline.history.reading import changes
-from pipeline.progress import Report
+from pipeline.spark import datasets
+from pipeline.spark.progress import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a history is made from.
+    """The inputs of a history.
 
     *archive*: the folder with the ``table=`` folders, a path or an ``s3://`` URI. *ack_log*: every ack that
     consumers sent, as a dataset with the columns of ACKS and, for latencies, ``at`` and ``sent_at``.
-    *manifests*: the manifest of fan_out by the batch that it became.
+    *manifests*: paths of fan_out's manifests by batch id.
     """
 
     archive: str
@@ -38,7 +39,7 @@ class Sources:
 class Tables:
     """The tables of this run under the folder *root*, by *names*.
 
-    *since*, *until*: the first and the last moment that the archive knows of.
+    *since*, *until*: the times of the first and the last change in the archive.
     """
 
     spark: SparkSession
@@ -49,7 +50,7 @@ class Tables:
     names: set[str] = field(default_factory=set)
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Write *frame* as the table *name*; the table as it was written."""
+        """Write *frame* as the table *name*; return the table as written."""
         started = time.monotonic()
         counted = Observation(name)
         observed = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
@@ -66,32 +67,34 @@ class Tables:
         return self.spark.read.parquet(self.path(name))
 
 
-def build(spark: SparkSession, told: Sources, root: str, report: Report) -> Tables:
+def build(spark: SparkSession, sources: Sources, root: str, report: Report) -> Tables:
     """Write every table under *root*. Raises NotAnArchive, and MalformedLine from the executors."""
-    archive = Archive(told.archive)
+    archive = Archive(sources.archive)
     archive.check()
     tables = Tables(spark, root, report)
-    frames = [changes(spark, archive, kind, told.days) for kind in ("pages", "batches")]
+    frames = [changes(spark, archive, kind, sources.days) for kind in ("pages", "batches")]
     with _held(*frames) as (pages, rows):
         tables.since, tables.until = _span(pages, rows)
         _of_batches(tables, pages, rows)
-        _of_latency(tables, rows, _log(tables, told.ack_log), told.manifests)
-    _of_groups(tables, lambda kind: changes(spark, archive, kind, told.days))
+        _of_latency(tables, rows, _log(tables, sources.ack_log), sources.manifests)
+    _of_groups(tables, lambda kind: changes(spark, archive, kind, sources.days))
     return tables
 
 
 def _of_batches(tables: Tables, pages: DataFrame, rows: DataFrame) -> None:
-    batches, each, counted = life.batches(rows), of_items.items(pages), of_items.counted(pages)
-    placed = tables.keep("items", of_items.placed(each, batches))
-    timed = tables.keep("throughput", of_items.throughput(placed, counted))
-    tables.keep("groups", life.groups(rows))
-    acks, until = life.acking(timed, placed), F.lit(tables.until or datetime.now(UTC))
-    tables.keep("batches", life.life(batches, of_items.filled(pages), acks, life.events(rows), until))
+    batches, each, counted = lifecycle.batches(rows), of_items.items(pages), of_items.counted(pages)
+    positioned = tables.keep("items", of_items.positioned(each, batches))
+    timed = tables.keep("throughput", of_items.throughput(positioned, counted))
+    tables.keep("groups", lifecycle.groups(rows))
+    acks, until = lifecycle.acking(timed, positioned), F.lit(tables.until or datetime.now(UTC))
+    tables.keep(
+        "batches", lifecycle.lifecycle(batches, of_items.filled(pages), acks, lifecycle.events(rows), until)
+    )
 
 
 def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifests: Mapping[str, str]) -> None:
-    placed, taken = tables["items"], latency.since_start(tables["items"], tables["batches"])
-    reasons = life.reasons(rows).withColumn("source", F.lit("sample"))
+    positioned, taken = tables["items"], latency.since_start(tables["items"], tables["batches"])
+    reasons = lifecycle.reasons(rows).withColumn("source", F.lit("sample"))
     if log is not None:
         taken = taken.unionByName(deliveries.since_sent(log))
         reasons = reasons.unionByName(deliveries.said(log).withColumn("source", F.lit("log")))
@@ -99,7 +102,7 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifest
     shares = tables.keep("latencies", latency.percentiles(taken))
     tables.keep("histogram", latency.histogram(taken, shares))
     tail = tables.keep("tails", latency.tails(tables["throughput"]))
-    late = latency.stragglers(placed, tail, tables["groups"])
+    late = latency.stragglers(positioned, tail, tables["groups"])
     tables.keep("stragglers", latency.with_records(late, _records(tables.spark, manifests)))
     tables.keep("reasons", reasons)
 
@@ -117,22 +120,22 @@ def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
 def _log(tables: Tables, path: str | None) -> DataFrame | None:
     if path is None:
         return None
-    return deliveries.deliveries(sources.read_dataset(tables.spark, path), tables["groups"])
+    return deliveries.deliveries(datasets.read_dataset(tables.spark, path), tables["groups"])
 
 
 def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
-    """(batch_id, position, record): the rows of the datasets that the batches were made from, as JSON."""
+    """Return (batch_id, position, record): the rows of the batches' datasets as JSON."""
     made = spark.createDataFrame([], "batch_id string, position long, record string")
     for batch_id, path in manifests.items():
         loaded, _ = manifest.load(spark, path)
-        placed = manifest.positions(loaded, manifest.count(loaded.rows))
+        positioned = manifest.positions(loaded, manifest.count(loaded.rows))
         record = F.to_json("record").alias("record")
-        made = made.unionByName(placed.select(F.lit(batch_id).alias("batch_id"), "position", record))
+        made = made.unionByName(positioned.select(F.lit(batch_id).alias("batch_id"), "position", record))
     return made
 
 
 def _span(pages: DataFrame, rows: DataFrame) -> tuple[datetime | None, datetime | None]:
-    """The first and the last moment that the archive knows of."""
+    """Return the times of the first and the last change in the archive."""
     moments = pages.select("at").unionByName(rows.select("at"))
     ends = moments.agg(F.min("at").alias("since"), F.max("at").alias("until")).first()
     if ends is None or ends.since is None:
@@ -142,7 +145,7 @@ def _span(pages: DataFrame, rows: DataFrame) -> tuple[datetime | None, datetime 
 
 @contextmanager
 def _held(*frames: DataFrame) -> Iterator[tuple[DataFrame, ...]]:
-    """The *frames*, each read from its source once, for as long as the body needs them."""
+    """Yield *frames*, cached while the body runs."""
     kept = tuple(frame.persist() for frame in frames)
     try:
         yield kept

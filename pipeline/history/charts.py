@@ -1,4 +1,4 @@
-"""Charts as SVG within a page, in the colours of its style. Pure."""
+"""Renders charts as SVG in the colours of the page. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 from html import escape
 from itertools import accumulate
 
-from pipeline.history import wording
+from pipeline.history import format as formats
 from pipeline.history.axes import Scale, steps, time_steps
 from pipeline.history.facts import ENDED_WELL, Bar, BatchFacts, Shares
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 WIDTH, LEFT, RIGHT = 760, 62, 14
 CURVE, GAP, RATE, FOOT = 180, 16, 56, 34
@@ -20,7 +20,7 @@ HISTOGRAM = 150
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment of a batch's life, in seconds since the chart's origin."""
+    """A labelled time of a batch, in seconds since the chart's origin."""
 
     kind: str
     name: str
@@ -29,7 +29,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Where a batch's chart begins, and how that is called."""
+    """The origin of a batch's chart, and its name."""
 
     origin: datetime
     name: str
@@ -37,7 +37,7 @@ class Clock:
 
     @classmethod
     def of(cls, batch: BatchFacts) -> Clock | None:
-        """The opening, or, where nothing was acked for long after it, the first ack; None without acks."""
+        """Return the opening, or the first ack if it was much later; None without acks."""
         first, last = batch.first_ack_at, batch.last_ack_at
         if first is None or last is None:
             return None
@@ -50,20 +50,20 @@ class Clock:
     def since(self, at: datetime | None) -> float | None:
         return None if at is None else (at - self.origin).total_seconds()
 
-    def told(self, at: float) -> str:
-        """So many seconds since the origin, in words; what was before it says so."""
+    def label(self, at: float) -> str:
+        """Return a label of the time *at*, which may be before the origin."""
         if at >= 0:
-            return wording.seconds(at)
-        return f"{wording.seconds(-at)} before {self.name.removeprefix('since ')}"
+            return formats.seconds(at)
+        return f"{formats.seconds(-at)} before {self.name.removeprefix('since ')}"
 
 
 def marks(batch: BatchFacts, clock: Clock) -> list[Mark]:
-    """The moments of *batch* that are known, in their order.
+    """Return the known times of *batch*, in order.
 
-    An event follows its end, whose time is known in milliseconds; that of the event is rounded down.
+    An event is never before its end: the end is known in milliseconds, the event in seconds, rounded down.
     """
     event_at = batch.event_at and max(batch.event_at, batch.ended_at or batch.event_at)
-    ended = ("done", "complete") if batch.state == ENDED_WELL else ("lost", wording.state(batch.state))
+    ended = ("done", "complete") if batch.state == ENDED_WELL else ("lost", formats.state(batch.state))
     moments = [
         ("closed", "closed", batch.closed_at),
         ("tail", "99 % acked", batch.tail_at),
@@ -75,7 +75,7 @@ def marks(batch: BatchFacts, clock: Clock) -> list[Mark]:
 
 
 def acks_over_time(batch: BatchFacts, clock: Clock) -> str:
-    """Acks so far, and below them acks a second, over one axis of time."""
+    """Return the chart of acks so far and, below it, of acks a second, over one time axis."""
     shown = [mark for mark in marks(batch, clock) if mark.kind != "last"]
     near = [mark.at for mark in shown if mark.at <= 1.25 * clock.span]
     time = Scale(0, max([clock.span, *near]) * 1.01, LEFT, WIDTH - RIGHT)
@@ -116,22 +116,22 @@ def _rate(batch: BatchFacts, clock: Clock, time: Scale, top: float) -> Iterator[
     for point in batch.curve:
         x, y = time(start + point.at), rate(point.acked / batch.step)
         width = max(0.8, time(min(start + point.at + batch.step, time.high)) - x - 0.6)
-        said = f"{wording.number(point.acked)} acks in {wording.seconds(batch.step)}"
-        yield _bar("rate", x, y, width, top + RATE - y, said)
-    yield _text("tick end", LEFT - 8, top + 9, f"{wording.number(most)}/s")
+        caption = f"{formats.number(point.acked)} acks in {formats.seconds(batch.step)}"
+        yield _bar("rate", x, y, width, top + RATE - y, caption)
+    yield _text("tick end", LEFT - 8, top + 9, f"{formats.number(most)}/s")
     yield f'<line class="base" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{top + RATE}" y2="{top + RATE}"/>'
 
 
 def _moments(shown: Iterable[Mark], clock: Clock, time: Scale, bottom: float) -> Iterator[str]:
     for mark in shown:
         if time.holds(mark.at):
-            x, said = time(mark.at), f"{mark.name}, {clock.told(mark.at)}"
+            x, caption = time(mark.at), f"{mark.name}, {clock.label(mark.at)}"
             yield f'<line class="mark {mark.kind}" x1="{x}" x2="{x}" y1="8" y2="{bottom}">'
-            yield f"<title>{escape(said)}</title></line>"
+            yield f"<title>{escape(caption)}</title></line>"
 
 
 def latency(bars: Sequence[Bar], shares: Shares) -> str:
-    """How many items took how long; what took longer than nearly all is in the last bar."""
+    """Return the histogram of latencies; the last bar has the longest ones."""
     body = bars[-1].low if len(bars) > 1 and bars[-1].high > 1.5 * bars[-1].low else bars[-1].high
     high = max(body * 1.06, shares.p99 * 1.06, 1e-3)
     time = Scale(0, high, LEFT, WIDTH - RIGHT)
@@ -141,9 +141,11 @@ def latency(bars: Sequence[Bar], shares: Shares) -> str:
     for bar in bars:
         x = time(min(bar.low, high))
         width = max(1.0, time(min(bar.high, high)) - x - 1)
-        said = f"{wording.number(bar.items)} items: {wording.seconds(bar.low)} to {wording.seconds(bar.high)}"
+        caption = (
+            f"{formats.number(bar.items)} items: {formats.seconds(bar.low)} to {formats.seconds(bar.high)}"
+        )
         kind = "late" if bar.low >= shares.p99 * 0.999 else "took"
-        parts.append(_bar(kind, x, size(bar.items), width, bottom - size(bar.items), said))
+        parts.append(_bar(kind, x, size(bar.items), width, bottom - size(bar.items), caption))
     parts += [*_shares(shares, time, bottom), *_time_axis(time, bottom, _BASES[shares.basis])]
     return _svg(bottom + FOOT, "latency of the items", parts)
 
@@ -156,16 +158,16 @@ _BASES = {
 
 
 def _shares(shares: Shares, time: Scale, bottom: float) -> Iterator[str]:
-    """Where half of the items are, and nearly all; each name a line lower, so that none hides another."""
+    """Yield the marks of the percentiles, each label a line lower so that none hides another."""
     for row, (name, at) in enumerate((("p50", shares.p50), ("p95", shares.p95), ("p99", shares.p99))):
         x = time(at)
         yield f'<line class="mark share" x1="{x}" x2="{x}" y1="14" y2="{bottom}"/>'
-        anchor, aside = ("end", -4) if x > WIDTH / 2 else ("start", 4)
-        yield _text(f"label {anchor}", x + aside, 10 + 11 * row, f"{name} {wording.seconds(at)}")
+        anchor, offset = ("end", -4) if x > WIDTH / 2 else ("start", 4)
+        yield _text(f"label {anchor}", x + offset, 10 + 11 * row, f"{name} {formats.seconds(at)}")
 
 
 def sizes(pairs: Sequence[tuple[int, int]]) -> str:
-    """How many bundles have how many members."""
+    """Return the chart of bundle sizes."""
     last = max(size for size, _ in pairs)
     bottom = 14 + HISTOGRAM
     along = Scale(0.5, max(last, 10) + 0.5, LEFT, WIDTH - RIGHT)
@@ -173,37 +175,44 @@ def sizes(pairs: Sequence[tuple[int, int]]) -> str:
     parts = [*_levels(high, high.high / 1.05)]
     for size, bundles in pairs:
         x = along(size - 0.5)
-        said = f"{count(bundles, 'bundle')} of {size}"
+        caption = f"{count(bundles, 'bundle')} of {size}"
         parts.append(
-            _bar("took", x, high(bundles), max(1.0, along(size + 0.5) - x - 1), bottom - high(bundles), said)
+            _bar(
+                "took",
+                x,
+                high(bundles),
+                max(1.0, along(size + 0.5) - x - 1),
+                bottom - high(bundles),
+                caption,
+            )
         )
     for mark in steps(max(last, 10), 8)[1:]:
-        parts.append(_text("tick middle", along(mark), bottom + 15, wording.number(mark)))
+        parts.append(_text("tick middle", along(mark), bottom + 15, formats.number(mark)))
     parts.append(_text("axis middle", (LEFT + WIDTH - RIGHT) / 2, bottom + 31, "members of a bundle"))
     return _svg(bottom + FOOT, "sizes of bundles", parts)
 
 
 def _levels(size: Scale, high: float) -> Iterator[str]:
-    """Lines across, each with its number."""
+    """Yield horizontal grid lines, each with its number."""
     for level in steps(high, 4) if high >= 1 else [0.0]:
         y = size(level)
         yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>'
-        yield _text("tick end", LEFT - 8, y + 3.5, wording.number(level))
+        yield _text("tick end", LEFT - 8, y + 3.5, formats.number(level))
 
 
 def _time_axis(time: Scale, bottom: float, name: str) -> Iterator[str]:
     for mark in time_steps(time.high, 8):
-        yield _text("tick middle", time(mark), bottom + 15, wording.seconds(mark) if mark else "0")
+        yield _text("tick middle", time(mark), bottom + 15, formats.seconds(mark) if mark else "0")
     yield _text("axis middle", (LEFT + WIDTH - RIGHT) / 2, bottom + 31, name)
 
 
-def _bar(kind: str, x: float, y: float, width: float, height: float, said: str) -> str:
+def _bar(kind: str, x: float, y: float, width: float, height: float, caption: str) -> str:
     place = f'x="{x}" y="{y:.2f}" width="{width:.2f}" height="{max(0.0, height):.2f}"'
-    return f'<rect class="{kind}" {place} rx="1"><title>{escape(said)}</title></rect>'
+    return f'<rect class="{kind}" {place} rx="1"><title>{escape(caption)}</title></rect>'
 
 
-def _text(kind: str, x: float, y: float, said: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(said)}</text>'
+def _text(kind: str, x: float, y: float, caption: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(caption)}</text>'
 
 
 def _svg(height: float, name: str, parts: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""Collects what the report shows: bounded numbers of rows of the tables, as values.
+"""Collects the facts of the report: bounded numbers of rows of the tables.
 
-The tables are read as the files that they are, without Spark: what is large of them was summed up before.
+The Parquet files are read without Spark, because large tables were aggregated before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pipeline.files import located
 from pipeline.history.building import Tables
 from pipeline.history.facts import (
     ALIVE,
@@ -30,30 +29,31 @@ from pipeline.history.facts import (
     Straggler,
     Target,
 )
+from pipeline.spark.files import located
 
 LISTED, DRAWN, NAMED = 200, 12, 20
 """Batches in the list, batches with a section of their own, and stragglers of each."""
 SHOWN = 30
 """Targets and queues."""
 BUCKETS = 160
-"""Stretches of time that a curve is drawn with, at most."""
+"""The most time steps of a curve."""
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400)
 LIFE = frozenset(field.name for field in fields(BatchFacts))
-"""The facts of a batch that stand in its row, and some that do not."""
+"""The columns of a batch that are copied to its facts."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The rows of the tables as they were written."""
+    """Reads rows of the written tables."""
 
     tables: Tables
 
     def rows(
         self, name: str, ids: Collection[str] | None = None, columns: list[str] | None = None
     ) -> list[Row]:
-        """The rows of the table *name*, of some batches or of all; none where the run did not write it."""
+        """Return the rows of the table *name*, of some batches or all; none if it was not written."""
         if name not in self.tables.names or ids == []:
             return []
         system, path = located(self.tables.path(name))
@@ -62,7 +62,7 @@ class Shelf:
         return [{name: _plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
     def by_batch(self, name: str, ids: Collection[str]) -> Mapping[str, list[Row]]:
-        """The rows of some batches, by batch."""
+        """Return the rows of some batches, by batch."""
         found: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self.rows(name, ids):
             found[row["batch_id"]].append(row)
@@ -70,7 +70,7 @@ class Shelf:
 
 
 def collect(tables: Tables, archive: str) -> History:
-    """The facts of the report over *tables*."""
+    """Return the facts of the report over *tables*."""
     shelf = Shelf(tables)
     known = shelf.rows(
         "batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "healed", "opened_at"]
@@ -92,7 +92,7 @@ def collect(tables: Tables, archive: str) -> History:
 
 
 def step_of(seconds: float) -> float:
-    """The width in seconds of the stretches that a curve over so many *seconds* is drawn with."""
+    """Return the width in seconds of the time steps of a curve over *seconds*."""
     return float(next((step for step in STEPS if seconds / step <= BUCKETS), seconds / BUCKETS))
 
 
@@ -109,7 +109,7 @@ def _totals(known: Sequence[Row]) -> dict[str, int]:
 
 
 def _order(row: Row) -> tuple[int, float, str]:
-    """What is to be looked at comes first: left behind, under way, with failures, well; then the newest."""
+    """Return the sort key of a batch: items left behind, under way, with failures, others; newest first."""
     opened = row["opened_at"].timestamp() if row["opened_at"] else 0.0
     if row["is_orphan"] or row["state"] == "UNKNOWN":
         rank = 0
@@ -121,7 +121,7 @@ def _order(row: Row) -> tuple[int, float, str]:
 
 
 def _batches(shelf: Shelf, ids: list[str]) -> list[BatchFacts]:
-    """The batches with these *ids*, in their order; the first of them with all that is drawn."""
+    """Return the batches with these *ids*, in their order; the first ones with the data of their charts."""
     rows = {row["batch_id"]: row for row in shelf.rows("batches", ids)}
     shares, tails = shelf.by_batch("latencies", ids), shelf.by_batch("tails", ids)
     found = [_batch(rows[batch_id], shares[batch_id], tails[batch_id]) for batch_id in ids]
@@ -129,10 +129,10 @@ def _batches(shelf: Shelf, ids: list[str]) -> list[BatchFacts]:
 
 
 def _batch(row: Row, shares: list[Row], tails: list[Row]) -> BatchFacts:
-    """The life of a batch with its latencies, those from the messages' own times where there are any."""
+    """Return the facts of a batch with its latencies, preferably those from the times of its messages."""
     facts = {name: value for name, value in row.items() if name in LIFE} | {"failed": row["failed"] or 0}
-    told = sorted(shares, key=lambda each: each["basis"] != "sent")
-    best = Shares(**{field.name: told[0][field.name] for field in fields(Shares)}) if told else None
+    ordered = sorted(shares, key=lambda each: each["basis"] != "sent")
+    best = Shares(**{field.name: ordered[0][field.name] for field in fields(Shares)}) if ordered else None
     return BatchFacts(**facts, shares=best, tail_at=tails[0]["tail_at"] if tails else None)
 
 
@@ -157,7 +157,7 @@ def _drawn(shelf: Shelf, batches: Sequence[BatchFacts]) -> list[BatchFacts]:
 
 
 def _curve(seconds: Iterable[Row], batch: BatchFacts) -> list[Point]:
-    """The acks of a batch by stretches of the width that fits it."""
+    """Return the acks of a batch by time step."""
     step = step_of(batch.acking or 0.0)
     sums: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
     for row in seconds:
@@ -180,7 +180,7 @@ def _late(rows: Iterable[Row]) -> list[Straggler]:
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, Any]:
-    """What consumers said in the log, where there is one; else the sample that the batch keeps."""
+    """Return the reasons of the ack log if there is one, else the sample that the batch keeps."""
     from_log = any(row["source"] == "log" for row in rows)
     chosen = [(row["reason"], row["items"]) for row in rows if (row["source"] == "log") == from_log]
     ordered = sorted(chosen, key=lambda each: (-each[1], each[0]))
@@ -212,5 +212,5 @@ def _queue(row: Row) -> Queue:
 
 
 def _plain(value: Any) -> Any:
-    """A time with its zone, which is always this one."""
+    """Return a time with its zone, UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

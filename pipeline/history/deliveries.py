@@ -1,7 +1,7 @@
-"""What an ack log adds: how often items were delivered, and how long each was under way. Frames in and out.
+"""Counts deliveries and latencies from an ack log. Frames in, frames out.
 
-The archive cannot say how often an item was acked again: that writes nothing, so no stream tells of it. A log
-of every ack that consumers sent does.
+The archive does not show repeated acks, because they write nothing. A log of every ack that consumers sent
+does.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ TIMES = ("at", "sent_at")
 
 
 def deliveries(log: DataFrame, groups: DataFrame) -> DataFrame:
-    """(batch_id, position, at, sent_at, outcome, reason): the log's rows whose items the archive knows.
+    """Return (batch_id, position, at, sent_at, outcome, reason): the rows whose items are archived.
 
     *log* has the columns of ACKS; its ``at`` and ``sent_at`` (when the ack and when the message was sent)
-    are timestamps, numbers of milliseconds since 1970, or not there.
+    are timestamps, numbers of milliseconds since 1970, or absent.
     """
     parts = F.split("item_id", ":")
     times = [_time(log.schema, name).alias(name) for name in TIMES]
-    told = [_column(log.schema, name).alias(name) for name in ("outcome", "reason")]
+    given = [_column(log.schema, name).alias(name) for name in ("outcome", "reason")]
     index = F.try_element_at(parts, F.lit(3)).try_cast("long").alias("index")
     named = log.select(
-        parts[0].alias("batch_id"), F.get(parts, F.lit(1)).alias("group_id"), index, *times, *told
+        parts[0].alias("batch_id"), F.get(parts, F.lit(1)).alias("group_id"), index, *times, *given
     )
     known = named.join(F.broadcast(groups), on=["batch_id", "group_id"], how="inner")
     mine = known.where((F.col("index") >= 0) & (F.col("index") < F.col("upto")))
@@ -33,7 +33,7 @@ def deliveries(log: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def repeats(of_log: DataFrame) -> DataFrame:
-    """(batch_id, acks, items, duplicates): acks that were sent, and how many of them came again."""
+    """Return (batch_id, acks, items, duplicates): acks sent, and how many were repeats."""
     each = of_log.groupBy("batch_id", "position").agg(F.count("*").alias("acks"))
     sums = (F.sum("acks").alias("acks"), F.count("*").alias("items"))
     counts = each.groupBy("batch_id").agg(*sums)
@@ -41,7 +41,7 @@ def repeats(of_log: DataFrame) -> DataFrame:
 
 
 def since_sent(of_log: DataFrame) -> DataFrame:
-    """(batch_id, position, acked_at, latency, basis): from an item's first message to its first ack."""
+    """Return (batch_id, position, acked_at, latency, basis): from first message to first ack."""
     first = of_log.where("at IS NOT NULL AND sent_at IS NOT NULL").groupBy("batch_id", "position")
     ends = first.agg(F.min("at").alias("at"), F.min("sent_at").alias("sent_at"))
     took = (F.col("at") - F.col("sent_at")) / F.lit(1000.0)
@@ -51,13 +51,13 @@ def since_sent(of_log: DataFrame) -> DataFrame:
 
 
 def said(of_log: DataFrame) -> DataFrame:
-    """(batch_id, reason, items): why items failed, as the consumers said."""
+    """Return (batch_id, reason, items): why items failed, by the log."""
     failures = of_log.where((F.col("outcome") == "failure") & F.col("reason").isNotNull())
     return failures.groupBy("batch_id", "reason").agg(F.count_distinct("position").alias("items"))
 
 
 def _time(schema: StructType, name: str) -> Column:
-    """A time of the log, as milliseconds since 1970."""
+    """Return a time of the log in milliseconds since 1970."""
     if name not in schema.names:
         return F.lit(None).cast("long")
     kind = schema[name].dataType

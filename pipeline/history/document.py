@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing beside itself. Pure."""
+"""Renders the report as one self-contained HTML page. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pipeline.history.tags import text
 
 
 def page(history: History) -> str:
-    """The whole page."""
+    """Return the whole page."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    head += text("title", "The life of batches") + f"<style>{STYLE}</style>"
+    head += text("title", "Batch lifecycle") + f"<style>{STYLE}</style>"
     body = "".join([overview(history), *_sections(history), notes()])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
 

@@ -1,4 +1,4 @@
-"""What the report says: plain values, bounded in number, and what follows from them. Pure."""
+"""The facts of the report: a bounded number of values, and figures derived from them. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many lie from *low* to *high*."""
+    """The number of values from *low* to *high*."""
 
     low: float
     high: float
@@ -56,7 +56,7 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What an ack log counted: acks that were sent, and how many of them were of items acked before."""
+    """Counts of an ack log: acks sent, and how many were of items acked before."""
 
     acks: int
     duplicates: int
@@ -68,7 +68,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class BatchFacts:
-    """One batch: its life, and, where it is drawn, all that its section shows. Durations in seconds."""
+    """One batch: its lifecycle, and the data of its section if it has one. Durations in seconds."""
 
     batch_id: str
     state: str
@@ -115,17 +115,17 @@ class BatchFacts:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the name shown for it."""
         return self.user_key or self.batch_id
 
     @property
     def unseen(self) -> int:
-        """Acks that were counted and are not in the archive: it began later, or days were left out."""
+        """Return the counted acks that are not in the archive, which began later or lacks days."""
         return max(0, self.acked - self.seen)
 
     @property
     def tail(self) -> float | None:
-        """Seconds that the last percent of the items took."""
+        """Return the seconds that the last percent of the items took."""
         if self.tail_at is None or self.last_ack_at is None:
             return None
         return max(0.0, (self.last_ack_at - self.tail_at).total_seconds())
@@ -133,7 +133,7 @@ class BatchFacts:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Seconds that things took."""
+    """Percentiles of durations in seconds."""
 
     p50: float | None = None
     p95: float | None = None
@@ -169,7 +169,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Everything that the report shows. *batches* are those that are listed, of *known* in all."""
+    """Everything that the report shows. *batches*: those listed, of *known* in total."""
 
     archive: str
     since: datetime | None = None
@@ -187,4 +187,4 @@ class History:
     sizes: Sequence[tuple[int, int]] = ()
     queues: Sequence[Queue] = ()
     more: Mapping[str, int] = field(default_factory=dict)
-    """How many targets and queues are not shown."""
+    """Return how many targets and queues are not shown."""

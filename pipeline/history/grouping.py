@@ -1,4 +1,4 @@
-"""Tasks and bundles of the group-batcher, and jobs of the work queues. A frame in, a frame out."""
+"""Aggregates tasks and bundles of the group-batcher, and jobs of the queues. Frames in, frames out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ TASK_ENDS, BUNDLE_ENDS = ("SUCCEEDED", "FAILED", "DEAD"), ("DONE", "FAILED")
 
 
 def bundles(images: DataFrame) -> DataFrame:
-    """(tenant, bundle_id, target, state, size, calls, created_at, ended_at, lasted): each bundle at its last.
+    """Return (tenant, bundle_id, target, state, size, calls, created_at, ended_at, lasted): each bundle's
+    last state.
 
-    Bundles without members only stand in a slow leader's way, and are left out.
+    Bundles without members, which only fence off a slow leader, are left out.
     """
     ended_at = F.min(F.when(F.col("state").isin(*BUNDLE_ENDS), F.col("at"))).alias("ended_at")
     facts = ("target", "state", "size", "attempt", "created_at")
@@ -25,9 +26,9 @@ def bundles(images: DataFrame) -> DataFrame:
 
 
 def tasks(images: DataFrame, of_bundles: DataFrame) -> DataFrame:
-    """(tenant, task_id, target, state, attempts, created_at, bundled_at, ended_at, waited, lasted, detail).
+    """Return (tenant, task_id, target, state, attempts, created_at, bundled_at, ended_at, waited, ...).
 
-    *waited*: seconds until the first bundle that the task was in was begun; *lasted*: until its end.
+    *waited*: seconds until the task's first bundle was created; *lasted*: seconds until its end.
     """
     ended_at = F.min(F.when(F.col("state").isin(*TASK_ENDS), F.col("at"))).alias("ended_at")
     facts = ("target", "state", "attempts", "created_at", "detail")
@@ -44,7 +45,7 @@ def tasks(images: DataFrame, of_bundles: DataFrame) -> DataFrame:
 
 
 def jobs(images: DataFrame) -> DataFrame:
-    """(tenant, queue, job_id, name, state, added_at, ended_at, waited, worked, deliveries, ...), at its end.
+    """Return (tenant, queue, job_id, name, state, added_at, ended_at, waited, worked, ...): each job's end.
 
     *waited*: seconds ready in the queue; *worked*: seconds in progress, all its deliveries together.
     """
@@ -60,9 +61,9 @@ def jobs(images: DataFrame) -> DataFrame:
 
 
 def targets(of_tasks: DataFrame, of_bundles: DataFrame) -> DataFrame:
-    """(tenant, target, states, tasks, waited, bundles, size, largest, calls): a row a target.
+    """Return (tenant, target, states, tasks, waited, bundles, size, largest, calls): one row per target.
 
-    *states*: how many tasks stand in which state; *waited*: what half, 95 % and all of them stayed below.
+    *states*: the number of tasks by state; *waited*: median, 95th percentile and maximum.
     """
     of = ["tenant", "target"]
     sizes = of_bundles.groupBy(*of).agg(
@@ -76,12 +77,12 @@ def targets(of_tasks: DataFrame, of_bundles: DataFrame) -> DataFrame:
 
 
 def sizes(of_bundles: DataFrame) -> DataFrame:
-    """(size, bundles): how many bundles have so many members."""
+    """Return (size, bundles): the number of bundles by number of members."""
     return of_bundles.groupBy("size").agg(F.count("*").alias("bundles"))
 
 
 def queues(of_jobs: DataFrame) -> DataFrame:
-    """(tenant, queue, states, jobs, again, refused, waited, worked): a row a queue.
+    """Return (tenant, queue, states, jobs, again, refused, waited, worked): one row per queue.
 
     *again*: jobs delivered more than once; *refused*: adds that found a live job of their key.
     """
@@ -92,7 +93,7 @@ def queues(of_jobs: DataFrame) -> DataFrame:
 
 
 def _states(rows: DataFrame, of: list[str], total: str) -> DataFrame:
-    """How many of each group's rows stand in which state, and how many there are."""
+    """Return the number of rows of each group by state, and in total."""
     by_state = rows.groupBy(*of, "state").agg(F.count("*").alias("count"))
     states = F.map_from_entries(F.collect_list(F.struct("state", "count"))).alias("states")
     return by_state.groupBy(*of).agg(states, F.sum("count").alias(total))

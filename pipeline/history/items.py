@@ -1,4 +1,4 @@
-"""When each item was acked, and how many were in each second. A frame in, a frame out."""
+"""Computes when each item was acked, and acks per second. Frames in, frames out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pipeline.history.acked import COUNTED, FAILURE, HEALED, SUCCESS
 
 
 def items(changes: DataFrame) -> DataFrame:
-    """(batch_id, page, bit, acked_at, failed, healed): PAGE_CHANGES folded by item, once however often told.
+    """Return (batch_id, page, bit, acked_at, failed, healed): PAGE_CHANGES folded by item.
 
-    A bit is set once, so the order of changes does not matter. *acked_at* is null where only its healing is
-    in the archive.
+    A bit is set once, so neither the order nor repeats of changes matter. *acked_at* is null if only the
+    healing is in the archive.
     """
     what = F.col("what")
     acked_at = F.min(F.when(what.isin(SUCCESS, FAILURE), F.col("at")))
@@ -24,13 +24,13 @@ def items(changes: DataFrame) -> DataFrame:
 
 
 def counted(changes: DataFrame) -> DataFrame:
-    """(batch_id, acked_at, items): acks of estimated batches, each change once."""
+    """Return (batch_id, acked_at, items): acks of estimated batches, each change once."""
     acks = changes.where(F.col("what") == COUNTED).dropDuplicates(["event_id"])
     return acks.select("batch_id", F.col("at").alias("acked_at"), F.col("count").alias("items"))
 
 
 def throughput(of_items: DataFrame, of_counters: DataFrame) -> DataFrame:
-    """(batch_id, second, acked, failed): seconds in which anything was acked."""
+    """Return (batch_id, second, acked, failed): the seconds with any ack."""
     timed = of_items.where(F.col("acked_at").isNotNull())
     one = timed.select("batch_id", "acked_at", F.lit(1).cast("long").alias("items"), "failed")
     many = of_counters.select("batch_id", "acked_at", "items", F.lit(False).alias("failed"))
@@ -41,13 +41,13 @@ def throughput(of_items: DataFrame, of_counters: DataFrame) -> DataFrame:
 
 
 def filled(changes: DataFrame) -> DataFrame:
-    """(batch_id, pages, acked): the leaf pages that changed, and how many acks they hold by their count."""
+    """Return (batch_id, pages, acked): the leaf pages that changed, and their acks by their count."""
     pages = changes.groupBy("batch_id", "page").agg(F.max("n").alias("n"))
     return pages.groupBy("batch_id").agg(F.count("*").alias("pages"), F.sum("n").alias("acked"))
 
 
-def placed(of_items: DataFrame, batches: DataFrame) -> DataFrame:
-    """(batch_id, position, acked_at, failed, healed): each item by its place, null for an unknown batch."""
+def positioned(of_items: DataFrame, batches: DataFrame) -> DataFrame:
+    """Return (batch_id, position, acked_at, failed, healed): *position* is null for an unknown batch."""
     page_bits = batches.select("batch_id", "page_bits")
     position = (F.col("page") * F.col("page_bits") + F.col("bit")).alias("position")
     known = of_items.join(F.broadcast(page_bits), on="batch_id", how="left")
@@ -55,5 +55,5 @@ def placed(of_items: DataFrame, batches: DataFrame) -> DataFrame:
 
 
 def seconds_between(first: Column, last: Column) -> Column:
-    """Seconds from *first* to *last*, with their fraction."""
+    """Return the seconds from *first* to *last*, with their fraction."""
     return F.unix_micros(last) / F.lit(1e6) - F.unix_micros(first) / F.lit(1e6)

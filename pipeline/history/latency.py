@@ -1,8 +1,8 @@
-"""How long items took: latencies, their percentiles, and the last ones. A frame in, a frame out.
+"""Computes latencies of items, their percentiles, and the last items. Frames in, frames out.
 
-From what an item's latency is counted stands beside it, as its *basis*: ``sent``, the moment at which its
-message was sent, where an ack log says so; else ``closed``, the end of adding, or ``opened`` where acks came
-before that. Different bases are never mixed.
+The *basis* of a latency is the time that it is counted from: ``sent``, when the item's message was sent, if
+an ack log has it; else ``closed``, when the batch was closed, or ``opened`` if acks came before that.
+Different bases are never mixed.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from pipeline.history.items import seconds_between
 
 PERCENTS = (50, 90, 95, 99)
 TAIL = 0.99
-"""Items that are acked after so large a part of their batch are its stragglers."""
+"""Items acked after this share of their batch are its stragglers."""
 ACCURACY = 10_000
 BINS = 60
 STRAGGLERS = 1000
-"""Of each batch so many are kept, the last ones."""
+"""The most stragglers per batch, the last ones."""
 
 
-def since_start(placed: DataFrame, life: DataFrame) -> DataFrame:
-    """(batch_id, position, acked_at, latency, basis): from the batch's close, or from its opening."""
+def since_start(positioned: DataFrame, lifecycle: DataFrame) -> DataFrame:
+    """Return (batch_id, position, acked_at, latency, basis): from the batch's close, or from its opening."""
     closed_first = F.date_trunc("second", "closed_at") <= F.col("first_ack_at")
     start = F.when(closed_first, F.col("closed_at")).otherwise(F.col("opened_at"))
     basis = F.when(closed_first, F.lit("closed")).otherwise(F.lit("opened"))
-    starts = life.select("batch_id", start.alias("start"), basis.alias("basis")).where("start IS NOT NULL")
-    joined = placed.where("acked_at IS NOT NULL").join(F.broadcast(starts), on="batch_id", how="inner")
+    starts = lifecycle.select("batch_id", start.alias("start"), basis.alias("basis")).where(
+        "start IS NOT NULL"
+    )
+    joined = positioned.where("acked_at IS NOT NULL").join(F.broadcast(starts), on="batch_id", how="inner")
     latency = F.greatest(F.lit(0.0), seconds_between(F.col("start"), F.col("acked_at")))
     return joined.select("batch_id", "position", "acked_at", latency.alias("latency"), "basis")
 
 
 def percentiles(latencies: DataFrame) -> DataFrame:
-    """(batch_id, basis, items, mean, p50, p90, p95, p99, most): in seconds, each an item's own latency."""
+    """Return (batch_id, basis, items, mean, p50, p90, p95, p99, most): in seconds."""
     shares = F.array(*(F.lit(percent / 100) for percent in PERCENTS))
     of = F.percentile_approx("latency", shares, ACCURACY)
     measures = (F.count("*").alias("items"), F.mean("latency").alias("mean"), F.max("latency").alias("most"))
@@ -43,9 +45,9 @@ def percentiles(latencies: DataFrame) -> DataFrame:
 
 
 def histogram(latencies: DataFrame, shares: DataFrame) -> DataFrame:
-    """(batch_id, basis, bin, low, high, items): bins of one width up to p99; what took longer is in the last.
+    """Return (batch_id, basis, bin, low, high, items): bins of one width up to p99; the last has the rest.
 
-    *shares*: what :func:`percentiles` made. A bin in which nothing fell is not there.
+    *shares*: the result of :func:`percentiles`. Empty bins are left out.
     """
     width = F.greatest(F.col("p99") / (BINS - 1), F.lit(1e-3)).alias("width")
     widths = shares.select("batch_id", "basis", width, "most")
@@ -58,7 +60,7 @@ def histogram(latencies: DataFrame, shares: DataFrame) -> DataFrame:
 
 
 def tails(throughput: DataFrame) -> DataFrame:
-    """(batch_id, tail_at): the second in which 99 % of a batch's items were acked, of few all but one."""
+    """Return (batch_id, tail_at): the second in which 99 % of the items were acked, or all but one of few."""
     batch = Window.partitionBy("batch_id")
     so_far = F.sum("acked").over(batch.orderBy("second")).alias("so_far")
     rows = throughput.select("batch_id", "second", so_far, F.sum("acked").over(batch).alias("acked"))
@@ -67,12 +69,12 @@ def tails(throughput: DataFrame) -> DataFrame:
     return reached.groupBy("batch_id").agg(F.min("second").alias("tail_at"))
 
 
-def stragglers(placed: DataFrame, tail: DataFrame, groups: DataFrame) -> DataFrame:
-    """(batch_id, position, item_id, acked_at, after, failed): items acked after *tail_at*, the last 1,000.
+def stragglers(positioned: DataFrame, tail: DataFrame, groups: DataFrame) -> DataFrame:
+    """Return (batch_id, position, item_id, acked_at, after, failed): the last 1,000 items after *tail_at*.
 
-    *after*: seconds since then. None where the last percent came in the same second as the rest.
+    *after*: seconds since then. No rows if the last percent was acked in the same second as the rest.
     """
-    late = placed.join(F.broadcast(tail), on="batch_id", how="inner").where("acked_at > tail_at")
+    late = positioned.join(F.broadcast(tail), on="batch_id", how="inner").where("acked_at > tail_at")
     order = Window.partitionBy("batch_id").orderBy(F.desc("acked_at"), "position")
     last = late.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= STRAGGLERS)
     after = seconds_between(F.col("tail_at"), F.col("acked_at")).alias("after")
@@ -81,7 +83,7 @@ def stragglers(placed: DataFrame, tail: DataFrame, groups: DataFrame) -> DataFra
 
 
 def with_item_ids(items: DataFrame, groups: DataFrame) -> DataFrame:
-    """*items* with the id that each was handed out under; null where the archive lacks its group."""
+    """Return *items* with their ids, null if the archive lacks the group."""
     inside: Column = (F.col("position") >= F.col("start")) & (
         F.col("position") < F.col("start") + F.col("upto")
     )
@@ -93,5 +95,5 @@ def with_item_ids(items: DataFrame, groups: DataFrame) -> DataFrame:
 
 
 def with_records(stragglers: DataFrame, records: DataFrame) -> DataFrame:
-    """*stragglers* with *record*, the row of the dataset that the item was made from, where there is one."""
+    """Return *stragglers* with *record*, the row of the dataset of the item, or null."""
     return stragglers.join(records, on=["batch_id", "position"], how="left")

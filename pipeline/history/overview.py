@@ -1,24 +1,24 @@
-"""The first screen: did all finish, when, what failed, what was slow. Pure."""
+"""Renders the overview: what finished and when, what failed, what was slow. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
 
-from pipeline.history import wording
+from pipeline.history import format as formats
 from pipeline.history.facts import ENDED_WELL, BatchFacts, History
 from pipeline.history.tags import Cell, cell, number, table, tag, text
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 LONG_IDLE = 3600.0
-"""Seconds without an ack, a batch that is under way is worth a look."""
+"""Seconds without an ack after which a running batch is listed for attention."""
 LONG_TAIL = 0.5
-"""A batch whose last percent took so large a part of its acking is worth a look."""
+"""The share of the acking time spent on the last percent from which a batch is listed for attention."""
 LOOKED_AT = 8
 
 
 def overview(history: History) -> str:
-    """Headline, tiles, what to look at, and the list of batches."""
+    """Return headline, tiles, batches that need attention, and the list of batches."""
     parts = [text("h1", _headline(history)), text("p", _period(history), "soft")]
     if history.batches:
         looks = [look for batch in history.batches for look in _looks(batch)]
@@ -27,11 +27,11 @@ def overview(history: History) -> str:
 
 
 def chip(batch: BatchFacts) -> str:
-    """The state of a batch, in its colour."""
+    """Return the state of a batch in its colour."""
     if batch.is_alive:
         return text("span", "open" if batch.state == "OPEN" else "under way", "chip live")
     if batch.state != ENDED_WELL:
-        return text("span", wording.state(batch.state), "chip bad")
+        return text("span", formats.state(batch.state), "chip bad")
     return (
         text("span", "with failures", "chip live") if batch.failed else text("span", "complete", "chip good")
     )
@@ -42,56 +42,56 @@ def _headline(history: History) -> str:
         return "Nothing happened"
     if history.completed == history.known:
         return "All complete" if history.known > 1 else "The batch is complete"
-    return f"{wording.number(history.completed)} of {wording.batches(history.known)} complete"
+    return f"{formats.number(history.completed)} of {formats.batches(history.known)} complete"
 
 
 def _period(history: History) -> str:
     if history.since is None:
         return f"The archive {history.archive} holds no change in the days that were asked for."
-    return f"{wording.moment(history.since)} to {wording.moment(history.until)} UTC, from {history.archive}"
+    return f"{formats.moment(history.since)} to {formats.moment(history.until)} UTC, from {history.archive}"
 
 
 def _verdict(history: History) -> str:
-    said = [f"{wording.number(history.items)} items were acked"]
+    said = [f"{formats.number(history.items)} items were acked"]
     said += _failures(history)
     if history.orphans:
-        said.append(f"{wording.batches(history.orphans)} ended with items left behind")
+        said.append(f"{formats.batches(history.orphans)} ended with items left behind")
     under_way = history.known - history.ended
     if under_way:
-        said.append(f"{wording.number(under_way)} {'is' if under_way == 1 else 'are'} not over")
+        said.append(f"{formats.number(under_way)} {'is' if under_way == 1 else 'are'} not over")
     return "; ".join(said) + "."
 
 
 def _failures(history: History) -> Iterator[str]:
-    """How many items failed, and how many had and were healed: each has a reason further below."""
+    """Return how many items failed, and how many of them were healed."""
     ending = " in the end" if history.healed else ""
-    yield (f"{wording.number(history.failed)} of them" if history.failed else "none") + f" failed{ending}"
+    yield (f"{formats.number(history.failed)} of them" if history.failed else "none") + f" failed{ending}"
     if history.healed:
         were = "was" if history.healed == 1 else "were"
-        yield f"{wording.number(history.healed)} failed at first and {were} healed later"
+        yield f"{formats.number(history.healed)} failed at first and {were} healed later"
 
 
 def _tiles(history: History) -> str:
     shares = [(batch.shares.p99, batch) for batch in history.batches if batch.shares]
-    told = [batch.told_after for batch in history.batches if batch.told_after is not None]
+    waits = [batch.told_after for batch in history.batches if batch.told_after is not None]
     slow = max(shares, key=lambda pair: pair[0])[0] if shares else None
     left = sum(batch.outstanding or 0 for batch in history.batches if batch.is_orphan)
     tiles = [
-        _tile(f"{wording.number(history.ended)} / {wording.number(history.known)}", "batches over"),
-        _tile(wording.number(history.items), "items acked"),
-        _tile(wording.number(history.failed), f"failed ({_share(history)})", bad=history.failed > 0),
-        _tile(wording.number(left), "left behind", bad=left > 0),
-        _tile(wording.seconds(slow), "slowest p99 of a batch"),
-        _tile(wording.whole_seconds(max(told, default=None)), "longest wait for an event"),
+        _tile(f"{formats.number(history.ended)} / {formats.number(history.known)}", "batches over"),
+        _tile(formats.number(history.items), "items acked"),
+        _tile(formats.number(history.failed), f"failed ({_share(history)})", bad=history.failed > 0),
+        _tile(formats.number(left), "left behind", bad=left > 0),
+        _tile(formats.seconds(slow), "slowest p99 of a batch"),
+        _tile(formats.whole_seconds(max(waits, default=None)), "longest wait for an event"),
     ]
     if history.repeats:
-        again = f"of acks came again ({wording.number(history.repeats.duplicates)})"
-        tiles.append(_tile(wording.percent(history.repeats.rate), again))
+        again = f"of acks came again ({formats.number(history.repeats.duplicates)})"
+        tiles.append(_tile(formats.percent(history.repeats.rate), again))
     return tag("div", "".join(tiles), "tiles")
 
 
 def _share(history: History) -> str:
-    return wording.percent(history.failed / history.items if history.items else 0.0)
+    return formats.percent(history.failed / history.items if history.items else 0.0)
 
 
 def _tile(value: str, name: str, bad: bool = False) -> str:
@@ -99,26 +99,26 @@ def _tile(value: str, name: str, bad: bool = False) -> str:
 
 
 def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
-    """What about *batch* is worth a look."""
+    """Yield why *batch* needs attention."""
     if batch.is_orphan:
         left = count(batch.outstanding or 0, "item")
-        yield batch, f"{wording.state(batch.state)} with {left} not acked"
+        yield batch, f"{formats.state(batch.state)} with {left} not acked"
     if batch.state == "UNKNOWN":
         yield batch, "acks of a batch whose own row is not in the archive: it was opened before these days"
     if batch.is_alive and (batch.idle or 0) > LONG_IDLE:
-        yield batch, f"not over, and nothing happened for {wording.seconds(batch.idle)}"
+        yield batch, f"not over, and nothing happened for {formats.seconds(batch.idle)}"
     if batch.state == ENDED_WELL and batch.event_at is None:
-        yield batch, "complete, and no word yet that its event arrived on the bus"
+        yield batch, "complete, but its event is not confirmed yet"
     if batch.notices:
         yield batch, f"its event had to be sent again ({count(batch.notices, 'time')})"
     if batch.failed and batch.max_failures is not None and batch.failed >= batch.max_failures:
-        yield batch, f"ended by its failures: {wording.number(batch.failed)}, of {batch.max_failures:,} borne"
+        yield batch, f"ended by its failures: {formats.number(batch.failed)}, of {batch.max_failures:,} borne"
     if batch.acking and batch.tail is not None and batch.tail > max(10.0, LONG_TAIL * batch.acking):
         yield batch, f"the last percent of its items took {_part(batch.tail, batch.acking)}"
 
 
 def _part(tail: float, acking: float) -> str:
-    return f"{wording.seconds(tail)}, {wording.percent(tail / acking)} of its time"
+    return f"{formats.seconds(tail)}, {formats.percent(tail / acking)} of its time"
 
 
 def _look_list(looks: list[tuple[BatchFacts, str]]) -> str:
@@ -131,7 +131,7 @@ def _look_list(looks: list[tuple[BatchFacts, str]]) -> str:
 
 
 def link(batch: BatchFacts) -> str:
-    """The batch's name, which leads to its section where it has one."""
+    """Return the batch's name, linked to its section if it has one."""
     name = escape(batch.name)
     return f'<a href="#{escape(batch.batch_id)}">{name}</a>' if batch.is_drawn else name
 
@@ -141,7 +141,7 @@ def _list(history: History) -> str:
     heads += [("n", said) for said in ("lasted", "failed", "p50", "p99", "last 1 %", "event")]
     rows = table(heads, (_row(batch) for batch in history.batches))
     hidden = history.known - len(history.batches)
-    more = text("p", f"and {wording.batches(hidden)} more, not listed", "soft") if hidden > 0 else ""
+    more = text("p", f"and {formats.batches(hidden)} more, not listed", "soft") if hidden > 0 else ""
     return tag("div", rows + more, "card wide")
 
 
@@ -152,21 +152,21 @@ def _row(batch: BatchFacts) -> list[Cell]:
         ("name", name),
         ("", chip(batch)),
         ("much", _meter(batch)),
-        cell(wording.moment(batch.opened_at), "time"),
-        number(wording.seconds(batch.lasted)),
-        number(wording.number(batch.failed)),
-        number(wording.seconds(shares.p50 if shares else None)),
-        number(wording.seconds(shares.p99 if shares else None)),
-        number(wording.whole_seconds(batch.tail)),
-        number(wording.whole_seconds(batch.told_after)),
+        cell(formats.moment(batch.opened_at), "time"),
+        number(formats.seconds(batch.lasted)),
+        number(formats.number(batch.failed)),
+        number(formats.seconds(shares.p50 if shares else None)),
+        number(formats.seconds(shares.p99 if shares else None)),
+        number(formats.whole_seconds(batch.tail)),
+        number(formats.whole_seconds(batch.told_after)),
     ]
 
 
 def _meter(batch: BatchFacts) -> str:
-    """How much of a batch is acked, as a bar and in numbers."""
+    """Return the acked share of a batch as a bar and in numbers."""
     whole = max(batch.total or 0, batch.acked, 1)
     failed = 100 * min(batch.failed, batch.acked) / whole
     good = 100 * batch.acked / whole - failed
     bar = f'<i style="width:{good:.2f}%"></i><i class="failed" style="width:{failed:.2f}%"></i>'
-    said = f"{wording.number(batch.acked)} of {wording.number(batch.total)}"
+    said = f"{formats.number(batch.acked)} of {formats.number(batch.total)}"
     return tag("div", bar, "meter") + text("span", said, "soft")

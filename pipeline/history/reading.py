@@ -1,4 +1,4 @@
-"""The archive as frames: executors read its files, and only what is told of items crosses into Spark."""
+"""Reads the archive as frames: executors parse its files, and only parsed rows enter the JVM."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pipeline.acks import shares
 from pipeline.history import schemas
 from pipeline.history.acked import rows_of
 from pipeline.history.archive import Archive, Days
 from pipeline.history.records import MalformedLine, change_of
 from pipeline.history.rows import read
+from pipeline.spark.files import shares
 
 ROWS_A_BATCH = 10_000
 
@@ -28,13 +28,13 @@ FRAMES = {
     "bundles": schemas.BUNDLE_IMAGES,
     "jobs": schemas.JOB_IMAGES,
 }
-"""What each kind of table is read as."""
+"""The schema of each kind of table."""
 
 
 def changes(spark: SparkSession, archive: Archive, kind: str, days: Days) -> DataFrame:
-    """The frame of a *kind* of table: what the archive's changes of these *days* say.
+    """Return the frame of a *kind* of table from the archive's changes of *days*.
 
-    A record that is there twice is in the frame twice. A line that is none stops the job, with its place.
+    A record that is stored twice is in the frame twice. A malformed line stops the job with its location.
     """
     dealt = [(share,) for share in shares(archive.files(kind, days), spark.sparkContext.defaultParallelism)]
     frame = spark.createDataFrame(spark.sparkContext.parallelize(dealt, len(dealt)), "paths array<string>")
@@ -49,17 +49,17 @@ def _read(batches: Iterator[pa.RecordBatch], archive: Archive, kind: str) -> Ite
 
 def _rows(archive: Archive, path: str, kind: str) -> Iterator[tuple[Any, ...]]:
     for number, line in enumerate(archive.lines(path), start=1):
-        yield from _told(line, kind, f"{path}, line {number}")
+        yield from _parsed(line, kind, f"{path}, line {number}")
 
 
-def _told(line: bytes, kind: str, place: str) -> list[tuple[Any, ...]]:
+def _parsed(line: bytes, kind: str, location: str) -> list[tuple[Any, ...]]:
     try:
         change = change_of(line)
         if kind == "pages":
             return list(rows_of(change))
         return [tuple(row.get(name) for name in FRAMES[kind].names) for row in read(change, kind)]
     except MalformedLine as error:
-        raise MalformedLine(f"{place}, is no change of {kind}: {error}") from error
+        raise MalformedLine(f"{location} is not a change of {kind}: {error}") from error
 
 
 def _batches(rows: Iterator[tuple[Any, ...]], schema: StructType) -> Iterator[pa.RecordBatch]:

@@ -1,7 +1,7 @@
-"""A line of the archive as a change: what an item was, what it became, and when. Pure.
+"""Parses a line of the archive as a change: old image, new image and time. Pure.
 
-The line is a stream record in DynamoDB's own JSON, as Lambda gets it, or as Kinesis Data Streams for
-DynamoDB writes it: that one has no sequence number, and its time in milliseconds or finer.
+The line is a stream record in DynamoDB JSON, as Lambda receives it or as Kinesis Data Streams for DynamoDB
+writes it; the latter has no sequence number, and its time in milliseconds or finer.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 Image = Mapping[str, Mapping[str, Any]]
 MILLISECONDS, MICROSECONDS = 1e11, 1e14
-"""From here on a time since 1970 is no longer in seconds, or no longer in milliseconds."""
+"""From these values on, a time since 1970 is in milliseconds, or in microseconds."""
 _PLACE_DIGITS = 40
 
 
 class MalformedLine(ValueError):
-    """A line that is no stream record."""
+    """A line is not a stream record; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of an item. *place* sorts the changes of one item; an absent image is empty."""
+    """One change of an item. *place* orders the changes of one item; an absent image is empty."""
 
     id: str
     place: str
@@ -35,7 +35,7 @@ class Change:
 
 
 def change_of(line: bytes) -> Change:
-    """The change that *line* tells of. Raises MalformedLine, with what is wrong."""
+    """Return the change in *line*. Raises MalformedLine."""
     try:
         record = json.loads(line)
         body = record["dynamodb"]
@@ -55,7 +55,7 @@ def change_of(line: bytes) -> Change:
 
 
 def time_of(at: float) -> datetime:
-    """The time *at* since 1970, in seconds, milliseconds or microseconds, whichever makes it of our days."""
+    """Return the time *at* since 1970, in seconds, milliseconds or microseconds by its magnitude."""
     if at >= MICROSECONDS:
         at /= 1e6
     elif at >= MILLISECONDS:

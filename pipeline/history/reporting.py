@@ -1,4 +1,4 @@
-"""The history in one call: the tables, then the page over them."""
+"""Builds the history in one call: the tables, then the page."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.files import located
 from pipeline.history.building import Sources, build
 from pipeline.history.collecting import collect
 from pipeline.history.document import page
 from pipeline.history.facts import History
-from pipeline.progress import Report, watching
+from pipeline.spark.files import located
+from pipeline.spark.progress import Report, watching
 
 PAGE = "report.html"
 
 
 def _silent(_event: str, _facts: dict[str, Any]) -> None:
-    """Progress for nobody."""
+    """Ignore progress."""
 
 
-def report(spark: SparkSession, told: Sources, out: str, tell: Report = _silent) -> History:
-    """Write the tables and ``report.html`` into the folder *out*; what the page says.
+def report(spark: SparkSession, sources: Sources, out: str, emit: Report = _silent) -> History:
+    """Write the tables and ``report.html`` into the folder *out*; return the facts of the page.
 
-    *tell* hears of each table and of the page. Raises NotAnArchive; a malformed line stops the job.
+    *emit* receives an event for each table and for the page. Raises NotAnArchive; a malformed line stops the
+    job.
     """
     started = time.monotonic()
-    with watching(spark.sparkContext, tell):
-        tables = build(spark, told, out, tell)
-        history = collect(tables, told.archive)
+    with watching(spark.sparkContext, emit):
+        tables = build(spark, sources, out, emit)
+        history = collect(tables, sources.archive)
     path = f"{out.rstrip('/')}/{PAGE}"
     _write(path, page(history).encode())
     seconds = round(time.monotonic() - started, 1)
-    tell("report", {"path": path, "batches": history.known, "items": history.items, "seconds": seconds})
+    emit("report", {"path": path, "batches": history.known, "items": history.items, "seconds": seconds})
     return history
 
 
 def _write(path: str, body: bytes) -> None:
-    """Write a file into this machine's folder or into a bucket, wherever *path* leads."""
+    """Write a file to *path*, on this machine or in a bucket."""
     system, inner = located(path)
     with system.open_output_stream(inner) as stream:
         stream.write(body)

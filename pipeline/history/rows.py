@@ -1,6 +1,6 @@
-"""What changes of batches, tasks, bundles and jobs leave behind, each as rows of its frame. Pure.
+"""Turns changes of batches, tasks, bundles and jobs into rows of their frames. Pure.
 
-Rows are read by the code that wrote them. The archive withholds a salt and payloads: nothing here needs one.
+Rows are parsed by the code that wrote them. The archive has neither salts nor payloads, which are not needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fanin.queue.model import SECOND_US, Job, JobState
 from fanin.tracker import items as tracking
 from pipeline.history.records import Change, Image, MalformedLine
 from pipeline.history.schemas import BATCH_IMAGES
-from pipeline.rows import Facts, facts_of
+from pipeline.snapshot.rows import Facts, facts_of
 
 WITHHELD: Image = {"salt": {"B": b""}, "payload": {"S": ""}}
 DEAD = "dead"
@@ -27,7 +27,7 @@ _Reader = Callable[[Change], Iterator[Facts]]
 
 
 def read(change: Change, kind: str) -> list[Facts]:
-    """The rows that *change* of a table of *kind* leaves. Raises MalformedLine, with what is wrong."""
+    """Yield the rows of a *change* of a table of *kind*. Raises MalformedLine."""
     try:
         return list(READERS[kind](change)) if change.new else []
     except KeyError as error:
@@ -37,7 +37,7 @@ def read(change: Change, kind: str) -> list[Facts]:
 
 
 def _batch_rows(change: Change) -> Iterator[Facts]:
-    """BATCH_ROWS."""
+    """Yield BATCH_ROWS."""
     key, what, image = tracking.key_of(change.keys["pk"]["S"]), change.keys["sk"]["S"], _image(change)
     row: Facts = {"tenant": key.tenant, "batch_id": key.batch_id, "at": change.at}
     if what == tracking.BATCH_ROW:
@@ -48,14 +48,14 @@ def _batch_rows(change: Change) -> Iterator[Facts]:
         yield row | {"what": "group", "group": {"group_id": group.id, "start": start, "upto": group.upto}}
     elif what.startswith("sample#"):
         sample = tracking.sample_of(image)
-        told = {"item_id": sample.item_id, "reason": sample.reason, "failed_at": sample.at}
-        yield row | {"what": "sample", "sample": told}
+        failure = {"item_id": sample.item_id, "reason": sample.reason, "failed_at": sample.at}
+        yield row | {"what": "sample", "sample": failure}
     elif what == tracking.EVENT_ROW or what.startswith("notice#"):
         yield row | {"what": what.partition("#")[0]}
 
 
 def _task_rows(change: Change) -> Iterator[Facts]:
-    """TASK_IMAGES."""
+    """Yield TASK_IMAGES."""
     task = grouping.task_of(_image(change))
     yield {
         "tenant": task.tenant,
@@ -73,7 +73,7 @@ def _task_rows(change: Change) -> Iterator[Facts]:
 
 
 def _bundle_rows(change: Change) -> Iterator[Facts]:
-    """BUNDLE_IMAGES."""
+    """Yield BUNDLE_IMAGES."""
     bundle = grouping.bundle_of(_image(change))
     yield {
         "tenant": bundle.tenant,
@@ -89,7 +89,7 @@ def _bundle_rows(change: Change) -> Iterator[Facts]:
 
 
 def _job_rows(change: Change) -> Iterator[Facts]:
-    """JOB_IMAGES: the job as it now is, and the one that it followed, where that had been under way."""
+    """Yield JOB_IMAGES: the job now, and the end of the run before it, if that had been in progress."""
     pk = change.keys["pk"]["S"]
     if pk.startswith("D#"):
         yield _dead_row(change, pk)
@@ -110,7 +110,7 @@ def _dead_row(change: Change, pk: str) -> Facts:
 
 
 def _ended(job: Job, at: int) -> Facts:
-    """The end of a job whose next run took its place at *at*."""
+    """Return the end of a run whose next run replaced it at *at*."""
     busy = job.busy_us + worked(job.claimed_us, at)
     return {"state": str(JobState.DONE), "ended_at": _instant(at), "worked": busy / SECOND_US}
 

@@ -1,4 +1,4 @@
-"""The frames of the history, columns by name. Every time is in UTC, every duration in seconds."""
+"""The schemas of the history's frames. Times are in UTC, durations in seconds."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _frame(**columns: DataType) -> StructType:
 PAGE_CHANGES = _frame(
     batch_id=TEXT, page=LONG, bit=WHOLE, what=TEXT, count=LONG, n=LONG, at=TIME, event_id=TEXT
 )
-"""What one change did to one item of a leaf page, ``what`` it was: success, failure or healed.
+"""The effect of a change on one item of a leaf page; ``what``: success, failure or healed.
 
-Where no item is known, *bit* is null: ``counted`` for *count* acks of an estimated batch, ``touched`` for a
-change without acks. *n*: how many acks the page then had.
+*bit* is null if no item is known: ``counted`` for *count* acks of an estimated batch, ``touched`` for a
+change without acks. *n*: the page's count of acks after the change.
 """
 
 BATCH_IMAGES = _frame(
@@ -51,10 +51,10 @@ BATCH_IMAGES = _frame(
     max_failures=LONG,
     parent_item_id=TEXT,
 )
-"""A batch as one change left it; *place* sorts the changes of an item."""
+"""A batch after one change; *place* orders the changes of one item."""
 
 GROUPS = _frame(group_id=TEXT, start=LONG, upto=LONG)
-"""A stretch of a batch's items, and the group that is was handed out as."""
+"""A range of a batch's items, and its group."""
 
 SAMPLES = _frame(item_id=TEXT, reason=TEXT, failed_at=TIME)
 """Why an item failed; a batch keeps a bounded number of them."""
@@ -62,7 +62,7 @@ SAMPLES = _frame(item_id=TEXT, reason=TEXT, failed_at=TIME)
 BATCH_ROWS = _frame(
     tenant=TEXT, batch_id=TEXT, at=TIME, what=TEXT, batch=BATCH_IMAGES, group=GROUPS, sample=SAMPLES
 )
-"""A row that came or changed among a batch's: ``batch``, ``group``, ``sample``, ``event`` or ``notice``."""
+"""A new or changed row of a batch: ``batch``, ``group``, ``sample``, ``event`` or ``notice``."""
 
 TASK_IMAGES = _frame(
     tenant=TEXT,
@@ -77,7 +77,7 @@ TASK_IMAGES = _frame(
     item_id=TEXT,
     detail=TEXT,
 )
-"""A task as one change left it."""
+"""A task after one change."""
 
 BUNDLE_IMAGES = _frame(
     tenant=TEXT,
@@ -90,7 +90,7 @@ BUNDLE_IMAGES = _frame(
     attempt=WHOLE,
     created_at=TIME,
 )
-"""A bundle as one change left it; *size*: its members."""
+"""A bundle after one change; *size*: its members."""
 
 JOB_IMAGES = _frame(
     tenant=TEXT,
@@ -109,4 +109,4 @@ JOB_IMAGES = _frame(
     collisions=WHOLE,
     error=TEXT,
 )
-"""A job as one change left it: ``ready``, ``busy``, ``delayed``, ``done`` or ``dead``."""
+"""A job after one change: ``ready``, ``busy``, ``delayed``, ``done`` or ``dead``."""

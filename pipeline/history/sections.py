@@ -1,35 +1,36 @@
-"""The sections below the first screen: each batch, bundles, jobs, and what the figures mean. Pure."""
+"""Renders the sections below the overview: batches, bundles, jobs, and notes on the figures. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from pipeline.history import charts, wording
+from pipeline.history import charts
+from pipeline.history import format as formats
 from pipeline.history.charts import Clock
 from pipeline.history.facts import BatchFacts, History, Queue, Spread, Straggler, Target
 from pipeline.history.overview import chip
 from pipeline.history.tags import Cell, cell, facts, number, table, tag, text
-from pipeline.wording import count
+from pipeline.spark.format import count
 
 RECORD_CHARACTERS = 160
 
 NOTES = (
-    "Times of acks are those of the tables' streams: whole seconds, rounded down. When a batch was opened,"
-    " closed and ended it says itself, in milliseconds; an event's time is that of its confirmation.",
-    "An item's latency is counted from its message where an ack log was given, else from the batch's close,"
-    " or from its opening where acks came before that. Each chart says which.",
+    "Times of acks are those of the tables' streams: whole seconds, rounded down. A batch has its own"
+    " times of opening, close and end, in milliseconds; an event's time is that of its confirmation.",
+    "An item's latency is counted from its message if an ack log was given, else from the batch's close,"
+    " or from its opening if acks came before that. Each chart names its basis.",
     "The last percent: what was acked after 99 % of a batch's items were; of a small batch, the last item.",
-    "An ack of an item that was acked before writes nothing, so the streams do not tell of it: how often that"
-    " was is counted from an ack log, and left out without one.",
+    "An ack of an item that was acked before writes nothing, so the streams do not show it: duplicates are"
+    " counted from an ack log, and left out without one.",
     "Reasons of failures are a sample of at most 128 that a batch keeps, unless they come from an ack log.",
-    "A task waits until the first bundle that it is in is begun. A job waits while it is ready in its queue,"
+    "A task waits until its first bundle is created. A job waits while it is ready in its queue,"
     " and is in progress while a worker has it, all its deliveries together.",
 )
 
 
 def batch_section(batch: BatchFacts) -> str:
-    """One batch: its moments, its curve, its latencies, who came last, and why items failed."""
+    """Return the section of one batch: times, curve, latencies, last items, reasons of failures."""
     head = f"{escape(batch.name)} {chip(batch)}"
     parts = [tag("h2", head), _identity(batch), *_curve(batch), *_latency(batch)]
     parts += [*_stragglers(batch), *_reasons(batch)]
@@ -45,7 +46,7 @@ def _identity(batch: BatchFacts) -> str:
     return "".join([*said, tag("div", _numbers(batch) + _times(batch), "two")])
 
 
-_ESTIMATED = "Its acks are counted, not told apart: a duplicate counts, and no item has a latency."
+_ESTIMATED = "Acks are counted without their items: a duplicate counts, and no item has a latency."
 
 
 def _numbers(batch: BatchFacts) -> str:
@@ -53,34 +54,34 @@ def _numbers(batch: BatchFacts) -> str:
     again = batch.repeats
     return facts(
         [
-            ("items", wording.number(batch.total)),
-            ("acked", wording.number(batch.acked)),
+            ("items", formats.number(batch.total)),
+            ("acked", formats.number(batch.acked)),
             ("failed", _of(batch.failed, batch.failed / batch.acked if batch.acked else 0.0)),
-            ("healed by a later success", wording.number(batch.healed) if batch.healed else None),
-            ("left behind", wording.number(batch.outstanding) if batch.outstanding else None),
-            ("acked, not in the archive", wording.number(batch.unseen) if batch.unseen else None),
-            ("acks a second, on average", wording.number(mean) if mean else None),
+            ("healed by a later success", formats.number(batch.healed) if batch.healed else None),
+            ("left behind", formats.number(batch.outstanding) if batch.outstanding else None),
+            ("acked, not in the archive", formats.number(batch.unseen) if batch.unseen else None),
+            ("acks a second, on average", formats.number(mean) if mean else None),
             ("acked again", _of(again.duplicates, again.rate) if again else None),
         ]
     )
 
 
 def _of(value: int, share: float) -> str:
-    return f"{wording.number(value)} ({wording.percent(share)})"
+    return f"{formats.number(value)} ({formats.percent(share)})"
 
 
 def _times(batch: BatchFacts) -> str:
     return facts(
         [
-            ("opened", wording.moment(batch.opened_at)),
-            ("lasted", wording.seconds(batch.lasted)),
-            ("first to last ack", wording.whole_seconds(batch.acking)),
-            ("last percent took", wording.whole_seconds(batch.tail)),
-            ("decided after the last ack", wording.whole_seconds(batch.decided_after)),
-            ("event after the end", wording.whole_seconds(batch.told_after)),
-            ("event after the last ack", wording.whole_seconds(batch.told_after_last_ack)),
+            ("opened", formats.moment(batch.opened_at)),
+            ("lasted", formats.seconds(batch.lasted)),
+            ("first to last ack", formats.whole_seconds(batch.acking)),
+            ("last percent took", formats.whole_seconds(batch.tail)),
+            ("decided after the last ack", formats.whole_seconds(batch.decided_after)),
+            ("event after the end", formats.whole_seconds(batch.told_after)),
+            ("event after the last ack", formats.whole_seconds(batch.told_after_last_ack)),
             ("ended because", batch.end_reason),
-            ("nothing happened for", wording.seconds(batch.idle) if batch.idle is not None else None),
+            ("nothing happened for", formats.seconds(batch.idle) if batch.idle is not None else None),
         ]
     )
 
@@ -93,7 +94,7 @@ def _curve(batch: BatchFacts) -> Iterable[str]:
     keys = [("acked", "acked"), *([("failed", "failed")] if any(p.failed for p in batch.curve) else [])]
     said = [f'<span><i class="{kind}"></i>{escape(name)}</span>' for kind, name in keys]
     for mark in charts.marks(batch, clock):
-        value = tag("b", escape(clock.told(mark.at)))
+        value = tag("b", escape(clock.label(mark.at)))
         said.append(f'<span><i class="{mark.kind}"></i>{escape(mark.name)} {value}</span>')
     return [text("h3", "Acks over time"), chart, tag("div", "".join(said), "keys")]
 
@@ -102,9 +103,17 @@ def _latency(batch: BatchFacts) -> Iterable[str]:
     if batch.shares is None or not batch.bars:
         return []
     shares = batch.shares
-    told = {"mean": shares.mean, "p50": shares.p50, "p90": shares.p90, "p95": shares.p95, "p99": shares.p99}
-    told |= {"longest": shares.most}
-    keys = "".join(f"<span>{name} <b>{escape(wording.seconds(at))}</b></span>" for name, at in told.items())
+    figures = {
+        "mean": shares.mean,
+        "p50": shares.p50,
+        "p90": shares.p90,
+        "p95": shares.p95,
+        "p99": shares.p99,
+    }
+    figures |= {"longest": shares.most}
+    keys = "".join(
+        f"<span>{name} <b>{escape(formats.seconds(at))}</b></span>" for name, at in figures.items()
+    )
     return [text("h3", "Latency"), charts.latency(batch.bars, shares), tag("div", keys, "keys")]
 
 
@@ -122,9 +131,9 @@ def _straggler(late: Straggler, with_records: bool) -> list[Cell]:
     what = late.record or "" if with_records else late.item_id or ""
     short = what if len(what) <= RECORD_CHARACTERS else what[: RECORD_CHARACTERS - 1] + "\u2026"
     return [
-        number(wording.number(late.position)),
-        cell(wording.moment(late.acked_at), "time"),
-        number(wording.seconds(late.after)),
+        number(formats.number(late.position)),
+        cell(formats.moment(late.acked_at), "time"),
+        number(formats.seconds(late.after)),
         ("", text("span", "failed", "chip bad") if late.failed else ""),
         ("", text("span", short, "mono")),
     ]
@@ -134,7 +143,7 @@ def _reasons(batch: BatchFacts) -> Iterable[str]:
     if not batch.reasons:
         return []
     source = "as the ack log says" if batch.reasons_from_log else "a sample that the batch keeps"
-    rows = ([cell(reason), number(wording.number(items))] for reason, items in batch.reasons)
+    rows = ([cell(reason), number(formats.number(items))] for reason, items in batch.reasons)
     parts = [text("h3", f"Why items failed ({source})"), table([("", "reason"), ("n", "items")], rows)]
     if batch.healed:
         healed = f"{count(batch.healed, 'item')} that failed at first and succeeded later may be among them."
@@ -143,7 +152,7 @@ def _reasons(batch: BatchFacts) -> Iterable[str]:
 
 
 def bundles_section(history: History) -> str:
-    """The group-batcher: targets, sizes and waits."""
+    """Return the section of the group-batcher: targets, sizes and waits."""
     heads: list[Cell] = [("", "target"), ("n", "tasks"), ("", "how they stand"), ("n", "bundles")]
     heads += [("n", said) for said in ("size, mean", "largest", "calls", "wait p50", "p95", "longest")]
     parts = [text("h2", "Bundles"), tag("div", table(heads, map(_target, history.targets)), "wide")]
@@ -156,18 +165,18 @@ def bundles_section(history: History) -> str:
 def _target(target: Target) -> list[Cell]:
     return [
         cell(target.name, "name"),
-        number(wording.number(target.tasks)),
+        number(formats.number(target.tasks)),
         cell(_states(target.states)),
-        number(wording.number(target.bundles)),
+        number(formats.number(target.bundles)),
         number(f"{target.size:.1f}"),
-        number(wording.number(target.largest)),
-        number(wording.number(target.calls)),
+        number(formats.number(target.largest)),
+        number(formats.number(target.calls)),
         *_spread(target.waited),
     ]
 
 
 def jobs_section(history: History) -> str:
-    """The work queues: how jobs ended, how long they waited and how long they were worked on."""
+    """Return the section of the work queues: outcomes of jobs, waiting and working times."""
     heads: list[Cell] = [
         ("", "queue"),
         ("n", "jobs"),
@@ -184,22 +193,22 @@ def jobs_section(history: History) -> str:
 def _queue(queue: Queue) -> list[Cell]:
     return [
         cell(queue.name, "name"),
-        number(wording.number(queue.jobs)),
+        number(formats.number(queue.jobs)),
         cell(_states(queue.states)),
-        number(wording.number(queue.again)),
-        number(wording.number(queue.refused)),
+        number(formats.number(queue.again)),
+        number(formats.number(queue.refused)),
         *_spread(queue.waited),
         *_spread(queue.worked),
     ]
 
 
 def _spread(spread: Spread) -> list[Cell]:
-    return [number(wording.seconds(value)) for value in (spread.p50, spread.p95, spread.most)]
+    return [number(formats.seconds(value)) for value in (spread.p50, spread.p95, spread.most)]
 
 
 def _states(states: Mapping[str, int]) -> str:
     ordered = sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{wording.number(many)} {wording.state(state)}" for state, many in ordered)
+    return ", ".join(f"{formats.number(many)} {formats.state(state)}" for state, many in ordered)
 
 
 def _more(history: History, name: str, one: str) -> list[str]:
@@ -208,6 +217,6 @@ def _more(history: History, name: str, one: str) -> list[str]:
 
 
 def notes() -> str:
-    """What the figures mean and where they come from."""
+    """Return the notes on what the figures mean and where they come from."""
     lines = "".join(text("li", note) for note in NOTES)
     return tag("footer", text("h3", "How to read this") + tag("ul", lines))

@@ -1,4 +1,4 @@
-"""How the report looks, in a light room and in a dark one."""
+"""The style sheet of the report, in light and dark mode."""
 
 STYLE = """
 :root { color-scheme: light dark;

@@ -1,10 +1,10 @@
-"""Says of every batch whether its pages, their parents and its state agree.
+"""Checks of every batch that its pages, their parents and its state agree.
 
     python -m pipeline.jobs.audit --batches-export FOLDER --pages-export FOLDER [--out PATH]
     python -m pipeline.jobs.audit --batches-table NAME --pages-table NAME [--rate R]
 
-What a write on its way could explain is looked at again in the live tables, where they are named, and is
-reported if it is still there. The exit status is 1 where something is wrong, 0 otherwise.
+A finding that a write in progress could explain is rechecked in the live tables, if they are named, and is
+reported if it is still there. The exit status is 1 if something is wrong, 0 otherwise.
 """
 
 from __future__ import annotations
@@ -13,31 +13,29 @@ import argparse
 from collections.abc import Sequence
 
 from fanin.tracker import checked_batch_id
-from pipeline import options as shared
-from pipeline.auditing import Wish, audit
-from pipeline.failing import plainly
-from pipeline.progress import Report, teller
-from pipeline.session import spark_session
+from pipeline.audit.run import AuditRequest, audit
+from pipeline.snapshot import options as shared
+from pipeline.spark.arguments import job_parser
+from pipeline.spark.errors import exit_with_message
+from pipeline.spark.progress import Report, event_printer
+from pipeline.spark.session import spark_session
 
 SENTENCES = {
-    "looking": "  {findings:,} to be looked at again in the live tables",
+    "looking": "  rechecking {findings:,} findings in the live tables",
     "finding": "{certainty}: {rule}: {place}: {detail}",
     "more": "and {findings:,} more; --out keeps them all",
     "audited": (
-        "{batches:,} batches, {pages:,} pages as of {takenAt}: {wrong:,} wrong, {doubtful:,} that a write on"
-        " its way may explain, {gone:,} gone when looked at again; {seconds:.1f} s"
+        "{batches:,} batches, {pages:,} pages as of {takenAt}: {wrong:,} wrong, {doubtful:,} that a write in"
+        " progress may explain, {gone:,} gone when rechecked; {seconds:.1f} s"
     ),
 }
 
 
 def arguments() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("audit", description=__doc__, formatter_class=form)
+    parser = job_parser("audit", __doc__)
     add = parser.add_argument
-    add("--batch", metavar="ID", help="one batch alone (default: all)")
-    add("--out", metavar="PATH", help="where the findings are saved, as Parquet")
-    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
-    add("--json", action="store_true", help="print events as JSON lines")
+    add("--batch", metavar="ID", help="only this batch (default: all)")
+    add("--out", metavar="PATH", help="save the findings here, as Parquet")
     shared.add_exports(parser)
     shared.add_tables(parser)
     return parser
@@ -47,18 +45,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     shared.check_source(parser, options)
-    with plainly("audit"):
-        wrong = _run(options, teller(SENTENCES, options.json))
+    with exit_with_message("audit"):
+        wrong = _run(options, event_printer(SENTENCES, options.json))
     if wrong:
         raise SystemExit(1)
 
 
-def _run(options: argparse.Namespace, tell: Report) -> int:
+def _run(options: argparse.Namespace, emit: Report) -> int:
     batch_id = checked_batch_id(options.batch) if options.batch else None
     tables = shared.tables_of(options)
     with spark_session("audit", cores=options.cores) as spark:
-        told = shared.told_of(spark, options, batch_id)
-        return audit(told, Wish(options.out, tables.store if tables else None), tell)
+        snapshot = shared.snapshot_of(spark, options, batch_id)
+        return audit(snapshot, AuditRequest(options.out, tables.store if tables else None), emit)
 
 
 if __name__ == "__main__":

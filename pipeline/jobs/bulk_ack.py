@@ -1,42 +1,43 @@
-"""Acks in bulk what ack logs say: Parquet, JSON lines or CSV with item_id, outcome and reason (if any).
+"""Acks the items that ack logs list: Parquet, JSON lines or CSV with item_id, outcome and reason.
 
-    python -m pipeline.jobs.bulk_ack LOG... --tenant T --batches-table NAME --pages-table NAME --aside PATH
+    python -m pipeline.jobs.bulk_ack LOG... --tenant T --batches-table NAME --pages-table NAME --rejects PATH
     ... FOLDER --checkpoint PATH [--every SECONDS]     each file of the folder once, as it arrives
 
-Acks may come in any order, many times, and of many batches. Run again, it changes nothing. Rows that set no
-bit (unknown, forged, malformed) are saved under --aside. The exit status is 3 where there are any, 1 where
-pages are left to mark, 0 otherwise.
+Acks may be in any order, repeated, and of many batches. A second run changes nothing. Rejected rows, which
+set no bit (unknown, forged, malformed), are saved under --rejects. The exit status is 3 if there are any, 1
+on an error, 0 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline import bulk_acking
-from pipeline import options as shared
-from pipeline.bulk_acking import Order
-from pipeline.failing import plainly
-from pipeline.options import positive
-from pipeline.progress import Report, teller
-from pipeline.session import spark_session
+from pipeline.bulk_ack.run import BulkAckRequest, bulk_ack, list_logs, preview, stream
+from pipeline.snapshot import options as shared
+from pipeline.spark.arguments import job_parser, positive
+from pipeline.spark.errors import exit_with_message
+from pipeline.spark.progress import Report, event_printer
+from pipeline.spark.session import spark_session
 
-SOME_ASIDE = 3
+SOME_REJECTED = 3
+DEPRECATED = "bulk_ack: --aside is deprecated and will be removed in the next release: use --rejects"
 
 SENTENCES = {
     "folded": (
         "{acks:,} acks in {files:,} files: {items:,} items in {pages:,} pages, {repeated:,} repeated,"
-        " {aside:,} to put aside; {seconds:.1f} s"
+        " {aside:,} rejected; {seconds:.1f} s"
     ),
-    "aside": "put aside {rows:,} rows ({why}): {path}",
+    "aside": "saved {rows:,} rejected rows ({why}): {path}",
     "progress": "  {done:,} of {pages:,} pages, {fresh:,} newly acked in {seconds:.0f} s",
     "acked": (
         "{acks:,} acks of {items:,} items: {fresh:,} are new ({failed:,} of them failed); {duplicate:,} old,"
-        " {healed:,} healed; too late: {late}; put aside: {why}; {written:,} of {pages:,} pages written,"
+        " {healed:,} healed; too late: {late}; rejected: {why}; {written:,} of {pages:,} pages written,"
         " {requests:,} requests, {writeUnits:,} write units; {complete:,} of {batches:,} batches complete;"
         " {seconds:.1f} s"
     ),
@@ -48,27 +49,20 @@ SENTENCES = {
 
 
 def arguments() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("bulk_ack", description=__doc__, formatter_class=form)
+    parser = job_parser("bulk_ack", __doc__, dry_run="fold and print counts and cost; write nothing")
     add = parser.add_argument
     add("logs", nargs="+", metavar="LOG", help="files, folders or patterns")
-    add("--tenant", required=True, help="whose batches they are")
-    add(
-        "--aside",
-        metavar="PATH",
-        help="where rows that set no bit are saved, as Parquet (needed unless --dry-run)",
-    )
+    add("--tenant", required=True, help="the tenant of the batches")
+    add("--rejects", metavar="PATH", help="save rejected rows here, as Parquet (required unless --dry-run)")
+    add("--aside", metavar="PATH", help=argparse.SUPPRESS)
     add("--checkpoint", metavar="PATH", help="take the files of one folder as they arrive, remembered here")
-    add("--every", type=positive, metavar="SECONDS", help="look for new files so often (default: once)")
     add(
-        "--rate",
+        "--every",
         type=positive,
-        metavar="R",
-        help="at most R write units a second, all executors together",
+        metavar="SECONDS",
+        help="look for new files so often (default: once)",
     )
-    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
-    add("--dry-run", action="store_true", help="fold and print counts and cost; write nothing")
-    add("--json", action="store_true", help="print events as JSON lines")
+    add("--rate", type=positive, metavar="R", help="at most R write units a second, all executors together")
     shared.add_tables(parser)
     return parser
 
@@ -76,55 +70,63 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
+    _replace_deprecated(options)
     _check(parser, options)
-    with plainly("bulk_ack"):
-        aside = _run(options, teller(SENTENCES, options.json))
-    if aside:
-        raise SystemExit(SOME_ASIDE)
+    with exit_with_message("bulk_ack"):
+        rejected = _run(options, event_printer(SENTENCES, options.json))
+    if rejected:
+        raise SystemExit(SOME_REJECTED)
+
+
+def _replace_deprecated(options: argparse.Namespace) -> None:
+    """Use --aside for --rejects, with a warning; it overrides the default of a deployment."""
+    if options.aside:
+        print(DEPRECATED, file=sys.stderr)
+        options.rejects = options.aside
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Leave with a message where the options do not go together."""
-    if shared.tables_of(options) is None or not options.pages_table or not options.batches_table:
-        parser.error("needed: --batches-table and --pages-table")
-    if not options.dry_run and not options.aside:
-        parser.error("needed: --aside, where rows are saved that set no bit")
+    """Exit with a message if options contradict each other."""
+    if not options.pages_table or not options.batches_table:
+        parser.error("required: --batches-table and --pages-table")
+    if not options.dry_run and not options.rejects:
+        parser.error("required: --rejects, the path for rejected rows")
     if options.checkpoint and (len(options.logs) > 1 or options.dry_run):
         parser.error("--checkpoint takes one folder, and no --dry-run")
     if options.every is not None and not options.checkpoint:
         parser.error("--every goes with --checkpoint")
 
 
-def _run(options: argparse.Namespace, tell: Report) -> int:
-    """How many rows were put aside."""
-    tables, run = shared.tables_of(options), str(uuid.uuid4())
-    order = Order(tables, options.tenant, options.aside or "", run, options.rate)
+def _run(options: argparse.Namespace, emit: Report) -> int:
+    """Run the job; return the number of rejected rows."""
+    tables, run = shared.named_tables(options), str(uuid.uuid4())
+    request = BulkAckRequest(tables, options.tenant, options.rejects or "", run, options.rate)
     with spark_session("bulk_ack", cores=options.cores) as spark:
         if options.checkpoint:
-            return _stream(spark, options, order, tell)
-        logs = bulk_acking.list_logs(spark, options.logs)
+            return _stream(spark, options, request, emit)
+        logs = list_logs(spark, options.logs)
         if options.dry_run:
-            bulk_acking.preview(spark, logs, order, tell)
+            preview(spark, logs, request, emit)
             return 0
-        return bulk_acking.bulk_ack(spark, logs, order, tell)["aside"]
+        return bulk_ack(spark, logs, request, emit)["rejected"]
 
 
-def _stream(spark: SparkSession, options: argparse.Namespace, order: Order, tell: Report) -> int:
-    """How many rows were put aside by all micro-batches of this start."""
-    aside = 0
+def _stream(spark: SparkSession, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
+    """Ack files as they arrive; return the number of rejected rows in all micro-batches of this run."""
+    rejected = 0
 
     def report(event: str, facts: dict[str, Any]) -> None:
-        nonlocal aside
-        aside += facts["aside"] if event == "acked" else 0
-        tell(event, facts)
+        nonlocal rejected
+        rejected += facts["aside"] if event == "acked" else 0
+        emit(event, facts)
 
     (folder,) = options.logs
-    query = bulk_acking.stream(spark, folder, options.checkpoint, order, report, options.every)
+    query = stream(spark, folder, options.checkpoint, request, report, options.every)
     try:
         query.awaitTermination()
     finally:
         query.stop()
-    return aside
+    return rejected
 
 
 if __name__ == "__main__":

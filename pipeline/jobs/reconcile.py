@@ -1,10 +1,10 @@
-"""Finds which rows of a fanned-out dataset are not acked yet, and saves them for redrive.
+"""Finds the rows of a fanned-out dataset that are not acked yet, and saves them for redrive.
 
     python -m pipeline.jobs.reconcile --batch ID --manifest PATH --out PATH \\
         --batches-export FOLDER --pages-export FOLDER
 
 The tables are read from point-in-time exports, or live by a parallel Scan (--batches-table, --pages-table).
-Nothing is written to them. The exit status is 0 where all could be told, whatever is outstanding.
+Nothing is written to them. The exit status is 0 whether or not items are outstanding, 1 on an error.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pipeline import options as shared
-from pipeline.failing import plainly
-from pipeline.progress import Report, teller
-from pipeline.reconciling import Wish, reconcile
-from pipeline.session import spark_session
+from pipeline.reconcile.run import ReconcileRequest, reconcile
+from pipeline.snapshot import options as shared
+from pipeline.spark.arguments import job_parser
+from pipeline.spark.errors import exit_with_message
+from pipeline.spark.progress import Report, event_printer
+from pipeline.spark.session import spark_session
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}, {items:,} items, {failed:,} failed; as of {takenAt}",
@@ -25,16 +26,13 @@ SENTENCES = {
 
 
 def arguments() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("reconcile", description=__doc__, formatter_class=form)
+    parser = job_parser("reconcile", __doc__)
     add = parser.add_argument
     add("--batch", required=True, metavar="ID", help="the batch's id")
-    add("--group", metavar="ID", help="which of its groups the manifest is (default: the only one)")
+    add("--group", metavar="ID", help="the group of the manifest's rows (default: the only one)")
     add("--manifest", required=True, metavar="PATH", help="the manifest that fan_out wrote")
-    add("--out", required=True, metavar="PATH", help="where the rows are saved, as Parquet")
-    add("--failed", action="store_true", help="save the items that failed, too")
-    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
-    add("--json", action="store_true", help="print events as JSON lines")
+    add("--out", required=True, metavar="PATH", help="save the rows here, as Parquet")
+    add("--failed", action="store_true", help="save failed items too")
     shared.add_exports(parser)
     shared.add_tables(parser)
     return parser
@@ -44,14 +42,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
     shared.check_source(parser, options)
-    with plainly("reconcile"):
-        _run(options, teller(SENTENCES, options.json))
+    with exit_with_message("reconcile"):
+        _run(options, event_printer(SENTENCES, options.json))
 
 
-def _run(options: argparse.Namespace, tell: Report) -> None:
-    wish = Wish(options.batch, options.manifest, options.out, options.group, options.failed)
+def _run(options: argparse.Namespace, emit: Report) -> None:
+    request = ReconcileRequest(options.batch, options.manifest, options.out, options.group, options.failed)
     with spark_session("reconcile", cores=options.cores) as spark:
-        reconcile(spark, shared.told_of(spark, options, wish.batch_id), wish, tell)
+        reconcile(spark, shared.snapshot_of(spark, options, request.batch_id), request, emit)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Sends the items that reconcile saved once more, under the ids that they had.
+"""Sends the items that reconcile saved again, under their first ids.
 
     python -m pipeline.jobs.redrive --saved PATH --queue-url URL --batches-table NAME --pages-table NAME
 
-Right before an item is sent its page is read again, and what was acked since is left out. A batch that is
-over is not redriven. Stopped and started again, the job goes on with what is left.
+Each item's page is read right before it is sent, and items acked since are left out. A batch that has
+ended is not redriven. A job that is stopped and started again sends the items that are left.
 """
 
 from __future__ import annotations
@@ -11,32 +11,31 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pipeline import cost, sinks
-from pipeline import options as shared
-from pipeline.failing import plainly
-from pipeline.options import positive
-from pipeline.progress import Report, teller
-from pipeline.redriving import Order, preview, redrive
-from pipeline.session import spark_session
+from pipeline.fan_out import cost, send
+from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
+from pipeline.snapshot import options as shared
+from pipeline.spark.arguments import job_parser, positive
+from pipeline.spark.errors import exit_with_message
+from pipeline.spark.progress import Report, event_printer
+from pipeline.spark.session import spark_session
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}; what is sent was outstanding as of {takenAt}",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {retried:,} retried",
-    "redriven": "redriven: {sent:,} sent, {acked:,} left out as they were done by now; {retried:,} retried",
+    "redriven": "redriven: {sent:,} sent, {acked:,} left out as acked since; {retried:,} retried",
     "estimate": cost.SENTENCE,
 }
 
 
 def arguments() -> argparse.ArgumentParser:
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("redrive", description=__doc__, formatter_class=form)
+    parser = job_parser("redrive", __doc__, dry_run="print counts and cost; send nothing, read no table")
     add = parser.add_argument
     add("--saved", required=True, metavar="PATH", help="what reconcile saved")
-    add("--queue-url", metavar="URL", help="the SQS queue that takes the messages (needed unless --dry-run)")
-    add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' own)")
-    add("--failed", action="store_true", help="send the items that failed, too; a success heals them")
-    fresh = "look at each page right before it is sent (default), or send all that was saved"
+    add("--queue-url", metavar="URL", help="the SQS queue for the messages (required unless --dry-run)")
+    add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' environment)")
+    add("--failed", action="store_true", help="send failed items too; a success heals them")
+    fresh = "read each page right before its items are sent (default), or send all saved items"
     add("--fresh", action=argparse.BooleanOptionalAction, default=True, help=fresh)
     add(
         "--rate",
@@ -44,9 +43,6 @@ def arguments() -> argparse.ArgumentParser:
         metavar="R",
         help="at most R messages a second, all executors together",
     )
-    add("--cores", default="*", help="cores to use where no cluster runs the job (default: all)")
-    add("--dry-run", action="store_true", help="print counts and cost; send nothing, look at no table")
-    add("--json", action="store_true", help="print events as JSON lines")
     shared.add_tables(parser)
     return parser
 
@@ -57,20 +53,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     needed = ("queue_url", "batches_table", "pages_table")
     missing = [f"--{name.replace('_', '-')}" for name in needed if getattr(options, name) is None]
     if missing and not options.dry_run:
-        parser.error(f"needed: {', '.join(missing)}")
-    with plainly("redrive"):
-        _run(options, teller(SENTENCES, options.json))
+        parser.error(f"required: {', '.join(missing)}")
+    with exit_with_message("redrive"):
+        _run(options, event_printer(SENTENCES, options.json))
 
 
-def _run(options: argparse.Namespace, tell: Report) -> None:
-    queue = sinks.Queue(options.queue_url or "", options.region, options.endpoint_url)
-    order = Order(options.saved, queue, options.failed, options.fresh, options.rate)
+def _run(options: argparse.Namespace, emit: Report) -> None:
+    queue = send.Queue(options.queue_url or "", options.region, options.endpoint_url)
+    request = RedriveRequest(options.saved, queue, options.failed, options.fresh, options.rate)
     tables = shared.tables_of(options)
     with spark_session("redrive", cores=options.cores) as spark:
         if options.dry_run or tables is None:
-            tell("estimate", preview(spark, order).facts())
+            emit("estimate", preview(spark, request).facts())
         else:
-            redrive(spark, tables, order, tell)
+            redrive(spark, tables, request, emit)
 
 
 if __name__ == "__main__":

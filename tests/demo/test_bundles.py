@@ -84,12 +84,12 @@ def test_where_nothing_was_bundled_there_is_no_size():
     assert Bundled.of([]).mean_size == 0
 
 
-def test_the_functions_understand_what_they_are_told():
-    told = bundles.settings({"x11", "games"}, "http://127.0.0.1:1/batch")
+def test_the_functions_understand_their_settings():
+    reported = bundles.settings({"x11", "games"}, "http://127.0.0.1:1/batch")
 
-    assert told["FANIN_BUNDLED_SECTIONS"] == "games,x11"
-    policy = policies_of(told["FANIN_GROUPER_POLICIES"]).of("games")
+    assert reported["FANIN_BUNDLED_SECTIONS"] == "games,x11"
+    policy = policies_of(reported["FANIN_GROUPER_POLICIES"]).of("games")
     assert (policy.max_size, policy.rate) == (50, bundles.CALLS_A_SECOND / 2)
-    assert [each.url for each in endpoints_of(told["FANIN_GROUPER_DOWNSTREAM"])] == [
+    assert [each.url for each in endpoints_of(reported["FANIN_GROUPER_DOWNSTREAM"])] == [
         "http://127.0.0.1:1/batch"
     ]

@@ -38,7 +38,7 @@ def test_another_event_of_the_batch_is_a_second_event():
     assert (len(book.of(BATCH)), book.redeliveries(BATCH)) == (2, 0)
 
 
-def test_events_of_other_batches_are_told_apart():
+def test_events_of_other_batches_are_distinguished():
     book = Book()
 
     book.note(body(batchId="other", eventId="other:COMPLETE"), NOON)

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 30
 
 @pytest.fixture
 def demo(tmp_path) -> Callable[..., subprocess.Popen[str]]:
-    """Starts the demo with its temporary files in *tmp_path*, which tells its processes from all others."""
+    """Starts the demo with its temporary files in *tmp_path*, which identifies its processes."""
     env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
 
     def start(*argv: str) -> subprocess.Popen[str]:
@@ -58,11 +58,11 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
 def test_three_hundred_packages_complete_once_whatever_chaos_does(demo, tmp_path):
     done = demo("--items", "300", "--seed", "5")
 
-    told, errors = done.communicate()
+    reported, errors = done.communicate()
 
     assert (done.returncode, errors) == (0, "")
     report = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert "PASS: 300 items" in told
+    assert "PASS: 300 items" in reported
     assert (report["passed"], report["items"], report["eventRedeliveries"]) == (True, 300, 0)
     assert report["redeliveries"] == report["failuresOnPurpose"] > 0
     assert report["copies"] > 0
@@ -105,8 +105,8 @@ def test_a_dataset_that_is_no_catalog_is_named_before_anything_starts(demo, tmp_
     dataset.write_text('{"name": "Ada"}\n')
 
     process = demo("--dataset", str(dataset))
-    told, errors = process.communicate()
+    reported, errors = process.communicate()
 
     assert process.returncode == 1
     assert errors.startswith("demo: line 1 of the dataset is no package")
-    assert "starting" not in told
+    assert "starting" not in reported

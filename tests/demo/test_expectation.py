@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sources
 from pipeline.demo import expectation
+from pipeline.spark import datasets
 
 PACKAGES = [("a", "1"), ("a", "2"), ("b", "1"), ("a", "1")]
 TEXT = "".join(json.dumps({"name": name, "version": version}) + "\n" for name, version in PACKAGES)
@@ -60,7 +60,7 @@ def test_a_line_that_is_no_package_is_named(tmp_path, line):
 
 
 def test_the_catalog_is_a_dataset_without_two_records_of_a_package():
-    read = expectation.read(sources.CATALOG)
+    read = expectation.read(datasets.CATALOG)
 
     assert read.items == len(read.keys) == 63_440
 

@@ -26,9 +26,9 @@ def test_the_end_of_a_job_is_the_end_of_what_outlives_its_process(tmp_path, monk
     monkeypatch.setattr(job, "MODULE", "tests.demo.stubborn")
     monkeypatch.setattr(job, "STOP_SECONDS", 0.5)
     started = job.SparkJob(tmp_path / "log")
-    while not (told := started.events()):
+    while not (reported := started.events()):
         time.sleep(0.05)
-    child = Path(f"/proc/{told[0]['pid']}")
+    child = Path(f"/proc/{reported[0]['pid']}")
     assert child.exists()
 
     started.stop()

@@ -26,7 +26,7 @@ def test_a_bar_is_for_terminals_and_lines_are_for_the_rest():
     assert type(view_on(on(terminal=False)[0])) is View
 
 
-def test_a_step_that_goes_on_with_other_numbers_is_told_once():
+def test_a_step_that_goes_on_with_other_numbers_is_reported_once():
     console, written = on(terminal=False)
     view = View(console)
 
@@ -53,7 +53,7 @@ def test_lines_of_progress_are_five_seconds_apart():
     ]
 
 
-def test_the_bar_tells_acks_rate_and_time_left():
+def test_the_bar_shows_acks_rate_and_time_left():
     console, written = on(terminal=True)
 
     with BarView(console) as view:
@@ -64,7 +64,7 @@ def test_the_bar_tells_acks_rate_and_time_left():
 
 
 @pytest.mark.parametrize(
-    ("width", "told"),
+    ("width", "reported"),
     [
         (60, "2,747 of 3,000, 112/s"),
         (80, "2,747 of 3,000, 112/s, 0:02 left; 1,234 waiting"),
@@ -73,7 +73,7 @@ def test_the_bar_tells_acks_rate_and_time_left():
         (140, "0:02 left; 1,234 waiting; 499 in 1 call; 114 failed on purpose, 9 acked again"),
     ],
 )
-def test_the_bar_stays_a_bar_and_what_matters_least_goes_where_the_terminal_is_narrow(width, told):
+def test_the_bar_stays_a_bar_and_what_matters_least_goes_where_the_terminal_is_narrow(width, reported):
     view = BarView(on(terminal=True, width=width)[0])
     samples = [sample(0, 1627), sample(10, 2747, bundled=499, calls=1, faults=114, repeats=9)]
 
@@ -83,7 +83,7 @@ def test_the_bar_stays_a_bar_and_what_matters_least_goes_where_the_terminal_is_n
 
     assert line[2:8] == "acked "
     assert line[8:32].rstrip() == "\u2501" * 21 + "\u2578"
-    assert line[33:].endswith(told)
+    assert line[33:].endswith(reported)
     assert len(line) <= width
 
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline import sources
 from pipeline.demo import options
+from pipeline.spark import datasets
 
 
 def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     given = options.parse([])
 
-    assert (given.dataset, given.items, given.chaos) == (sources.CATALOG, 20_480, True)
+    assert (given.dataset, given.items, given.chaos) == (datasets.CATALOG, 20_480, True)
     assert (given.fail_percent, given.duplicate_percent, given.lose_every) == (3, 3.0, 10)
     assert given.bundled == {"games", "science", "sound", "x11"}
 
@@ -19,11 +19,11 @@ def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     [
         (["--items", "7"], 7),
         (["--whole"], None),
-        (["--dataset", str(sources.CATALOG_SLICE)], None),
-        (["--dataset", str(sources.CATALOG_SLICE), "--items", "7"], 7),
+        (["--dataset", str(datasets.CATALOG_SLICE)], None),
+        (["--dataset", str(datasets.CATALOG_SLICE), "--items", "7"], 7),
     ],
 )
-def test_a_dataset_of_ones_own_is_taken_whole_unless_told_otherwise(argv, items):
+def test_a_dataset_of_ones_own_is_taken_whole_unless_limited(argv, items):
     assert options.parse(argv).items == items
 
 
@@ -41,7 +41,7 @@ def test_the_sections_to_bundle_are_named_with_commas(text, sections):
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "reported"),
     [
         (["--items", "0"], "--items is 0"),
         (["--items", "many"], "--items"),
@@ -50,9 +50,9 @@ def test_the_sections_to_bundle_are_named_with_commas(text, sections):
         (["--dataset", "nowhere.jsonl"], "--dataset nowhere.jsonl: there is no such file"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_name(argv, told, capsys):
+def test_what_cannot_be_is_refused_with_its_name(argv, reported, capsys):
     with pytest.raises(SystemExit) as refused:
         options.parse(argv)
 
     assert refused.value.code == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err

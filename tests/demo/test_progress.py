@@ -21,7 +21,7 @@ def test_the_time_left_is_what_the_rest_takes_at_the_present_rate():
     assert progress.seconds_left([sample(0, 100), sample(10, 300)], total=1300) == 50
 
 
-def test_nobody_knows_the_time_left_while_nothing_moves():
+def test_the_time_left_is_unknown_while_nothing_moves():
     assert progress.seconds_left([sample(0, 100), sample(10, 100)], total=1300) is None
 
 
@@ -33,18 +33,18 @@ def test_the_first_acks_of_cold_workers_say_nothing_of_the_time_left():
 
 
 @pytest.mark.parametrize(
-    ("total", "told"),
+    ("total", "reported"),
     [(100, "0:00"), (694, "0:59"), (696, "1:00"), (750, "1:05"), (36_100, "60:00")],
 )
-def test_the_time_left_is_told_in_minutes_and_seconds(total, told):
-    assert progress.left([sample(0, 1), sample(9.9, 100)], total) == f"{told} left"
+def test_the_time_left_is_reported_in_minutes_and_seconds(total, reported):
+    assert progress.left([sample(0, 1), sample(9.9, 100)], total) == f"{reported} left"
 
 
 def test_an_unknown_time_is_said_to_be_estimated():
     assert progress.left([sample(0, 0)], total=10) == "estimating the time left"
 
 
-def test_a_line_tells_the_whole_state():
+def test_a_line_shows_the_whole_state():
     samples = [sample(0, 1), sample(10, 5001, faults=30, repeats=12, bundled=80, calls=3)]
 
     assert progress.line(samples, 20_001) == (

@@ -33,7 +33,7 @@ def test_deliveries_beyond_the_messages_came_again_after_a_failure():
     assert (made.messages, made.redeliveries) == (1030, 20)
 
 
-def test_write_units_are_told_an_item_and_an_ack_that_was_really_sent():
+def test_write_units_are_reported_an_item_and_an_ack_that_was_really_sent():
     made = makers.report()
 
     assert (made.units_an_item, made.units_an_ack) == (1.3, 0.25)
@@ -84,10 +84,10 @@ def test_a_run_that_bundled_nothing_says_nothing_of_bundles():
     assert report.verdict(made) == ["PASS: 1,000 items, one completion, the index holds exactly the dataset"]
 
 
-def test_redeliveries_of_the_event_are_told():
-    told = report.lines(makers.report(event_redeliveries=2))
+def test_redeliveries_of_the_event_are_reported():
+    reported = report.lines(makers.report(event_redeliveries=2))
 
-    assert told[-1].endswith("one, delivered 2 times more, 0.40 s after the last ack")
+    assert reported[-1].endswith("one, delivered 2 times more, 0.40 s after the last ack")
 
 
 def test_the_verdict_is_pass_only_without_differences():

@@ -5,13 +5,13 @@ import io
 import pytest
 from rich.console import Console
 
-from pipeline import sources
 from pipeline.demo import options, stages
 from pipeline.demo.errors import DemoError
 from pipeline.demo.live import View
+from pipeline.spark import datasets
 
 
-def told(*argv: str) -> tuple[int, str]:
+def reported(*argv: str) -> tuple[int, str]:
     """How many items are promised with *argv*, and what is said on the way."""
     written = io.StringIO()
     expected = stages.promised(options.parse(argv), View(Console(file=written)))
@@ -19,14 +19,14 @@ def told(*argv: str) -> tuple[int, str]:
 
 
 def test_more_items_than_the_dataset_has_are_named_at_once():
-    items, said = told("--dataset", str(sources.CATALOG_SLICE), "--items", "5000")
+    items, said = reported("--dataset", str(datasets.CATALOG_SLICE), "--items", "5000")
 
     assert items == 992
     assert "--items 5,000 is more than there are: all 992 packages are taken" in said
 
 
 def test_of_as_many_items_as_there_are_nothing_is_said():
-    assert told("--dataset", str(sources.CATALOG_SLICE), "--items", "992") == (992, "")
+    assert reported("--dataset", str(datasets.CATALOG_SLICE), "--items", "992") == (992, "")
 
 
 def test_a_dataset_without_packages_is_refused(tmp_path):
@@ -34,4 +34,4 @@ def test_a_dataset_without_packages_is_refused(tmp_path):
     empty.touch()
 
     with pytest.raises(DemoError, match="holds no package"):
-        told("--dataset", str(empty))
+        reported("--dataset", str(empty))

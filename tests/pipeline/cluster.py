@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 
-from pipeline.session import ROOT
+from pipeline.spark.session import ROOT
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"

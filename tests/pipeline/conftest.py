@@ -20,9 +20,9 @@ from fanin.local import emulator
 from fanin.local.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from pipeline.session import spark_session
-from pipeline.sinks import Queue
-from pipeline.tables import Tables
+from pipeline.fan_out.send import Queue
+from pipeline.snapshot.tables import Tables
+from pipeline.spark.session import spark_session
 from tests.contract.tables import TABLES, create_tables
 
 SETTINGS = {

@@ -19,12 +19,12 @@ from pyspark import TaskContext
 from fanin import Fanin
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
-from pipeline import publishing
-from pipeline.publishing import Order
-from pipeline.session import spark_session
-from pipeline.sinks import Queue
-from pipeline.sources import CATALOG
-from pipeline.tables import Tables
+from pipeline.fan_out import publish
+from pipeline.fan_out.publish import FanOutRequest
+from pipeline.fan_out.send import Queue
+from pipeline.snapshot.tables import Tables
+from pipeline.spark.datasets import CATALOG
+from pipeline.spark.session import spark_session
 from tests.pipeline.conftest import restless
 
 TENANT = "tenant"
@@ -35,7 +35,7 @@ STRAGGLE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class Wish:
+class Options:
     """What the driver is to do. *settings* are Spark's; *trouble*: the parts of the dataset give trouble."""
 
     tables: list[str]
@@ -54,15 +54,15 @@ def troubled(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
 
 
 def main() -> None:
-    wish = Wish(**json.loads(sys.argv[1]))
-    read = publishing._dataset
-    if wish.trouble:
-        publishing._dataset = lambda spark, order: _in_trouble(read(spark, order))
-    tracker = Tracker(Tables(*wish.tables).store)
+    options = Options(**json.loads(sys.argv[1]))
+    read = publish._dataset
+    if options.trouble:
+        publish._dataset = lambda spark, request: _in_trouble(read(spark, request))
+    tracker = Tracker(Tables(*options.tables).store)
     api = Fanin(DirectTransport(tracker, TENANT))
-    order = Order(str(CATALOG), wish.manifest, Queue(*wish.queue), "driver", limit=ROWS)
-    with spark_session("driver", cores="2", settings=wish.settings) as spark:
-        publishing.fan_out(spark, api, order, _tell, run="run")
+    request = FanOutRequest(str(CATALOG), options.manifest, Queue(*options.queue), "driver", limit=ROWS)
+    with spark_session("driver", cores="2", settings=options.settings) as spark:
+        publish.fan_out(spark, api, request, _tell, run="run")
 
 
 def _in_trouble(dataset):

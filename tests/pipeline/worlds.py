@@ -8,8 +8,8 @@ from fanin.tracker import Ack, Batch, Group, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
-from pipeline.audit import Account, Finding, Stored, audit_batch
-from pipeline.rows import facts_of, read_row
+from pipeline.audit.rules import Account, Finding, Stored, audit_batch
+from pipeline.snapshot.rows import facts_of, read_row
 from tests.pipeline.exporting import page_row
 
 PAGE_BITS = 8
@@ -20,10 +20,10 @@ TOTAL = 150
 class World:
     """A batch that production code has filled, in a store that a test may then break."""
 
-    def __init__(self, total: int = TOTAL, **wish) -> None:
+    def __init__(self, total: int = TOTAL, **options) -> None:
         self.store = MemoryStore()
         self.tracker = Tracker(self.store, page_bits=PAGE_BITS, pause=lambda _: None)
-        self.key = self.tracker.open("tenant", OpenBatch(**wish)).key
+        self.key = self.tracker.open("tenant", OpenBatch(**options)).key
         added = self.tracker.add("tenant", self.key.batch_id, total) if total else None
         self.group: Group | None = added.groups[0] if added else None
 

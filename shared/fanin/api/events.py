@@ -9,7 +9,7 @@ from typing import Any
 from fanin.api.instants import iso
 from fanin.errors import InvalidRequest
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
-from fanin.tracker.events import EVENT_TYPES, event_id
+from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
 from fanin.tracker.items import BATCH_ROW, key_of
 
 RANGES_TOLD = 100
@@ -54,20 +54,21 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
 
 
 def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
+    event = CompletionEvent.of(batch)
     detail = {
-        "detailType": EVENT_TYPES[batch.state],
-        "eventId": event_id(batch),
-        "tenant": batch.tenant,
-        "batchId": batch.batch_id,
-        "userKey": batch.user_key,
-        "result": batch.result,
-        "reason": batch.end_reason,
-        "total": batch.total,
-        "failed": batch.failed,
-        "openedAt": iso(batch.created_at),
-        "closedAt": _time(batch.closed_at),
-        "completedAt": _time(batch.completed_at),
-        "endedAt": _time(batch.ended_at or batch.completed_at),
+        "detailType": event.detail_type,
+        "eventId": event.event_id,
+        "tenant": event.tenant,
+        "batchId": event.batch_id,
+        "userKey": event.user_key,
+        "result": event.result,
+        "reason": event.reason,
+        "total": event.total,
+        "failed": event.failed,
+        "openedAt": iso(event.opened_at),
+        "closedAt": _time(event.closed_at),
+        "completedAt": _time(event.completed_at),
+        "endedAt": _time(event.ended_at),
     }
     if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
         return detail

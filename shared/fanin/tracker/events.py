@@ -1,8 +1,10 @@
-"""What the ending of a batch is called, wherever it is told."""
+"""The completion event of a batch: its type, its id, and its facts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from fanin.tracker.model import Batch, State
 
@@ -15,5 +17,43 @@ EVENT_TYPES: Mapping[State, str] = {
 
 
 def event_id(batch: Batch) -> str:
-    """Names the ending event of *batch*, the same however often it is sent."""
+    """Return the id of the completion event of *batch*, the same each time the event is sent."""
     return f"{batch.batch_id}:{batch.state}"
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionEvent:
+    """How a batch ended: what the event on the bus and the data source's stream report."""
+
+    event_id: str
+    detail_type: str
+    tenant: str
+    batch_id: str
+    user_key: str | None
+    result: str | None
+    reason: str | None
+    total: int
+    failed: int
+    opened_at: datetime
+    closed_at: datetime | None
+    completed_at: datetime | None
+    ended_at: datetime | None
+
+    @classmethod
+    def of(cls, batch: Batch) -> CompletionEvent:
+        """Return the event of *batch*, which has ended."""
+        return cls(
+            event_id=event_id(batch),
+            detail_type=EVENT_TYPES[batch.state],
+            tenant=batch.tenant,
+            batch_id=batch.batch_id,
+            user_key=batch.user_key,
+            result=batch.result,
+            reason=batch.end_reason,
+            total=batch.total,
+            failed=batch.failed,
+            opened_at=batch.created_at,
+            closed_at=batch.closed_at,
+            completed_at=batch.completed_at,
+            ended_at=batch.ended_at or batch.completed_at,
+        )

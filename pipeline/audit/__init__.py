@@ -1,0 +1,1 @@
+"""Checks that batches, pages and parents agree."""

@@ -1,0 +1,1 @@
+"""Acks items in bulk from ack logs, with one conditional write per page."""

@@ -1,0 +1,196 @@
+"""Folds the ack logs of one task to a bitmap per block of pages, and collects the rejected rows.
+
+A task reads the row of each batch in its logs once, consistently. The batch's salt distinguishes real ids
+from forged ones; it is a secret, so it is in no file and no shuffle of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from fanin.tracker import Batch, BatchKey, Mode, Outcome
+from pipeline.bulk_ack import item_ids as ids
+from pipeline.bulk_ack.item_ids import Located, Refusal
+from pipeline.bulk_ack.logs import Portion
+from pipeline.spark import bitmaps, schemas
+
+BLOCKS_A_BATCH = 256
+REASONS = 128
+"""Reasons per batch that one task passes on; the tracker keeps no more."""
+REASON_MAX = 512
+"""Characters of a reason; a longer one is dropped, as is one with control characters."""
+
+FOLDED = to_arrow_schema(schemas.FOLDED)
+Flags: TypeAlias = NDArray[np.bool_]
+Rows: TypeAlias = NDArray[np.int64]
+
+
+class Registry(Protocol):
+    """The tracker's store, as far as a task reads it."""
+
+    def get(self, key: BatchKey) -> Batch | None: ...
+
+
+@dataclass(slots=True)
+class _BatchFold:
+    succeeded: bitmaps.Fold
+    failed: bitmaps.Fold
+    reasons: int = 0
+
+    @classmethod
+    def of(cls, page_bits: int) -> _BatchFold:
+        return cls(bitmaps.Fold(page_bits), bitmaps.Fold(page_bits))
+
+
+@dataclass(slots=True)
+class Folder:
+    """Folds the logs of one tenant in one task: takes portions, yields rows of FOLDED, the blocks last."""
+
+    registry: Registry
+    tenant: str
+    _acks: int = 0
+    _known: dict[str, Batch | None] = field(default_factory=dict)
+    _folds: dict[str, _BatchFold] = field(default_factory=dict)
+
+    def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
+        """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
+        succeeded, failed = _outcomes(portion.outcome)
+        located = self._located(portion.item_id, succeeded | failed)
+        for number, rows in _by_batch(located):
+            batch_id, positions, is_failure = located.batches[number], located.position[rows], failed[rows]
+            fold = self._fold(batch_id)
+            fold.succeeded.add(positions[~is_failure])
+            if is_failure.any():
+                fold.failed.add(positions[is_failure])
+                yield from _reasons(fold, batch_id, portion, rows[is_failure])
+            self._acks += rows.size
+        yield from _rejected(portion, located.refusal, file)
+
+    def blocks(self) -> Iterator[pa.RecordBatch]:
+        """Yield every block that holds an ack, then the number of acks folded in all."""
+        for batch_id, fold in self._folds.items():
+            for name, kind in (("succeeded", fold.succeeded), ("failed", fold.failed)):
+                numbers, rows = kind.blocks()
+                for at in range(0, numbers.size, BLOCKS_A_BATCH):
+                    some = slice(at, at + BLOCKS_A_BATCH)
+                    yield _blocks(batch_id, numbers[some], rows[some], name)
+        yield _batch(acks=pa.array([self._acks], pa.int64()))
+
+    def _located(self, item_ids: pa.Array, known: Flags) -> Located:
+        """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
+        located = ids.locate(item_ids, self._salts)
+        refusal = np.where(
+            (located.refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), located.refusal
+        )
+        counting = np.array(
+            [self._mode(batch_id) is Mode.ESTIMATED for batch_id in located.batches], np.bool_
+        )
+        if counting.any():
+            counted = (refusal == Refusal.GOOD) & counting[located.batch]
+            refusal = np.where(counted, np.int8(Refusal.ESTIMATED), refusal)
+        return replace(located, refusal=refusal)
+
+    def _salts(self, batch_ids: Sequence[str]) -> Mapping[str, bytes]:
+        for batch_id in batch_ids:
+            if batch_id not in self._known:
+                self._known[batch_id] = self.registry.get(BatchKey(self.tenant, batch_id))
+        return {batch_id: batch.salt for batch_id in batch_ids if (batch := self._known[batch_id])}
+
+    def _mode(self, batch_id: str) -> Mode | None:
+        batch = self._known[batch_id]
+        return batch.mode if batch else None
+
+    def _fold(self, batch_id: str) -> _BatchFold:
+        batch = self._known[batch_id]
+        if batch_id not in self._folds and batch is not None:
+            self._folds[batch_id] = _BatchFold.of(batch.page_bits)
+        return self._folds[batch_id]
+
+
+def _outcomes(outcome: pa.Array) -> tuple[Flags, Flags]:
+    """Return which rows succeeded, as rows without an outcome do, and which failed."""
+    if outcome.null_count == len(outcome):
+        return np.ones(len(outcome), np.bool_), np.zeros(len(outcome), np.bool_)
+    text = pc.fill_null(outcome, str(Outcome.SUCCESS))
+    return tuple(pc.equal(text, str(one)).to_numpy(False) for one in (Outcome.SUCCESS, Outcome.FAILURE))
+
+
+def _by_batch(located: Located) -> Iterator[tuple[int, Rows]]:
+    """Yield the row numbers without a refusal, batch by batch."""
+    rows = np.flatnonzero(located.refusal == Refusal.GOOD)
+    codes = located.batch[rows]
+    if not rows.size:
+        return
+    if codes[0] == codes.max() == codes.min():
+        yield int(codes[0]), rows
+        return
+    request = np.argsort(codes, kind="stable")
+    numbers, first = np.unique(codes[request], return_index=True)
+    yield from zip(numbers.tolist(), np.split(rows[request], first[1:]), strict=True)
+
+
+def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the reasons of some of the failures that have one."""
+    left = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
+    given = [(_text(portion.item_id[row]), _text(portion.reason[row])) for row in left.tolist()]
+    kept = [(item, reason) for item, reason in given if reason is not None and is_printable(reason)]
+    fold.reasons += len(kept)
+    if kept:
+        rows = [{"batch_id": batch_id, "item_id": item, "reason": reason} for item, reason in kept]
+        yield _batch(reason=pa.array(rows, FOLDED.field("reason").type))
+
+
+def is_printable(reason: str) -> bool:
+    """Return whether the API would accept *reason*: 1 to 512 characters, none of them a control character."""
+    return 0 < len(reason) <= REASON_MAX and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in reason)
+
+
+def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that set no bit, and the lines that are not rows, unchanged, each with its refusal."""
+    rows = np.flatnonzero(refusal)
+    facts = [
+        (
+            _text(portion.item_id[row]),
+            _text(portion.outcome[row]),
+            _text(portion.reason[row]),
+            Refusal(why).label,
+        )
+        for row, why in zip(rows.tolist(), refusal[rows].tolist(), strict=True)
+    ]
+    facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
+    names = ("item_id", "outcome", "reason", "refusal")
+    if facts:
+        found = [{"file": file, **dict(zip(names, fact, strict=True))} for fact in facts]
+        yield _batch(rejected=pa.array(found, FOLDED.field("rejected").type))
+
+
+def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:
+    kind = FOLDED.field("block").type
+    columns = {
+        "batch_id": pa.array([batch_id] * numbers.size),
+        "block": pa.array(numbers),
+        name: bitmaps.to_column(rows),
+    }
+    children = [columns.get(child.name, pa.nulls(numbers.size, child.type)) for child in kind]
+    return _batch(block=pa.StructArray.from_arrays(children, fields=list(kind)))
+
+
+def _batch(**column: pa.Array) -> pa.RecordBatch:
+    """Return rows of FOLDED with this one *column* set."""
+    (filled,) = column.values()
+    columns = [column.get(one.name, pa.nulls(len(filled), one.type)) for one in FOLDED]
+    return pa.RecordBatch.from_arrays(columns, schema=FOLDED)
+
+
+def _text(value: pa.Scalar) -> str | None:
+    """Return a text; bytes that are not UTF-8 are replaced."""
+    raw = value.cast(pa.binary()).as_py()
+    return None if raw is None else raw.decode("utf-8", "replace")

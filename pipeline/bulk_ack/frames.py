@@ -1,0 +1,164 @@
+"""Ack logs as frames: files -> FOLDED -> PAGE_MASKS -> MARKED. Rows of the logs stay in the executors.
+
+FOLDED: the output of each task over its files
+PAGE_MASKS: the acks of all tasks together, one row per page
+MARKED: the tracker's answers, one row per hundred pages
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from pyspark.accumulators import Accumulator
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from fanin.tracker import BatchKey
+from pipeline.bulk_ack import write
+from pipeline.bulk_ack.fold import REASONS, Folder
+from pipeline.bulk_ack.logs import format_of, read
+from pipeline.bulk_ack.write import Target
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import bitmaps, schemas
+from pipeline.spark.files import ListedFile, shares
+
+LISTED = "path string, modificationTime timestamp, length long, content binary"
+"""The columns of Spark's binaryFile source; it reads the content only if it is selected."""
+
+
+def files(listed: DataFrame) -> list[ListedFile]:
+    """Return the files of a listing, by name. Raises UnreadableLog if a name is not that of a log."""
+    found = sorted((row.path, row.length) for row in listed.select("path", "length").collect())
+    for path, _ in found:
+        format_of(path)
+    return [ListedFile(path, size) for path, size in found]
+
+
+def fold(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
+    """Return FOLDED of *logs*; each task folds its share of the files."""
+    context = spark.sparkContext
+    dealt = [(paths,) for paths in shares(logs, context.defaultParallelism)]
+    frame = spark.createDataFrame(context.parallelize(dealt, len(dealt)), "paths array<string>")
+    return frame.mapInArrow(partial(_fold_task, tables=tables, tenant=tenant), schemas.FOLDED)
+
+
+def _fold_task(shared: Iterator[pa.RecordBatch], tables: Tables, tenant: str) -> Iterator[pa.RecordBatch]:
+    folder = Folder(tables.store, tenant)
+    for path in (path for batch in shared for paths in batch.column(0).to_pylist() for path in paths):
+        for portion in read(path):
+            yield from folder.take(portion, path)
+    yield from folder.blocks()
+
+
+def rejected(folded: DataFrame) -> DataFrame:
+    """Return REJECTED: the rows of the logs that set no bit."""
+    return _column(folded, "rejected")
+
+
+def blocks(folded: DataFrame) -> DataFrame:
+    """Return BLOCK: the acks that each task folded."""
+    return _column(folded, "block")
+
+
+def reasons(folded: DataFrame) -> DataFrame:
+    """Return REASON: why items failed, per batch as many as the tracker keeps, grouped by batch."""
+    first = F.row_number().over(Window.partitionBy("batch_id").orderBy("item_id", "reason"))
+    found = _column(folded, "reason").withColumn("number", first).where(F.col("number") <= REASONS)
+    return found.select("batch_id", "item_id", "reason")
+
+
+def _column(folded: DataFrame, name: str) -> DataFrame:
+    return folded.where(F.col(name).isNotNull()).select(f"{name}.*")
+
+
+def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
+    """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
+    by_number = folded_blocks.repartition(tasks, "batch_id", "block")
+    united = by_number.groupBy("batch_id", "block").agg(_union("succeeded"), _union("failed"))
+    return united.mapInArrow(to_page_masks, schemas.PAGE_MASKS)
+
+
+def _union(name: str) -> Column:
+    return F.bitmap_or_agg(name).alias(name)
+
+
+def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield PAGE_MASKS of rows of BLOCK, one row per block, without nulls; a success beats a failure."""
+    schema = to_arrow_schema(schemas.PAGE_MASKS)
+    for batch in found:
+        succeeded, failed = (
+            bitmaps.as_rows(batch.column(name).to_pylist()) for name in ("succeeded", "failed")
+        )
+        acked = succeeded | failed
+        rows = np.flatnonzero(acked.any(axis=1))
+        block, page = np.divmod(rows, bitmaps.BLOCK_PAGES)
+        numbers = batch.column("block").to_numpy()[block] * bitmaps.BLOCK_PAGES + page
+        masks = acked[rows], (failed & ~succeeded)[rows]
+        columns = [
+            batch.column("batch_id").take(pa.array(block)),
+            pa.array(numbers),
+            *map(bitmaps.to_column, masks),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of all tasks so far: pages read, and items newly acked."""
+
+    pages: Accumulator[int]
+    fresh: Accumulator[int]
+
+
+def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
+    """Write each page of PAGE_MASKS that lacks any bit once; return MARKED, in *tasks* partitions."""
+    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), schemas.MARKED)
+
+
+def spread(found: DataFrame, tasks: int) -> DataFrame:
+    """Return PAGE_MASKS spread over *tasks*.
+
+    All pages of a batch with failures go to one task, because each updates the batch's row.
+    """
+    failing = F.bitmap_count("failed") > 0
+    share = F.when(failing, F.lit(-1)).otherwise(F.floor(F.col("page") / bitmaps.BLOCK_PAGES))
+    return found.repartition(tasks, "batch_id", share).sortWithinPartitions("batch_id", failing, "page")
+
+
+def _mark_task(found: Iterator[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[pa.RecordBatch]:
+    schema = to_arrow_schema(schemas.MARKED)
+    for row in write.marker(target).mark_all(write.portions(found)):
+        tally.pages.add(int(row["pages"]))
+        tally.fresh.add(int(row["fresh"]))
+        yield pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+def by_batch(marked: DataFrame, target: Target) -> DataFrame:
+    """Return OUTCOMES: MARKED summed by batch, and the batch's state now."""
+    counts = [field.name for field in schemas.MARKED if field.name != "batch_id"]
+    sums = marked.groupBy("batch_id").agg(*(F.sum(name).alias(name) for name in counts))
+    return sums.mapInArrow(partial(_state_task, target=target), schemas.OUTCOMES)
+
+
+def _state_task(found: Iterator[pa.RecordBatch], target: Target) -> Iterator[pa.RecordBatch]:
+    store = target.tables.store
+    for batch in found:
+        keys = [BatchKey(target.tenant, batch_id) for batch_id in batch.column("batch_id").to_pylist()]
+        states = [str(stored.state) if (stored := store.get(key)) else None for key in keys]
+        yield pa.RecordBatch.from_arrays(
+            [*batch.columns, pa.array(states, pa.string())], schema=to_arrow_schema(schemas.OUTCOMES)
+        )
+
+
+def keep_reasons(found: DataFrame, target: Target) -> None:
+    """Store REASON in the tracker, which keeps a bounded number per batch."""
+    found.foreachPartition(partial(_reasons_task, target=target))
+
+
+def _reasons_task(rows: Iterator[Row], target: Target) -> None:
+    write.keep_reasons(target, (row.asDict() for row in rows))

@@ -1,0 +1,166 @@
+"""Writes folded acks to the tracker's pages in one task: a hundred pages at a time, at a rate.
+
+The tracker's own code does the work: read the pages, write each that lacks a bit, climb, complete. A task
+that is run again writes the same pages again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fanin.aws.forking import cache_per_process
+from fanin.aws.meter import Meter
+from fanin.aws.pacing import each_in_threads
+from fanin.errors import NotFound, StoreUnavailable
+from fanin.tracker import Ack, Outcome, PageAcked, Tracker, Verdict, Words
+from fanin.tracker.recording import OFFERS_A_REQUEST
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import bitmaps
+from pipeline.spark.pacing import ATTEMPTS, Pace, waits
+
+PAGES_A_CALL = 100
+"""Pages that are read together, in one request to the store."""
+
+Row = dict[str, str | int]
+
+
+class PagesLeft(RuntimeError):
+    """The store refused a page on every attempt. Run the job again; pages already written stay written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The tables, the tenant and the *caller* of the acks. *rate*: write units a second per task."""
+
+    tables: Tables
+    tenant: str
+    caller: str
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Pages of one batch, with the bits to set."""
+
+    batch_id: str
+    pages: dict[int, Words]
+
+
+def portions(found: Iterable[pa.RecordBatch]) -> Iterator[Portion]:
+    """Yield rows of PAGE_MASKS in order, as many of one batch together as one call takes."""
+    portion: Portion | None = None
+    for batch_id, page, acked, failed in (row for batch in found for row in _rows(batch)):
+        if portion and (portion.batch_id != batch_id or len(portion.pages) == PAGES_A_CALL):
+            yield portion
+            portion = None
+        portion = portion or Portion(batch_id, {})
+        failures = bitmaps.to_mask(failed)
+        portion.pages[page] = Words(bitmaps.to_mask(acked) & ~failures, failures)
+    if portion:
+        yield portion
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes, bytes]]:
+    columns = (batch.column(name).to_pylist() for name in ("batch_id", "page", "bits", "failed"))
+    return zip(*columns, strict=True)
+
+
+@dataclass(slots=True)
+class Marker:
+    """Writes pages for one task, and returns the outcome of each portion."""
+
+    tracker: Tracker
+    target: Target
+    meter: Meter
+    sleep: Callable[[float], None] = time.sleep
+
+    def mark_all(self, found: Iterable[Portion]) -> Iterator[Row]:
+        """Yield rows of MARKED, one per portion, pausing between portions to stay within the rate."""
+        pace = Pace(self.target.rate, time.monotonic())
+        self._spent()
+        for portion in found:
+            done = self._mark_with_retries(portion)
+            spent = self._spent()
+            yield {**_counted(portion, done), **spent}
+            pace = pace.after(spent["write_units"])
+            self.sleep(pace.rest(time.monotonic()))
+
+    def _mark_with_retries(self, portion: Portion) -> Sequence[PageAcked]:
+        """Write a portion; if the store refuses it, write it page by page, with pauses and retries."""
+        try:
+            return self._mark(portion)
+        except StoreUnavailable:
+            pages = [Portion(portion.batch_id, {number: masks}) for number, masks in portion.pages.items()]
+            return [done for page in pages for done in self._mark_page(page)]
+
+    def _mark_page(self, page: Portion) -> Sequence[PageAcked]:
+        for pause in waits(random.Random()):
+            self.sleep(pause)
+            try:
+                return self._mark(page)
+            except StoreUnavailable as error:
+                refused = error
+        (number,) = page.pages
+        raise PagesLeft(
+            f"page {number} of batch {page.batch_id} was not written in {ATTEMPTS} attempts: {refused};"
+            " run the job again, pages already written stay written"
+        )
+
+    def _mark(self, portion: Portion) -> Sequence[PageAcked]:
+        target = self.target
+        try:
+            return self.tracker.ack_pages(target.tenant, portion.batch_id, portion.pages, target.caller)
+        except NotFound:
+            pages = portion.pages.items()
+            return [PageAcked(number, {Verdict.NOT_FOUND: masks.mask.bit_count()}) for number, masks in pages]
+
+    def _spent(self) -> dict[str, int]:
+        """Return requests and write units since the last call.
+
+        A refused write is charged one unit, and its answer reports none.
+        """
+        requests, refused = self.meter.take("requests"), self.meter.take("refused")
+        return {"requests": int(requests), "write_units": int(self.meter.take("write_units") + refused)}
+
+
+def _counted(portion: Portion, done: Sequence[PageAcked]) -> Row:
+    verdicts: Counter[Verdict] = sum((Counter(page.counts) for page in done), Counter())
+    return {
+        "batch_id": portion.batch_id,
+        "pages": len(portion.pages),
+        "written": sum(bool(page.written or page.healed) for page in done),
+        "fresh": sum(page.written for page in done),
+        "failed": sum(page.failed for page in done),
+        "healed": sum(page.healed for page in done),
+        **{str(verdict): verdicts[verdict] for verdict in Verdict},
+    }
+
+
+def marker(target: Target) -> Marker:
+    """Return the marker of this process's task."""
+    return Marker(_tracker(target.tables), target, _meter(target.tables))
+
+
+def keep_reasons(target: Target, reasons: Iterable[Row]) -> None:
+    """Store *reasons*, rows of REASON; the tracker keeps a bounded number, of items that did fail."""
+    acks = [
+        Ack.of(str(row["item_id"]), target.caller, Outcome.FAILURE, str(row["reason"])) for row in reasons
+    ]
+    for at in range(0, len(acks), OFFERS_A_REQUEST):
+        _tracker(target.tables).keep_reasons(target.tenant, acks[at : at + OFFERS_A_REQUEST])
+
+
+@cache_per_process
+def _tracker(tables: Tables) -> Tracker:
+    return Tracker(tables.store, each=each_in_threads)
+
+
+@cache_per_process
+def _meter(tables: Tables) -> Meter:
+    return Meter().attach(tables.client)

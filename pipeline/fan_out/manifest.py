@@ -1,0 +1,133 @@
+"""The write-once manifest, which makes a row's number its identity.
+
+A number assigned in the stage that sends is not an identity: a second attempt of a task may read its rows in
+another order, and one id then names two rows. So the numbers are written first, and only written rows are
+sent. The manifest also holds the id of its run, from which the idempotency keys of the job are derived: a
+job that is started again with the same manifest finds its batch and its group again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
+from pipeline.spark import schemas
+from pipeline.spark.output import is_committed, refuse_foreign
+
+COLUMNS = ("part", "ord", "record")
+_RUN = "fanin.run"
+_SOURCE = "fanin.source"
+
+_WRITING = {
+    "compression": "zstd",
+    # Version 2 delta-encodes the numbers, which then take almost no space.
+    "parquet.writer.version": "PARQUET_2_0",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true",
+}
+
+
+class NoManifest(ValueError):
+    """The output committed at this path is not a manifest."""
+
+
+class Damaged(ValueError):
+    """Files of a manifest are missing or duplicated, so its numbers are no longer identities."""
+
+
+class AnotherSource(ValueError):
+    """The manifest at this path was written from another dataset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A committed manifest; *rows* has the columns part, ord and record."""
+
+    run: str
+    rows: DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Counts of one part of a manifest; *size* and *widest* in bytes of JSON, 0 if not measured."""
+
+    number: int
+    rows: int
+    size: int = 0
+    widest: int = 0
+
+
+def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
+    """Number the rows of *dataset* and commit them to *path*, replacing an uncommitted write.
+
+    Raises NotOurs if *path* holds anything else.
+    """
+    refuse_foreign(dataset.sparkSession, path, COLUMNS)
+    label = {_RUN: run, _SOURCE: source}
+    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label))
+    numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
+
+
+def load(spark: SparkSession, path: str) -> tuple[Manifest, str]:
+    """Return the manifest committed at *path*, and the source it was written from. Raises NoManifest."""
+    rows = spark.read.parquet(path)
+    label = rows.schema["part"].metadata if rows.columns == list(COLUMNS) else {}
+    if not {_RUN, _SOURCE} <= label.keys():
+        raise NoManifest(f"{path} holds no manifest of fan_out: name another --manifest")
+    return Manifest(label[_RUN], rows), label[_SOURCE]
+
+
+def ensure(
+    spark: SparkSession, path: str, read: Callable[[], DataFrame], *, run: str, source: str
+) -> Manifest:
+    """Return the manifest at *path*; if none is committed there, write it from *read* with the id *run*.
+
+    Raises AnotherSource if the committed one was not written from *source*.
+    """
+    if not is_committed(spark, path):
+        write(read(), path, run=run, source=source)
+    manifest, written_from = load(spark, path)
+    if written_from != source:
+        raise AnotherSource(f"{path} holds {written_from}, not {source}: name another --manifest")
+    return manifest
+
+
+def measure(rows: DataFrame) -> list[Part]:
+    """Return the parts of a manifest with their bytes, in order. Raises Damaged."""
+    found = part_sizes(rows).collect()
+    _check_numbers(found)
+    return sorted((Part(r.part, r.rows, r.bytes, r.widest) for r in found), key=lambda part: part.number)
+
+
+def count(rows: DataFrame) -> list[Part]:
+    """Return the parts of a manifest, in order, without reading records. Raises Damaged."""
+    counted = rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last"))
+    found = counted.collect()
+    _check_numbers(found)
+    return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)
+
+
+def _check_numbers(parts: Sequence[Row]) -> None:
+    """Raise Damaged unless each part has as many rows as its last number requires."""
+    for part in parts:
+        if part.rows != part.last + 1:
+            raise Damaged(
+                f"part {part.part} of the manifest has {part.rows} rows, numbered from 0 to {part.last}:"
+                " files of it are missing or duplicated; name another --manifest"
+            )
+
+
+def starts(parts: list[Part]) -> list[tuple[int, int]]:
+    """Return (part, start): the number of rows before each part."""
+    before = accumulate((part.rows for part in parts), initial=0)
+    return [(part.number, start) for part, start in zip(parts, before, strict=False)]
+
+
+def positions(manifest: Manifest, parts: list[Part]) -> DataFrame:
+    """Return every row with its position, 0 to N - 1."""
+    table = manifest.rows.sparkSession.createDataFrame(starts(parts), schemas.STARTS)
+    return with_positions(manifest.rows, table)

@@ -1,0 +1,170 @@
+"""Publishes a dataset as the items of one batch; session, tracker and request are arguments.
+
+Dataset -> manifest, written once -> open a batch -> one add of N -> close -> publish. The batch is closed
+before its first message, so only consumers can complete it. A request that is repeated with the same
+manifest finds its batch and its group by their idempotency keys, and sends every item under its first id.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from fanin.tracker import State
+from pipeline.fan_out import cost, manifest, messages, send
+from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.spark import datasets
+from pipeline.spark.output import refuse_foreign
+from pipeline.spark.progress import Report, watching
+
+_ANEW = "name another --manifest for a batch of its own"
+
+
+class RecordTooLong(ValueError):
+    """A row's message would be longer than SQS accepts."""
+
+
+class Reserved(Protocol):
+    """The answer to add, as far as the job reads it."""
+
+    @property
+    def group_id(self) -> str: ...
+
+
+class Closed(Protocol):
+    """The answer to close, as far as the job reads it."""
+
+    @property
+    def batch_id(self) -> str: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def is_complete(self) -> bool: ...
+
+
+class OpenedBatch(Protocol):
+    """An open batch, as far as the job uses it."""
+
+    def add(self, count: int, *, key: str) -> Reserved: ...
+    def close(self) -> Closed: ...
+
+
+class BatchApi(Protocol):
+    """The tracker's API, as far as the job uses it."""
+
+    def open(self, *, user_key: str, key: str) -> OpenedBatch: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FanOutRequest:
+    """What to fan out, and where to send it: to *queue*, or as Parquet to the folder *files*.
+
+    *rate*: messages a second, all executors together.
+    """
+
+    dataset: str
+    manifest: str
+    queue: send.Queue | None
+    user_key: str
+    files: str | None = None
+    limit: int | None = None
+    rate: float | None = None
+    chaos_duplicates: float = 0.0
+    seed: int = 0
+
+    @property
+    def source(self) -> str:
+        """Return a name for the rows; a manifest belongs to one source."""
+        return self.dataset if self.limit is None else f"{self.dataset} (first {self.limit})"
+
+
+@dataclass(frozen=True, slots=True)
+class FannedOut:
+    """A batch whose items were each sent at least once, unless it was complete before."""
+
+    batch_id: str
+    sent: int = 0
+    copies: int = 0
+    retried: int = 0
+
+
+def fan_out(
+    spark: SparkSession, api: BatchApi, request: FanOutRequest, report: Report, run: str
+) -> FannedOut:
+    """Fan out *request*; *run* is the id of a manifest that is not committed yet."""
+    if request.files:
+        refuse_foreign(spark, request.files, messages.MESSAGE)
+    committed = manifest.ensure(
+        spark, request.manifest, lambda: _dataset(spark, request), run=run, source=request.source
+    )
+    parts = manifest.measure(committed.rows)
+    _check_lengths(parts)
+    total = sum(part.rows for part in parts)
+    report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
+    batch = api.open(user_key=request.user_key, key=f"fan-out-{committed.run}-open")
+    group_id = batch.add(total, key=f"fan-out-{committed.run}-add").group_id if total else None
+    closed = batch.close()
+    report("opened", _ids(closed, group_id, total))
+    # An empty dataset still writes its files, so that the job that reads them finds them.
+    if closed.is_complete and (total or not request.files):
+        return FannedOut(closed.batch_id)
+    if total and closed.state is not State.CLOSED:
+        raise BatchIsOver(f"batch {closed.batch_id} is {closed.state}; nothing was sent: {_ANEW}")
+    items = messages.with_item_ids(manifest.positions(committed, parts), closed.batch_id, group_id or "")
+    return _publish(items, closed.batch_id, total, request, report)
+
+
+def _ids(closed: Closed, group_id: str | None, total: int) -> dict[str, Any]:
+    return {
+        "batchId": closed.batch_id,
+        "groupId": group_id,
+        "items": total,
+        "isComplete": closed.is_complete,
+    }
+
+
+def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
+    """Return the estimated cost of *request*. Reads the dataset; writes and sends nothing."""
+    parts = manifest.measure(messages.number_rows(_dataset(spark, request)))
+    _check_lengths(parts)
+    share = 1 + request.chaos_duplicates / 100
+    return cost.estimate(ceil(share * sum(p.rows for p in parts)), ceil(share * sum(p.size for p in parts)))
+
+
+def _publish(
+    items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
+) -> FannedOut:
+    slots = items.sparkSession.sparkContext.defaultParallelism
+    copies = messages.with_copies(items, request.chaos_duplicates, request.seed)
+    frame = messages.as_messages(copies, task_count(total, slots))
+    if request.queue is None:
+        return _save(frame, batch_id, str(request.files), report)
+    return FannedOut(batch_id, **send_all(frame, total, request.queue, request.rate, report))
+
+
+def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
+    """Write the messages to files, replacing those of an earlier run."""
+    started, context = time.monotonic(), frame.sparkSession.sparkContext
+    with watching(context, report):
+        frame.write.mode("overwrite").parquet(path)
+        saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
+    rows = {row.copy: row["count"] for row in saved}
+    done = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
+    seconds = round(time.monotonic() - started, 3)
+    report("saved", {"path": path, "sent": done.sent, "copies": done.copies, "seconds": seconds})
+    return done
+
+
+def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:
+    return datasets.read_dataset(spark, request.dataset, request.limit)
+
+
+def _check_lengths(parts: Sequence[manifest.Part]) -> None:
+    widest = max((part.widest for part in parts), default=0)
+    if widest + cost.ENVELOPE_BYTES > send.BATCH_BYTES:
+        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {send.BATCH_BYTES:,} a message")

@@ -1,0 +1,179 @@
+"""Finds the outstanding items of a batch as rows of its source, and saves them with a label."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fanin.tracker import GroupId, Mode, checked_batch_id
+from pipeline.fan_out import manifest
+from pipeline.reconcile.outstanding import Part, unfinished, wanted
+from pipeline.snapshot.frames import TableSnapshot
+from pipeline.snapshot.rows import Facts, may_be_gone
+from pipeline.spark import schemas
+from pipeline.spark.output import is_committed, refuse_committed, refuse_foreign
+from pipeline.spark.progress import Report, watching
+
+BROADCAST_PAGES = 1_000_000
+"""The most leaves that are broadcast, 128 bytes each; more are joined by a shuffle."""
+NAMED = 5
+"""Malformed rows that an error lists."""
+_LABEL = "fanin.outstanding"
+
+
+class CannotReconcile(ValueError):
+    """Tables, manifest and request contradict each other; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileRequest:
+    """The batch, the path of its manifest (*source*), and the path for the result (*saved*).
+
+    *group_id*: the group whose items are the rows of the manifest; None if the batch has one group.
+    *failed*: find failed items too.
+    """
+
+    batch_id: str
+    source: str
+    saved: str
+    group_id: str | None = None
+    failed: bool = False
+
+    def __post_init__(self) -> None:
+        checked_batch_id(self.batch_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The batch and group of saved rows; *taken_at* (ISO 8601): the time of the tables' state."""
+
+    tenant: str
+    batch_id: str
+    group_id: str
+    page_bits: int
+    taken_at: str
+    source: str
+
+
+def reconcile(
+    spark: SparkSession, snapshot: TableSnapshot, request: ReconcileRequest, report: Report
+) -> dict[str, int]:
+    """Save the outstanding items at ``request.saved``; return the numbers outstanding and failed."""
+    refuse_committed(spark, request.saved)
+    refuse_foreign(spark, request.saved, [*schemas.OUTSTANDING.names, "record"])
+    kept = snapshot.rows.cache()
+    try:
+        return _reconcile(spark, TableSnapshot(snapshot.taken_at, kept), request, report)
+    finally:
+        kept.unpersist()
+
+
+def _reconcile(
+    spark: SparkSession, snapshot: TableSnapshot, request: ReconcileRequest, report: Report
+) -> dict[str, int]:
+    started, taken_at = time.monotonic(), snapshot.taken_at.isoformat()
+    batch = _batch(snapshot, request.batch_id)
+    report("batch", _facts(batch) | {"takenAt": taken_at})
+    source = _source(spark, request.source)
+    parts = manifest.count(source.rows)
+    rows = sum(each.rows for each in parts)
+    part = part_of(batch, rows, request.group_id)
+    label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, request.source)
+    with watching(spark.sparkContext, report):
+        leaves = _wanted(spark, snapshot.pages, part, request.failed)
+        save(unfinished(manifest.positions(source, parts), leaves, part), label, request.saved)
+    counts = count(load(spark, request.saved)[1])
+    seconds = round(time.monotonic() - started, 3)
+    report("saved", {**counts, "rows": rows, "path": request.saved, "seconds": seconds})
+    return counts
+
+
+def save(rows: DataFrame, label: Label, path: str) -> None:
+    """Commit *rows* (OUTSTANDING with *record*) to *path*, replacing an uncommitted write."""
+    about = {_LABEL: json.dumps(asdict(label))}
+    rows.withMetadata("position", about).write.mode("overwrite").parquet(path)
+
+
+def load(spark: SparkSession, path: str) -> tuple[Label, DataFrame]:
+    """Return what `save` committed to *path*. Raises CannotReconcile if nothing is there."""
+    if not is_committed(spark, path):
+        raise CannotReconcile(f"nothing that reconcile saved is at {path}")
+    rows = spark.read.parquet(path)
+    about = rows.schema["position"].metadata if "position" in rows.columns else {}
+    if _LABEL not in about:
+        raise CannotReconcile(f"{path} does not hold rows that reconcile saved")
+    return Label(**json.loads(about[_LABEL])), rows
+
+
+def count(rows: DataFrame) -> dict[str, int]:
+    """Return how many of the saved items are outstanding, and how many failed."""
+    counted = rows.groupBy("failed").agg(F.count("*").alias("items")).collect()
+    found = {row.failed: row.items for row in counted}
+    return {"outstanding": found.get(False, 0), "failed": found.get(True, 0)}
+
+
+def _batch(snapshot: TableSnapshot, batch_id: str) -> Facts:
+    """Return the row of the batch (BATCHES). Raises CannotReconcile if its pages are not reliable."""
+    _refuse_malformed(snapshot)
+    found = snapshot.batches.where(F.col("batch_id") == batch_id).toArrow().to_pylist()
+    if len(found) != 1:
+        raise CannotReconcile(f"batch {batch_id} has {len(found)} rows in what was read; expected one")
+    batch: Facts = found[0]
+    if batch["mode"] != Mode.EXACT:
+        raise CannotReconcile(f"batch {batch_id} is estimated: it counts acks and keeps no items")
+    if may_be_gone(batch, snapshot.taken_at):
+        raise CannotReconcile(f"batch {batch_id} is so old that its pages may have been deleted")
+    return batch
+
+
+def _refuse_malformed(snapshot: TableSnapshot) -> None:
+    """Raise CannotReconcile if any row is malformed: its items would count as outstanding."""
+    malformed = snapshot.malformed.limit(NAMED).collect()
+    if malformed:
+        named = "".join(f"\n  {row.location}: {row.problem}" for row in malformed)
+        raise CannotReconcile(f"malformed rows in the tables (at most {NAMED} are listed):{named}")
+
+
+def _source(spark: SparkSession, path: str) -> manifest.Manifest:
+    if not is_committed(spark, path):
+        raise CannotReconcile(f"no manifest is committed at {path}")
+    return manifest.load(spark, path)[0]
+
+
+def part_of(batch: Facts, rows: int, group_id: str | None) -> Part:
+    """Return the group whose items are the *rows* of the manifest. Raises CannotReconcile."""
+    batch_id, total = batch["batch_id"], batch["total"]
+    counts = f"the manifest has {rows} rows, the batch {total} items"
+    if group_id is None and (rows != total or not rows):
+        raise CannotReconcile(f"{counts}: name the group of the rows with --group")
+    named = group_id if group_id is not None else str(GroupId.make(batch["salt"], batch_id, 0, total))
+    group = _group(named)
+    if group is None or not group.is_of(batch["salt"], batch_id):
+        raise CannotReconcile(f"{named} is not a group of batch {batch_id}")
+    if group.upto != rows:
+        raise CannotReconcile(f"{counts}, the group {group.upto}: this is the manifest of another group")
+    return Part(batch_id, named, group.start, group.upto, total, batch["page_bits"])
+
+
+def _group(text: str) -> GroupId | None:
+    try:
+        return GroupId.decode(text)
+    except ValueError:
+        return None
+
+
+def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
+    """Return WANTED of the group's leaves, broadcast if it is small enough."""
+    leaves = spark.range(part.leaves.start, part.leaves.stop).withColumnRenamed("id", "page")
+    found = wanted(leaves, pages, part, failed).cache()
+    return F.broadcast(found) if found.count() <= BROADCAST_PAGES else found
+
+
+def _facts(batch: Facts) -> Facts:
+    """Return the facts of the batch that are reported; never its salt."""
+    names = {"batchId": "batch_id", "state": "state", "items": "total", "failed": "failed"}
+    return {name: batch[column] for name, column in names.items()}

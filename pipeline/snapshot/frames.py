@@ -1,0 +1,117 @@
+"""Reads the tracker's tables as frames, from point-in-time exports or from the live tables.
+
+    snapshot = frames.from_exports(spark, ["s3://bucket/AWSDynamoDB/0123-abcd", ...])
+    snapshot = frames.from_tables(spark, Tables("Batches", "Pages"), rate=500)
+    snapshot.pages, snapshot.batches, snapshot.malformed
+
+Neither shows all rows at one instant: an export may hold a part of a transaction, and a Scan reads rows at
+different times. A single row is always whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pipeline.snapshot import export
+from pipeline.snapshot.export import DataFile, Line
+from pipeline.snapshot.rows import Facts, Item, MalformedRow, read_row
+from pipeline.snapshot.scan import Segment, scan
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import schemas
+
+ROWS_A_BATCH = 1000
+SEGMENTS_A_SLOT = 4
+"""Scan segments per core: a segment that is larger than the others keeps one core busy, not all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot:
+    """The tables as they were at *taken_at*; each frame below reads *rows* once."""
+
+    taken_at: datetime
+    rows: DataFrame
+
+    @property
+    def pages(self) -> DataFrame:
+        """Return PAGES."""
+        return self.rows.where("page IS NOT NULL").select("page.*")
+
+    @property
+    def batches(self) -> DataFrame:
+        """Return BATCHES."""
+        return self.rows.where("batch IS NOT NULL").select("batch.*")
+
+    @property
+    def malformed(self) -> DataFrame:
+        """Return (location, problem): rows that the tracker cannot have written, and files that lack rows."""
+        return self.rows.where("problem IS NOT NULL").select("location", "problem")
+
+
+def from_exports(spark: SparkSession, roots: Sequence[str], batch_id: str | None = None) -> TableSnapshot:
+    """Return the snapshot in the exports *roots*, of one batch or of all. Raises NotAnExport."""
+    found = [export.describe(root) for root in roots]
+    files = [(file.path, file.items) for each in found for file in each.files]
+    frame = spark.createDataFrame(files, "path string, items long").repartition(max(1, len(files)))
+    rows = frame.mapInArrow(partial(_read_files, about=batch_id), schemas.ROWS)
+    return TableSnapshot(min(each.taken_at for each in found), rows)
+
+
+def from_tables(
+    spark: SparkSession, tables: Tables, batch_id: str | None = None, rate: float | None = None
+) -> TableSnapshot:
+    """Return the snapshot of a parallel Scan, of one batch or of all.
+
+    *rate*: read units a second, all executors together.
+    """
+    slots = spark.sparkContext.defaultParallelism
+    of = slots * SEGMENTS_A_SLOT
+    share = rate / slots if rate else None
+    names = (tables.batches, tables.pages)
+    parts = [Segment(tables, name, number, of, share) for name in names for number in range(of)]
+    numbers = spark.range(0, len(parts), 1, len(parts))
+    rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
+    return TableSnapshot(datetime.now(UTC), rows)
+
+
+def _read_files(files: Iterator[pa.RecordBatch], about: str | None) -> Iterator[pa.RecordBatch]:
+    named = (DataFile(file["path"], file["items"]) for batch in files for file in batch.to_pylist())
+    return _batches(_row(line) for file in named for line in export.lines(file, about))
+
+
+def _scan_parts(
+    numbers: Iterator[pa.RecordBatch], parts: Sequence[Segment], about: str | None
+) -> Iterator[pa.RecordBatch]:
+    chosen = (parts[number] for batch in numbers for number in batch.column(0).to_pylist())
+    found = (Line(_location(part, item), item) for part in chosen for item in scan(part, about))
+    return _batches(_row(line) for line in found)
+
+
+def _location(part: Segment, item: Item) -> str:
+    return f"{part.table} {item.get('pk', {}).get('S')}"
+
+
+def _row(line: Line) -> Facts:
+    """Return *line* as a row of ROWS, empty for rows beside pages and batches."""
+    if line.item is None:
+        return {"location": line.location, "problem": line.problem}
+    try:
+        page, batch = read_row(line.item)
+    except MalformedRow as error:
+        return {"location": line.location, "problem": str(error)}
+    return {"page": page, "batch": batch}
+
+
+def _batches(rows: Iterable[Facts]) -> Iterator[pa.RecordBatch]:
+    """Yield *rows* as Arrow batches, without the empty ones."""
+    schema = to_arrow_schema(schemas.ROWS)
+    kept = (row for row in rows if any(row.values()))
+    while some := list(islice(kept, ROWS_A_BATCH)):
+        yield pa.RecordBatch.from_pylist(some, schema=schema)

@@ -1,0 +1,51 @@
+"""The tracker's tables for executors: the names are pickled, clients are created in each process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from fanin.aws import settings
+from fanin.aws.forking import cache_per_process
+from fanin.aws.pacing import THREADS
+from fanin.tracker.dynamodb import DynamoStore
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+ATTEMPTS = 12
+# Adaptive: a throttled client slows down, which leaves capacity for the consumers.
+RETRIES = Config(
+    retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS},
+    connect_timeout=5,
+    read_timeout=20,
+    max_pool_connections=THREADS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Both tables by name; *region* and *endpoint* default to the executor's environment."""
+
+    batches: str
+    pages: str
+    region: str | None = None
+    endpoint: str | None = None
+
+    @property
+    def client(self) -> DynamoDBClient:
+        """Return this process's DynamoDB client."""
+        return _client(self.region, self.endpoint)
+
+    @property
+    def store(self) -> DynamoStore:
+        """Return the tracker's store on these tables; its reads are consistent."""
+        return DynamoStore(self.client, settings.Tables(self.batches, self.pages))
+
+
+@cache_per_process
+def _client(region: str | None, endpoint: str | None) -> DynamoDBClient:
+    return boto3.client("dynamodb", region_name=region, endpoint_url=endpoint, config=RETRIES)

@@ -1,0 +1,65 @@
+"""Reads a dataset of any supported format as one frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.spark import files, schemas
+from pipeline.spark.errors import FAILURES, sentence
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+CATALOG = DATA / "catalog.jsonl.bz2"
+CATALOG_SLICE = DATA / "catalog-slice.jsonl.bz2"
+
+# RFC 4180: within quotes a quote is doubled, and a line may break.
+CSV = {"header": "true", "inferSchema": "true", "escape": '"', "multiLine": "true"}
+FORMATS = {
+    ".csv": ("csv", CSV),
+    ".json": ("json", {}),
+    ".jsonl": ("json", {}),
+    ".ndjson": ("json", {}),
+    ".orc": ("orc", {}),
+    ".parquet": ("parquet", {}),
+}
+
+# Not .lz4: Hadoop cannot read the files of the lz4 program, and the JVM crashes on them.
+COMPRESSIONS = (".bz2", ".gz", ".zst")
+
+TABLE = "table:"
+"""The prefix of the name of a table in the session's catalog."""
+
+
+class UnreadableDataset(ValueError):
+    """A path does not exist, or its content does not match its suffix; the message says which."""
+
+
+def format_of(path: str) -> tuple[str, dict[str, str]]:
+    """Return Spark's format and options for *path*, by its suffix before that of a compression.
+
+    Raises ValueError for an unknown suffix.
+    """
+    suffix = files.suffix(path, COMPRESSIONS)
+    if suffix not in FORMATS:
+        raise ValueError(f"{path}: a dataset's name ends in one of {files.known(FORMATS, COMPRESSIONS)}")
+    return FORMATS[suffix]
+
+
+def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> DataFrame:
+    """Return the rows of *path*, or of ``table:NAME``, at most *limit*; a malformed row stops the job."""
+    rows = spark.read.table(path.removeprefix(TABLE)) if path.startswith(TABLE) else _load(spark, path)
+    return rows if limit is None else rows.limit(limit)
+
+
+def _load(spark: SparkSession, path: str) -> DataFrame:
+    name, options = format_of(path)
+    reader = spark.read.format(name).options(**options)
+    if name in ("csv", "json"):
+        reader = reader.option("mode", "FAILFAST")
+    if Path(path) in (CATALOG, CATALOG_SLICE):
+        reader = reader.schema(schemas.CATALOG)
+    try:
+        return reader.load(path)
+    except FAILURES as error:
+        raise UnreadableDataset(f"{path}: {sentence(str(error))}") from error

@@ -1,0 +1,58 @@
+"""Names, locations and sizes of files: on this machine, or behind a URI such as ``s3://``."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import PurePosixPath
+
+import pyarrow.fs
+
+BYTES_A_TASK = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file as it was listed: its path, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+def shares(files: Sequence[ListedFile], slots: int) -> list[list[str]]:
+    """Return the paths of *files* in one list per task, of about the same size in bytes.
+
+    The largest file goes first, each to the task that has the least. There is at least one task per slot,
+    where there are so many files.
+    """
+    count = max(1, min(len(files), max(slots, ceil(sum(file.size for file in files) / BYTES_A_TASK))))
+    tasks: list[tuple[int, int, list[str]]] = [(0, number, []) for number in range(count)]
+    for file in sorted(files, key=lambda file: (-file.size, file.path)):
+        size, number, paths = tasks[0]
+        heapq.heapreplace(tasks, (size + file.size, number, [*paths, file.path]))
+    return [paths for _, _, paths in sorted(tasks, key=lambda task: task[1])]
+
+
+def suffix(path: str, compressions: Sequence[str]) -> str:
+    """Return the suffix of *path* that names its format: the last one that is not of a compression."""
+    name = PurePosixPath(path.rstrip("/"))
+    return (name.with_suffix("") if name.suffix in compressions else name).suffix
+
+
+def known(formats: Iterable[str], compressions: Iterable[str]) -> str:
+    """Return the accepted suffixes as a phrase for an error message."""
+    return f"{', '.join(formats)}; a compressed file adds {', '.join(compressions)}"
+
+
+def whole(path: str) -> str:
+    """Return *path* as every process understands it: a URI, or an absolute path."""
+    return path.rstrip("/") if "://" in path else os.path.abspath(path)
+
+
+def located(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of *path*, and the path within it."""
+    system, inner = pyarrow.fs.FileSystem.from_uri(whole(path))
+    return system, inner

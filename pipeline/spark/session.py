@@ -1,0 +1,56 @@
+"""Creates the Spark session of a job: the cluster's if there is one, else a local one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipeline.spark.check import require_java
+
+ROOT = Path(__file__).resolve().parents[2]
+TASK_ATTEMPTS = 4
+
+COMMON = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Every reader of Parquet knows this type; Spark's default, INT96, is deprecated.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return a session for the job *name*. *cores* and *settings* apply only if no cluster runs the job."""
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
+    # spark-submit has started the JVM and chosen the master: keep both.
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return {}
+    require_java()
+    # Workers would otherwise be started with whatever python3 comes first on the path.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    return {**_on_this_machine(cores), **settings}
+
+
+def _on_this_machine(cores: str) -> dict[str, str]:
+    log = Path(__file__).with_name("log4j2.properties").as_uri()
+    return {
+        # Without the second number, a local task that fails once fails the job.
+        "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),
+        "spark.sql.shuffle.partitions": "8",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }

@@ -1,0 +1,217 @@
+"""A fold holds what single acks would set, and hands on every row that sets nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanin.tracker import Ack, BatchKey, GroupId, ItemId, Mode, OpenBatch, Outcome, Tracker
+from fanin.tracker.memory import MemoryStore
+from pipeline.bulk_ack import fold
+from pipeline.bulk_ack.fold import Folder
+from pipeline.bulk_ack.logs import Portion
+from pipeline.spark import bitmaps
+from tests.pipeline.logs import columns
+
+TENANT = "tenant"
+P = bitmaps.BLOCK_BYTES // bitmaps.BLOCK_PAGES * 8
+
+
+class Registry:
+    """A store of batches that notes who is looked up."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store, self.asked = store, []
+
+    def get(self, key: BatchKey):
+        self.asked.append(key)
+        return self.store.get(key)
+
+
+def opened(tracker: Tracker, *counts: int, **options) -> list[str]:
+    """The ids of the items of a new batch, group by group."""
+    batch = tracker.open(TENANT, OpenBatch(**options))
+    groups = [tracker.add(TENANT, batch.batch_id, count).groups[0] for count in counts]
+    return [f"{batch.batch_id}:{group.id}:{i}" for group in groups for i in range(group.upto)]
+
+
+def portion(*rows, lines=()) -> Portion:
+    return Portion(*(pa.array(column, pa.string()) for column in columns(rows).values()), lines)
+
+
+def folded(folder: Folder, *portions: Portion) -> dict[str, list]:
+    """What comes out, column by column."""
+    out = [batch for one in portions for batch in folder.take(one, "log")] + list(folder.blocks())
+    rows = pa.Table.from_batches(out, fold.FOLDED)
+    return {
+        name: [one for one in rows.column(name).to_pylist() if one is not None] for name in rows.column_names
+    }
+
+
+def positions_in(found: dict[str, list], kind: str, page_bits: int = P) -> dict[str, set[int]]:
+    """The positions that the blocks hold, by batch."""
+    held: dict[str, set[int]] = {}
+    for block in found["block"]:
+        if block[kind] is not None:
+            masks = bitmaps.as_rows([block[kind]])
+            first = block["block"] * bitmaps.BLOCK_PAGES
+            pages = range(first, first + bitmaps.BLOCK_PAGES)
+            held.setdefault(block["batch_id"], set()).update(
+                bitmaps.positions(pages, masks, page_bits).tolist()
+            )
+    return held
+
+
+def position(item_id: str) -> int:
+    item = ItemId.parse(item_id)
+    return GroupId.decode(item.group_id).start + item.index
+
+
+@pytest.fixture
+def tracker():
+    return Tracker(MemoryStore())
+
+
+rows_of_log = st.lists(
+    st.tuples(st.integers(0, 39), st.sampled_from([None, "success", "failure", "other", ""])), max_size=60
+)
+
+
+@settings(deadline=None)
+@given(st.lists(rows_of_log, max_size=3), st.sampled_from([7, 1024]))
+def test_a_fold_holds_the_items_of_its_rows_by_outcome_and_counts_them(logs, page_bits):
+    tracker = Tracker(MemoryStore(), page_bits=page_bits)
+    ids = opened(tracker, 12, 3, 5) + opened(tracker, 20)
+    rows = [[(ids[at], outcome) for at, outcome in log] for log in logs]
+    said = [row for log in rows for row in log]
+
+    found = folded(Folder(tracker.store, TENANT), *(portion(*log) for log in rows))
+
+    for kind, outcomes in (("succeeded", {None, "success"}), ("failed", {"failure"})):
+        expected: dict[str, set[int]] = {}
+        for item_id, outcome in said:
+            if outcome in outcomes:
+                expected.setdefault(item_id[:36], set()).add(position(item_id))
+        assert positions_in(found, kind, page_bits) == expected
+    assert sum(found["acks"]) == sum(outcome in {None, "success", "failure"} for _, outcome in said)
+    assert len(found["rejected"]) == sum(outcome in {"other", ""} for _, outcome in said)
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, P - 1, P, P + 1, 32 * P + 1])
+def test_every_item_of_a_batch_of_any_size_is_held_once(tracker, count):
+    ids = opened(tracker, count)
+
+    found = folded(Folder(tracker.store, TENANT), portion(*ids), portion(*ids[::-1]))
+
+    assert positions_in(found, "succeeded") == {ids[0][:36]: set(range(count))}
+    assert found["acks"] == [2 * count]
+
+
+def test_each_row_that_sets_no_bit_is_handed_on_with_why(tracker):
+    good, other, counted = opened(tracker, 5), opened(tracker, 5), opened(tracker, 5, mode=Mode.ESTIMATED)
+    foreign = f"{good[0][:36]}:{other[0][37:73]}:0"
+    absent = f"00000000-0000-4000-8000-000000000009{good[0][36:]}"
+    rows = [
+        (good[0], None),
+        (None, None),
+        ("junk", "success", "why"),
+        (foreign, "failure", "böse"),
+        (absent, None),
+        (good[0][:-1] + "5", None),
+        (counted[1], None),
+        (good[1], "done"),
+    ]
+
+    found = folded(Folder(tracker.store, TENANT), portion(*rows, lines=("half a line",)))
+
+    whys = ["malformed", "malformed", "foreign", "no_batch", "out_of_range", "estimated", "outcome"]
+    expected = [
+        {"file": "log", "item_id": item, "outcome": outcome, "reason": (*rest, None)[0], "refusal": why}
+        for (item, outcome, *rest), why in zip(rows[1:], whys, strict=True)
+    ]
+    line = {"file": "log", "item_id": "half a line", "outcome": None, "reason": None, "refusal": "unreadable"}
+    assert found["rejected"] == [*expected, line]
+    assert (found["acks"], positions_in(found, "succeeded")) == ([1], {good[0][:36]: {0}})
+
+
+def test_an_id_of_another_tenant_is_of_no_batch(tracker):
+    found = folded(Folder(tracker.store, "thief"), portion(*opened(tracker, 2)))
+
+    assert [row["refusal"] for row in found["rejected"]] == ["no_batch", "no_batch"]
+    assert found["block"] == []
+
+
+def test_bytes_that_are_no_text_are_handed_on_as_text(tracker):
+    raw = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff:\xfe"]).buffers())
+    nothing = pa.nulls(1, pa.string())
+
+    found = folded(Folder(tracker.store, TENANT), Portion(raw, nothing, nothing))
+
+    assert [row["item_id"] for row in found["rejected"]] == ["\ufffd:\ufffd"]
+
+
+def test_each_batch_is_read_once_a_task(tracker):
+    registry = Registry(tracker.store)
+    ids = opened(tracker, 40) + opened(tracker, 40) + ["00000000-0000-4000-8000-000000000009" + ":x:1"]
+
+    folded(Folder(registry, TENANT), portion(*ids), portion(*ids[::-1]), portion(*ids))
+
+    assert Counter(key.batch_id for key in registry.asked) == {ids[0][:36]: 1, ids[40][:36]: 1}
+
+
+def test_no_salt_comes_out(tracker):
+    ids = opened(tracker, 3)
+    batch = tracker.get(TENANT, ids[0][:36])
+    folder = Folder(tracker.store, TENANT)
+
+    found = folded(folder, portion(*ids, "junk", (ids[0], "failure", "x")))
+
+    assert batch.salt.hex() not in str(found) + repr(folder)
+    assert repr(batch.salt)[2:-1] not in str(found) + repr(folder)
+
+
+def test_reasons_of_some_failures_are_handed_on(tracker, monkeypatch):
+    monkeypatch.setattr(fold, "REASONS", 3)
+    ids = opened(tracker, 20) + opened(tracker, 2)
+    rows = [(item, "failure", f"why {item[-2:]}") for item in ids]
+    rows += [(ids[0], "success", "not this"), (ids[1], "failure", None)]
+
+    found = folded(Folder(tracker.store, TENANT), portion(*rows), portion(*rows))
+
+    assert Counter(row["batch_id"] for row in found["reason"]) == {ids[0][:36]: 3, ids[20][:36]: 3}
+    assert all(row["reason"] == f"why {row['item_id'][-2:]}" for row in found["reason"])
+
+
+@pytest.mark.parametrize("reason", ["", "x" * 513, "a\nb", "\x7f", "a\x00"])
+def test_a_reason_that_the_tracker_would_not_take_is_not_kept(tracker, reason):
+    (item,) = opened(tracker, 1)
+
+    found = folded(Folder(tracker.store, TENANT), portion((item, "failure", reason)))
+
+    assert (found["reason"], positions_in(found, "failed")) == ([], {item[:36]: {0}})
+
+
+def test_what_a_task_folds_is_what_single_acks_set(tracker):
+    ids = opened(tracker, 100, 2000)
+    rows = [(item, "failure" if at % 5 == 0 else None) for at, item in enumerate(ids) if at % 3]
+    found = folded(Folder(tracker.store, TENANT), portion(*rows))
+    acks = [Ack.of(item, "one", Outcome(outcome or "success")) for item, outcome in rows]
+
+    tracker.ack(TENANT, acks)
+
+    stored = {key.number: page for key, page in tracker.store.stored_pages.items()}
+    for kind, mask_of in (
+        ("succeeded", lambda page: page.bits & ~page.failed),
+        ("failed", lambda page: page.failed),
+    ):
+        (held,) = positions_in(found, kind).values()
+        assert held == {
+            number * P + bit
+            for number, page in stored.items()
+            for bit in range(P)
+            if mask_of(page) >> bit & 1
+        }

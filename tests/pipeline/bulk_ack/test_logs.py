@@ -1,0 +1,163 @@
+"""Each format of log says the same; what cannot be read is rejected line by line, or named."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.bulk_ack import logs
+from pipeline.bulk_ack.logs import UnreadableLog
+from tests.pipeline.logs import columns, write_log
+
+ROWS = ["a:b:1", ("c", "failure", "böse"), (None, None), ("d", "success"), "a:b:1"]
+
+
+def read(path) -> tuple[dict[str, list[str | None]], list[str]]:
+    found = list(logs.read(str(path)))
+    rows = {
+        name: [value for portion in found for value in getattr(portion, name).to_pylist()]
+        for name in ("item_id", "outcome", "reason")
+    }
+    return rows, [line for portion in found for line in portion.lines]
+
+
+def written(path, text: str | bytes):
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.jsonl", "log.json", "log.ndjson", "log.csv", "log.CSV"])
+def test_every_format_says_the_same(tmp_path, name):
+    assert read(write_log(tmp_path / name, ROWS)) == (columns(ROWS), [])
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+def test_a_compressed_log_says_the_same(tmp_path, name, suffix, pack):
+    plain = write_log(tmp_path / name, ROWS).read_bytes()
+
+    assert read(written(tmp_path / (name + suffix), pack(plain))) == (columns(ROWS), [])
+
+
+def test_a_log_is_found_by_the_name_that_spark_gives_it(tmp_path):
+    path = write_log(tmp_path / "day=1" / "a b%20c.jsonl", ROWS)
+
+    assert read(f"file:{path}") == read(f"file://{path}") == read(path)
+
+
+def test_items_may_be_named_as_in_the_messages_of_the_queue(tmp_path):
+    lines = ['{"itemId":"a","outcome":"failure"}', '{"item_id":"b","other":[1,{"x":2}]}']
+
+    assert read(written(tmp_path / "log.jsonl", "\n".join(lines)))[0] == columns([("a", "failure"), "b"])
+    assert read(written(tmp_path / "log.csv", "\ufeffitemId,n\na,1\nb,x\n"))[0] == columns(["a", "b"])
+
+
+def test_a_dictionary_of_texts_is_a_column_of_texts(tmp_path):
+    pq.write_table(
+        pa.table({"item_id": pa.array(["a", "b", "a"]).dictionary_encode()}), tmp_path / "x.parquet"
+    )
+
+    assert read(tmp_path / "x.parquet")[0] == columns(["a", "b", "a"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"item_id":5}',
+        "nonsense",
+        '["a"]',
+        '"a"',
+        '{"item_id":"a"',
+        '{"item_id":"a","outcome":true}',
+        "[" * 99_999,
+    ],
+)
+def test_a_line_that_is_no_row_is_rejected_and_its_neighbours_are_read(tmp_path, line):
+    path = written(tmp_path / "log.jsonl", f'{{"item_id":"b"}}\n{line}\n\n{{"item_id":"c"}}')
+
+    assert read(path) == (columns(["b", "c"]), [line])
+
+
+def test_a_line_that_has_more_or_fewer_columns_is_rejected(tmp_path):
+    path = written(tmp_path / "log.csv", "item_id,outcome\na,success\nb\nc,failure,x\nd,\n")
+
+    assert read(path) == (columns([("a", "success"), "d"]), ["b", "c,failure,x"])
+
+
+def test_lines_may_lie_across_the_blocks_that_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "BLOCK_BYTES", 64)
+    ids = [f"item {number}" for number in range(500)]
+
+    assert read(write_log(tmp_path / "log.jsonl", ids)) == (columns(ids), [])
+
+
+def test_a_reason_may_have_lines_across_the_blocks_that_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "BLOCK_BYTES", 64)
+    rows = [(f"item {number}", "failure", "why\nitem 0,success,\nso") for number in range(50)]
+
+    assert read(write_log(tmp_path / "log.csv", rows)) == (columns(rows), [])
+
+
+def test_a_reason_that_was_cut_within_a_character_costs_no_ack(tmp_path):
+    path = written(tmp_path / "log.jsonl", '{"item_id":"a","reason":"x\\ud83d"}\n{"item_id":"b"}\n')
+
+    assert read(path) == (columns([("a", None, "x?"), "b"]), [])
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "BLOCK_BYTES", 64)
+
+    with pytest.raises(UnreadableLog, match="a line is longer than 64 bytes"):
+        read(written(tmp_path / "log.jsonl", json.dumps({"item_id": "x" * 500})))
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+def test_an_empty_file_has_no_rows(tmp_path, name):
+    assert read(written(tmp_path / name, "")) == (columns([]), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("log.jsonl.gz", gzip.compress(b'{"item_id":"a"}\n' * 9999)[:-4], "Truncated"),
+        ("log.jsonl.gz", b"no gzip", "header"),
+        ("log.parquet", b"PAR1", "Parquet"),
+        ("log.csv", b"id,outcome\na,success\n", "no column item_id"),
+        ("log.csv", b"item_id\n\xff\xfe\n", "UTF8"),
+        ("log.csv", b"item_id,outcome,outcome\na,success,failure\n", "column outcome twice"),
+        ("log.txt", b"", "ends in one of .parquet"),
+        ("log.jsonl.zip", b"PK", "ends in one of .parquet"),
+        ("log.jsonl.GZ", b"", r"compressed file adds \.bz2, \.gz"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(tmp_path, name, text, why):
+    path = written(tmp_path / name, text)
+
+    with pytest.raises(UnreadableLog, match=f"(?s){name}.*{why}"):
+        read(path)
+
+
+def test_a_parquet_file_with_a_column_twice_is_named(tmp_path):
+    ids = pa.array(["a"])
+    pq.write_table(pa.table([ids, ids], names=["item_id", "item_id"]), tmp_path / "x.parquet")
+
+    with pytest.raises(UnreadableLog, match=r"x\.parquet cannot be read: .* item_id twice"):
+        read(tmp_path / "x.parquet")
+
+
+def test_the_last_suffix_names_the_format(tmp_path):
+    write_log(tmp_path / "x.parquet", ROWS).rename(tmp_path / "x.csv.parquet")
+
+    assert read(tmp_path / "x.csv.parquet") == (columns(ROWS), [])
+
+
+def test_a_column_of_numbers_is_no_column_of_ids(tmp_path):
+    pq.write_table(pa.table({"item_id": [1, 2]}), tmp_path / "x.parquet")
+
+    with pytest.raises(UnreadableLog, match="its column item_id is int64"):
+        read(tmp_path / "x.parquet")

@@ -1,0 +1,240 @@
+"""Logs in, marked pages out: the same whatever is repeated, dies half-way or was said before."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker
+from fanin.tracker.dynamodb import DynamoStore
+from pipeline.bulk_ack import frames
+from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.run import BulkAckRequest
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import schemas
+from tests.pipeline.logs import write_log
+
+TENANT = "tenant"
+P = 1024
+SIZES = [1, 63, 64, 65, P - 1, P, P + 1, 3 * P]
+ABSENT = "00000000-0000-4000-8000-000000000009"
+
+
+@dataclass(frozen=True, slots=True)
+class DyingTables(Tables):
+    """Tables on which the first attempt of every task dies, with its second page written and not counted."""
+
+    @property
+    def store(self) -> DynamoStore:
+        return DyingStore(self.client, super(DyingTables, self).store.tables)
+
+
+class DyingStore(DynamoStore):
+    def replace_bits(self, key, *args):
+        written = super().replace_bits(key, *args)
+        if key.number and TaskContext.get().attemptNumber() == 0:
+            raise RuntimeError("the first attempt dies on purpose")
+        return written
+
+
+@pytest.fixture
+def tracker(tables):
+    return Tracker(tables.store)
+
+
+@pytest.fixture
+def bulk_request(tables, tmp_path):
+    return BulkAckRequest(tables, TENANT, str(tmp_path / "rejects"), "run")
+
+
+def opened(tracker, count, close=True, **options):
+    """A batch of *count* items: its id, and those of its items."""
+    batch = tracker.open(TENANT, OpenBatch(**options))
+    group = tracker.add(TENANT, batch.batch_id, count).groups[0]
+    if close:
+        tracker.close(TENANT, batch.batch_id, "closer")
+    return batch.batch_id, [f"{batch.batch_id}:{group.id}:{index}" for index in range(count)]
+
+
+def scattered(tmp_path, rows, seed=1):
+    """*rows* in random order in a log of each format, in folders of folders."""
+    rows = random.Random(seed).sample(rows, len(rows))
+    names = ("a.parquet", "day=1/b.jsonl", "day=1/hour=2/c.csv", "day=2/d.parquet")
+    for number, name in enumerate(names):
+        write_log(tmp_path / "logs" / name, rows[number :: len(names)])
+    return [str(tmp_path / "logs")]
+
+
+def run(spark, bulk_request, paths, events=None):
+    return bulk_acking.bulk_ack(
+        spark,
+        bulk_acking.list_logs(spark, paths),
+        bulk_request,
+        lambda *fact: (events if events is not None else []).append(fact),
+    )
+
+
+def pages_of(tables):
+    """Every row of the table of pages."""
+    rows = tables.client.scan(TableName=tables.pages, ConsistentRead=True)["Items"]
+    return sorted((row for row in rows), key=lambda row: row["pk"]["S"])
+
+
+def test_batches_of_any_size_complete_and_a_second_run_writes_nothing(
+    spark, tables, tracker, bulk_request, tmp_path
+):
+    batches = dict(opened(tracker, size) for size in SIZES)
+    rows = [item for ids in batches.values() for item in ids]
+    paths = scattered(tmp_path, rows + rows)
+    events: list = []
+
+    first = run(spark, bulk_request, paths, events)
+    before = pages_of(tables)
+    second = run(spark, bulk_request, paths)
+
+    found = [tracker.get(TENANT, batch_id) for batch_id in batches]
+    assert {(batch.state, batch.completed_by) for batch in found} == {(State.COMPLETE, "bulk-ack:run")}
+    assert (first["fresh"], first["duplicate"], first["rejected"]) == (len(rows), 0, 0)
+    assert (second["fresh"], second["duplicate"], second["written"], second["write_units"]) == (
+        0,
+        len(rows),
+        0,
+        0,
+    )
+    assert pages_of(tables) == before
+    event, facts = events[-1]
+    expected = {"acks": 2 * len(rows), "items": len(rows), "repeated": len(rows), "batches": 8, "complete": 8}
+    assert (event, {name: facts[name] for name in expected}) == ("acked", expected)
+    assert [event for event, _ in events if event not in ("working", "progress")] == ["folded", "acked"]
+
+
+def test_what_sets_no_bit_is_saved_as_it_came_with_why(spark, tracker, bulk_request, tmp_path):
+    batch_id, ids = opened(tracker, 10)
+    _, others = opened(tracker, 10)
+    forged = f"{batch_id}:{others[0][37:73]}:3"
+    wrong = {
+        "junk": "malformed",
+        forged: "foreign",
+        f"{ABSENT}{ids[0][36:]}": "no_batch",
+        ids[1] + "9": "out_of_range",
+    }
+    rows = [*ids[:5], *((item, "failure", "böse") for item in wrong), (ids[7], "done", "x")]
+
+    totals = run(spark, bulk_request, scattered(tmp_path, rows))
+
+    saved = {row.item_id: row for row in spark.read.parquet(bulk_request.rejects).collect()}
+    assert {item: row.refusal for item, row in saved.items()} == {**wrong, ids[7]: "outcome"}
+    assert {(row.outcome, row.reason) for row in saved.values()} == {("failure", "böse"), ("done", "x")}
+    assert all(row.file.startswith(f"file:{tmp_path}/logs/") and row.run == "run" for row in saved.values())
+    assert (totals["rejected"], totals["fresh"]) == (5, 5)
+    assert tracker.progress(tracker.get(TENANT, batch_id)).acked == 5
+
+
+def test_failures_are_counted_healed_and_explained(spark, tracker, bulk_request, tmp_path):
+    batch_id, ids = opened(tracker, 2 * P)
+    tracker.ack(TENANT, [Ack.of(item, "early", Outcome.FAILURE, "early") for item in ids[:4]])
+    failed = [(item, "failure", f"why {number}") for number, item in enumerate(ids[1000:1100])]
+    paths = scattered(tmp_path, [*ids[2:1010], *failed, *failed, (ids[1], "failure", "late")])
+
+    first, second = run(spark, bulk_request, paths), run(spark, bulk_request, paths)
+
+    batch = tracker.get(TENANT, batch_id)
+    stretches = [(found.first, found.last) for found in tracker.failures(batch).ranges]
+    assert (batch.failed, stretches) == (2 + 90, [(0, 1), (1010, 1099)])
+    assert (first["failed"], first["healed"], first["written"]) == (90, 2, 2)
+    assert (second["failed"], second["healed"], second["written"]) == (0, 0, 0)
+    kept = {sample.reason for sample in tracker.samples(batch)}
+    assert {"early"} < kept <= {"early", *(f"why {number}" for number in range(10, 100))}
+
+
+def test_acks_of_batches_that_are_over_are_distinguished(spark, tracker, bulk_request, tmp_path):
+    cancelled, ids = opened(tracker, 10)
+    tracker.ack(TENANT, [Ack.of(ids[0], "early")])
+    tracker.cancel(TENANT, cancelled)
+    _, ended = opened(tracker, 10, max_failures=1)
+    tracker.ack(TENANT, [Ack.of(ended[0], "early", Outcome.FAILURE)])
+    _, open_one = opened(tracker, 10, close=False)
+
+    totals = run(spark, bulk_request, scattered(tmp_path, [*ids[:3], *ended[:5], *open_one[:2]]))
+
+    events = {name: totals[name] for name in ("cancelled", "late", "duplicate", "fresh")}
+    assert events == {"cancelled": 2, "late": 4, "duplicate": 2, "fresh": 2}
+
+
+def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
+    spark, tables, tracker, bulk_request, tmp_path
+):
+    batches = dict(opened(tracker, 5 * P + 1) for _ in range(2))
+    rows = [
+        (item, "failure" if at % 100 == 0 else None)
+        for ids in batches.values()
+        for at, item in enumerate(ids)
+    ]
+    dying = DyingTables(tables.batches, tables.pages, tables.region, tables.endpoint)
+
+    totals = run(spark, BulkAckRequest(dying, TENANT, bulk_request.rejects, "run"), scattered(tmp_path, rows))
+
+    found = [tracker.get(TENANT, batch_id) for batch_id in batches]
+    assert {(batch.state, batch.failed) for batch in found} == {(State.COMPLETE, 52)}
+    assert 0 < totals["fresh"] < len(rows)
+    assert totals["fresh"] + totals["duplicate"] == len(rows)
+
+
+def test_a_batchs_pages_with_failures_are_left_to_one_task_and_the_others_are_spread(spark):
+    none, some = bytes(128), bytes([1]) + bytes(127)
+    rows = [(batch, page, some, some if page % 3 == 0 else none) for batch in "ab" for page in range(600)]
+
+    placed = frames.apart(spark.createDataFrame(rows, schemas.PAGE_MASKS), 4).withColumn(
+        "task", F.spark_partition_id()
+    )
+
+    tasks: dict[tuple[str, bool], list[int]] = {}
+    found = placed.collect()
+    for row in found:
+        tasks.setdefault((row.batch_id, row.failed != none), []).append(row.task)
+    assert sorted((row.batch_id, row.page) for row in found) == [(batch, page) for batch, page, *_ in rows]
+    assert len(set(tasks["a", True])) == len(set(tasks["b", True])) == 1
+    assert len(set(tasks["a", False])) > 1
+
+
+def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(
+    spark, tables, tracker, bulk_request, tmp_path
+):
+    _, ids = opened(tracker, 10, close=False)
+    paths = scattered(tmp_path, ids)
+    (tmp_path / "logs" / "damaged.parquet").write_bytes(b"PAR1")
+
+    with pytest.raises(Exception, match=r"damaged\.parquet cannot be read"):
+        run(spark, bulk_request, paths)
+    assert pages_of(tables) == []
+
+
+def test_a_dry_run_counts_and_writes_nothing(spark, tables, tracker, bulk_request, tmp_path):
+    _, ids = opened(tracker, 2 * P + 5, close=False)
+    rows = [*ids, *ids[:100], (ids[5], "failure"), (ids[P], "failure"), "junk"]
+    events: list = []
+
+    logs = bulk_acking.list_logs(spark, scattered(tmp_path, rows))
+    bulk_acking.preview(spark, logs, bulk_request, lambda *fact: events.append(fact))
+
+    event, facts = events[-1]
+    expected = {"acks": len(rows), "items": 2 * P + 5, "pages": 3, "aside": 1, "failures": 0, "reads": 3}
+    assert (event, {name: facts[name] for name in expected}) == ("estimate", expected)
+    assert pages_of(tables) == []
+    assert not (tmp_path / "rejects").exists()
+
+
+def test_nothing_to_ack_is_nothing_to_do(spark, bulk_request):
+    totals = bulk_acking.bulk_ack(spark, [], bulk_request, lambda *_: None)
+
+    assert +totals == Counter()
+
+
+def test_a_rate_is_shared_by_the_tasks_that_run_at_once(bulk_request):
+    assert bulk_request.target(4).rate is None
+    assert BulkAckRequest(bulk_request.tables, TENANT, "", "run", 100.0).target(4).rate == 25.0

@@ -1,0 +1,179 @@
+"""One task's share of the pages: all marked, at a rate, or the job says which are left."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from fanin.aws.meter import Meter
+from fanin.errors import StoreUnavailable
+from fanin.tracker import OpenBatch, Tracker, Words
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.recording import OFFERS_A_REQUEST
+from pipeline.bulk_ack import write
+from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import bitmaps, schemas
+from pipeline.spark.pacing import ATTEMPTS
+
+ALL = (1 << 1024) - 1
+TABLES = Tables("batches", "pages")
+
+
+class Throttled(MemoryStore):
+    """Refuses so many writes of pages before it takes one."""
+
+    refusals = 0
+    every_other = False
+    writes = 0
+
+    def replace_bits(self, *args):
+        self.writes += 1
+        if self.every_other and self.writes % 2:
+            raise StoreUnavailable("the store is busy; ask again")
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreUnavailable("the store is busy; ask again")
+        return super().replace_bits(*args)
+
+
+class Spending(Meter):
+    """Counts ten write units a look."""
+
+    def take(self, kind: str) -> float:
+        return 10.0 if kind == "write_units" else 0.0
+
+
+@pytest.fixture
+def tracker():
+    return Tracker(Throttled(), pause=lambda _: None)
+
+
+def opened(tracker, count) -> str:
+    batch = tracker.open("tenant", OpenBatch())
+    tracker.add("tenant", batch.batch_id, count)
+    return batch.batch_id
+
+
+def page_masks(*rows: tuple[str, int, int, int]) -> pa.RecordBatch:
+    facts = [
+        (batch, page, bitmaps.from_mask(mask), bitmaps.from_mask(failed))
+        for batch, page, mask, failed in rows
+    ]
+    columns = [pa.array(column) for column in zip(*facts, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=to_arrow_schema(schemas.PAGE_MASKS))
+
+
+def mark(tracker, *portions, rate=None, meter=None) -> tuple[list[dict], list[float]]:
+    pauses: list[float] = []
+    marker = Marker(tracker, Target(TABLES, "tenant", "bulk", rate), meter or Meter(), pauses.append)
+    return list(marker.mark_all(portions)), [pause for pause in pauses if pause]
+
+
+def test_rows_of_one_batch_go_together_a_hundred_pages_at_a_time():
+    rows = [("a", page, 0b11, 0b10) for page in range(250)] + [("b", 7, 1, 0), ("a", 999, 1, 1)]
+
+    found = list(write.portions([page_masks(*rows[:30]), page_masks(*rows[30:])]))
+
+    assert [(one.batch_id, len(one.pages)) for one in found] == [
+        ("a", 100),
+        ("a", 100),
+        ("a", 50),
+        ("b", 1),
+        ("a", 1),
+    ]
+    assert found[0].pages[0] == Words(good=0b01, bad=0b10)
+    assert found[-1].pages == {999: Words(good=0, bad=1)}
+
+
+def test_no_rows_are_no_portion():
+    assert list(write.portions([])) == []
+
+
+def test_a_portion_is_reported_item_by_item(tracker):
+    batch_id = opened(tracker, 3000)
+    mark(tracker, Portion(batch_id, {0: Words(0b01, 0b10)}))
+
+    (row,), _ = mark(tracker, Portion(batch_id, {0: Words(0b111), 1: Words(0b1000, 0b111)}))
+
+    expected = {"pages": 2, "written": 2, "fresh": 5, "failed": 3, "healed": 1, "accepted": 6, "duplicate": 1}
+    assert {name: row[name] for name in expected} == expected
+    assert row["batch_id"] == batch_id
+    assert set(row) == set(schemas.MARKED.names)
+
+
+def test_a_page_that_lacks_nothing_counts_as_read_and_not_as_written(tracker):
+    batch_id = opened(tracker, 3000)
+    mark(tracker, Portion(batch_id, {0: Words(ALL)}))
+
+    (row,), _ = mark(tracker, Portion(batch_id, {0: Words(ALL), 1: Words(1)}))
+
+    assert (row["pages"], row["written"], row["duplicate"]) == (2, 1, 1024)
+
+
+def test_a_throttled_portion_is_marked_after_a_pause(tracker):
+    batch_id = opened(tracker, 3000)
+    tracker.store.refusals = ATTEMPTS - 1
+
+    _, pauses = mark(tracker, Portion(batch_id, {0: Words(ALL), 1: Words(ALL)}))
+
+    assert len(pauses) == ATTEMPTS
+    assert tracker.progress(tracker.get("tenant", batch_id)).acked == 2048
+
+
+def test_each_page_has_its_own_attempts(tracker):
+    batch_id = opened(tracker, 30 * 1024)
+    tracker.store.every_other = True
+
+    mark(tracker, Portion(batch_id, {number: Words(ALL) for number in range(30)}))
+
+    assert tracker.progress(tracker.get("tenant", batch_id)).acked == 30 * 1024
+
+
+def test_a_page_that_the_store_goes_on_refusing_is_named(tracker):
+    batch_id = opened(tracker, 9 * 1024)
+    tracker.store.refusals = 10**6
+
+    with pytest.raises(PagesLeft, match=f"page 3 of batch {batch_id} .*run the job again"):
+        mark(tracker, Portion(batch_id, {number: Words(ALL) for number in (3, 8)}))
+
+
+def test_a_batch_that_is_gone_meanwhile_is_reported_and_keeps_none_back(tracker):
+    gone, there = "00000000-0000-4000-8000-000000000009", opened(tracker, 5)
+
+    rows, _ = mark(tracker, Portion(gone, {0: Words(0b111)}), Portion(there, {0: Words(0b1)}))
+
+    assert [(row["not_found"], row["accepted"]) for row in rows] == [(3, 0), (0, 1)]
+
+
+def test_a_task_rests_until_the_units_that_it_spent_are_due(tracker):
+    portions = [Portion(opened(tracker, 5), {0: Words(1)}) for _ in range(3)]
+
+    _, rests = mark(tracker, *portions, rate=0.001, meter=Spending())
+
+    assert [round(rest / 10_000) for rest in rests] == [1, 2, 3]
+
+
+def test_without_a_rate_a_task_does_not_rest(tracker):
+    _, rests = mark(tracker, Portion(opened(tracker, 5), {0: Words(1)}), meter=Spending())
+
+    assert rests == []
+
+
+def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
+    monkeypatch.setattr(write, "_tracker", lambda tables: tracker)
+    batch = tracker.open("tenant", OpenBatch())
+    group = tracker.add("tenant", batch.batch_id, 300).groups[0]
+    mark(tracker, Portion(batch.batch_id, {0: Words(0, (1 << 250) - 1)}))
+    said = [
+        {"batch_id": batch.batch_id, "item_id": f"{batch.batch_id}:{group.id}:{i}", "reason": f"why {i}"}
+        for i in (0, 120, 249, 299, *range(1, 120))
+    ]
+
+    write.keep_reasons(Target(TABLES, "tenant", "bulk"), said)
+
+    kept = {sample.reason for sample in tracker.samples(batch)}
+    assert {"why 0", "why 120", "why 249"} <= kept
+    assert "why 299" not in kept
+    assert len(kept) > OFFERS_A_REQUEST

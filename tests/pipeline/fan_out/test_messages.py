@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.testing import assertDataFrameEqual
+
+from fanin.tracker import ItemId
+from pipeline.fan_out import messages as transforms
+from pipeline.spark import schemas
+
+BATCH = "58d9d56b-8361-8f2d-866d-f2cd7edf87cc"
+GROUP = "00000000-0000-8000-bdf3-f81c1de66ee4"
+
+
+def items(spark, count: int, partitions: int = 2):
+    """(position, item_id, record) for *count* rows."""
+    rows = spark.range(0, count, 1, partitions)
+    placed = rows.select(F.col("id").alias("position"), F.struct("id").alias("record"))
+    return transforms.with_item_ids(placed, BATCH, GROUP)
+
+
+def test_every_row_is_numbered_within_its_part(spark):
+    numbered = transforms.number_rows(spark.range(0, 6, 1, 2)).select("part", "ord", "record.id")
+
+    assertDataFrameEqual(
+        numbered,
+        spark.createDataFrame(
+            [(0, 0, 0), (0, 1, 1), (0, 2, 2), (1, 0, 3), (1, 1, 4), (1, 2, 5)], "part int, ord long, id long"
+        ),
+    )
+
+
+def test_a_dataset_may_have_columns_of_any_name(spark):
+    dataset = spark.createDataFrame([(7, "x")], "part int, `a.b` string")
+
+    (row,) = transforms.number_rows(dataset).collect()
+
+    assert row.record.asDict() == {"part": 7, "a.b": "x"}
+
+
+def test_a_position_is_the_start_of_the_part_and_the_place_in_it(spark):
+    manifest = spark.createDataFrame(
+        [(0, 0, ("a",)), (0, 1, ("b",)), (3, 0, ("c",))], "part int, ord long, record struct<name: string>"
+    )
+    starts = spark.createDataFrame([(0, 0), (3, 2)], schemas.STARTS)
+
+    placed = transforms.with_positions(manifest, starts).select("position", "record.name")
+
+    assertDataFrameEqual(
+        placed, spark.createDataFrame([(0, "a"), (1, "b"), (2, "c")], "position long, name string")
+    )
+
+
+def test_item_ids_are_those_of_the_trackers_rules(spark):
+    indexes = [0, 9, 10, 1023, 1024, 2**31, 2**36 - 1]
+    placed = spark.createDataFrame([(i, (i,)) for i in indexes], "position long, record struct<id: long>")
+
+    rows = transforms.with_item_ids(placed, BATCH, GROUP).collect()
+
+    assert {row.position: row.item_id for row in rows} == {i: str(ItemId(BATCH, GROUP, i)) for i in indexes}
+    assert [ItemId.parse(row.item_id).index for row in rows] == [row.position for row in rows]
+
+
+def test_without_chaos_every_item_goes_once(spark):
+    copies = transforms.with_copies(items(spark, 500))
+
+    assert [row.copy for row in copies.collect()] == [1] * 500
+
+
+def test_the_chosen_share_of_items_gets_a_second_copy(spark):
+    rows = transforms.with_copies(items(spark, 5000), percent=10.0, seed=7).collect()
+
+    twice = [row.position for row in rows if row.copy == 2]
+
+    assert sorted(row.position for row in rows if row.copy == 1) == list(range(5000))
+    assert len(twice) == len(set(twice))
+    assert 400 < len(twice) < 600
+
+
+def test_a_seed_chooses_the_same_items_however_the_rows_are_split(spark):
+    def chosen(seed: int, partitions: int) -> set[int]:
+        copies = transforms.with_copies(items(spark, 1000, partitions), percent=10.0, seed=seed)
+        return {row.position for row in copies.where("copy = 2").collect()}
+
+    assert chosen(7, 1) == chosen(7, 3) != chosen(8, 1)
+
+
+def test_a_page_goes_whole_to_one_task_in_order_and_second_copies_last(spark):
+    scattered = items(spark, 4096).repartition(5, "position")
+    copies = transforms.with_copies(scattered, percent=20.0, seed=1)
+
+    messages = transforms.as_messages(copies, 4).withColumn("task", F.spark_partition_id())
+    sent = [(row.task, row.copy, row.position) for row in messages.collect()]
+
+    assert sent == sorted(sent)
+    assert len({(position // 1024, task) for task, _, position in sent}) == 4
+    assert len(sent) > 4096
+
+
+def test_a_record_is_sent_as_json_with_its_own_names(spark):
+    dataset = spark.createDataFrame([('naïve "x"', None, 5)], "name string, none string, size long")
+    placed = transforms.number_rows(dataset).select(F.col("ord").alias("position"), "record")
+
+    (row,) = transforms.as_messages(
+        transforms.with_copies(transforms.with_item_ids(placed, BATCH, GROUP)), 1
+    ).collect()
+
+    assert json.loads(row.record) == {"name": 'naïve "x"', "size": 5}
+
+
+def test_a_record_keeps_its_microseconds(spark):
+    moments = (
+        "timestamp'2026-01-02 03:04:05.123456' AS at, timestamp_ntz'2026-01-02 03:04:05.000001' AS local"
+    )
+
+    (message,) = messages_of(spark.sql(f"SELECT struct({moments}) AS record"))
+
+    assert json.loads(message) == {
+        "at": "2026-01-02T03:04:05.123456Z",
+        "local": "2026-01-02T03:04:05.000001",
+    }
+
+
+def test_a_character_that_sqs_refuses_is_sent_as_json_writes_it(spark):
+    (message,) = messages_of(spark.createDataFrame([(("a\uffff\ufffeb\\",),)], "record struct<x string>"))
+
+    assert message == r'{"x":"a\uffff\ufffeb\\"}'
+    assert json.loads(message) == {"x": "a\uffff\ufffeb\\"}
+
+
+def messages_of(records) -> list[str]:
+    """The records as they are sent."""
+    copies = records.selectExpr("0L AS position", "1 AS copy", "'id' AS item_id", "record")
+    return [row.record for row in transforms.as_messages(copies, 1).collect()]
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_parts_are_measured_in_rows_and_bytes(spark, size):
+    dataset = spark.createDataFrame([("é" * size,), ("",)], "name string").coalesce(1)
+
+    measured = transforms.part_sizes(transforms.number_rows(dataset))
+
+    empty = len('{"name":""}')
+    expected = [(0, 2, 1, 2 * empty + 2 * size, empty + 2 * size)]
+    assertDataFrameEqual(
+        measured, spark.createDataFrame(expected, "part int, rows long, last long, bytes long, widest int")
+    )

@@ -1,0 +1,139 @@
+"""The acks in the archive are the acks that were done: parity of images with the tracker."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline.history.archive import Archive, Days
+from pipeline.history.items import counted, filled, items, positioned, throughput
+from pipeline.history.lifecycle import batches
+from pipeline.history.reading import changes
+from tests.pipeline.history.histories import cast
+
+
+class Seen:
+    """What is read of an archive, as rows."""
+
+    def __init__(self, spark, folder: str) -> None:
+        archive = Archive(folder)
+        pages = changes(spark, archive, "pages", Days()).cache()
+        each = items(pages)
+        known = batches(changes(spark, archive, "batches", Days()))
+        found = positioned(each, known)
+        self.items = found.collect()
+        self.seconds = throughput(found, counted(pages)).collect()
+        self.filled = {row.batch_id: (row.pages, row.acked) for row in filled(pages).collect()}
+
+    def of(self, life):
+        """(acked at, failed, healed) of each item of a batch, by its place."""
+        rows = [row for row in self.items if row.batch_id == life.batch_id]
+        assert len({row.position for row in rows}) == len(rows)
+        return {row.position: (row.acked_at.timestamp(), row.failed, row.healed) for row in rows}
+
+    def acked(self, life):
+        """(acked, failed) of each second of a batch."""
+        rows = sorted(
+            (row for row in self.seconds if row.batch_id == life.batch_id), key=lambda row: row.second
+        )
+        return [(row.acked, row.failed) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def seen(spark):
+    return Seen(spark, cast().archive)
+
+
+def first_acks(life):
+    """When each item was first acked, as the log of all acks has it."""
+    found: dict[int, float] = {}
+    for row in life.log:
+        found.setdefault(int(row["item_id"].split(":")[2]), row["at"] // 1000)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["well", "with failures", "ended by failures", "timed out", "cancelled", "open"]
+)
+def test_the_acks_recovered_from_images_are_the_acks_that_were_done(seen, name):
+    life = cast()[name]
+
+    assert {position: at for position, (at, *_) in seen.of(life).items()} == first_acks(life)
+
+
+def test_a_failure_stays_one_unless_a_success_heals_it(seen):
+    fates = {position: fate for position, (_, *fate) in seen.of(cast()["with failures"]).items()}
+
+    assert {position for position, (failed, _) in fates.items() if failed} == {0, 1, 2, 3}
+    assert {position for position, (_, healed) in fates.items() if healed} == {4}
+
+
+def test_pages_that_were_acked_at_one_go_are_reported_item_by_item(seen):
+    fates = seen.of(cast()["folded"])
+
+    assert fates.keys() == set(range(200))
+    assert {position for position, (_, _, healed) in fates.items() if healed} == set(range(7))
+    assert not any(failed for _, failed, _ in fates.values())
+
+
+def test_the_end_of_a_nested_batch_is_an_ack_of_its_parents_item(seen):
+    parent = cast()["parent"]
+    acked_at = {position: at for position, (at, *_) in seen.of(parent).items()}
+
+    assert acked_at.keys() == {0, 1}
+    assert acked_at[1] == acked_at[0] + 5
+
+
+def test_acks_that_are_only_counted_have_no_items_and_are_counted_as_often_as_they_came(seen):
+    life = cast()["estimated"]
+
+    assert seen.of(life) == {}
+    assert seen.acked(life) == [(4, 0)] * 3
+    assert seen.filled[life.batch_id] == (1, 12)
+
+
+def test_the_seconds_of_a_batch_add_up_to_its_items(seen):
+    life = cast()["well"]
+    expected = Counter(first_acks(life).values())
+
+    assert seen.acked(life) == [(expected[second], 0) for second in sorted(expected)]
+    assert sum(failed for _, failed in seen.acked(cast()["with failures"])) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "pages", "acked"),
+    [("well", 7, 50), ("with failures", 3, 20), ("timed out", 3, 13), ("open", 1, 8)],
+)
+def test_pages_say_themselves_how_many_items_are_acked(seen, name, pages, acked):
+    assert seen.filled[cast()[name].batch_id] == (pages, acked)
+
+
+def test_files_in_another_order_and_more_than_once_tell_the_same(spark, seen, tmp_path):
+    folder = tmp_path / "changes"
+    shutil.copytree(cast().archive, folder)
+    for number, path in enumerate(sorted(folder.rglob("*.gz"))):
+        shutil.copy(path, path.with_name(f"{9999 - number}-again.jsonl.gz"))
+        path.rename(path.with_name(f"{5000 - number}.jsonl.gz"))
+    again = Seen(spark, str(folder))
+
+    assert sorted(again.items) == sorted(seen.items)
+    assert sorted(again.seconds) == sorted(seen.seconds)
+    assert again.filled == seen.filled
+
+
+def test_an_item_of_a_batch_that_the_archive_does_not_know_has_no_place(spark, tmp_path):
+    folder = tmp_path / "changes"
+    shutil.copytree(Path(cast().archive) / "table=pages", folder / "table=pages")
+    found = Seen(spark, str(folder))
+
+    assert len(found.items) > 300
+    assert {row.position for row in found.items} == {None}
+
+
+def test_an_archive_of_nothing_is_no_items(spark, tmp_path):
+    found = Seen(spark, str(tmp_path))
+
+    assert (found.items, found.seconds, found.filled) == ([], [], {})

@@ -1,0 +1,193 @@
+"""The tables of the history, and what the report makes of them, over batches of every fate."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from pipeline.fan_out import manifest
+from pipeline.history import Sources, report
+from tests.pipeline.history.histories import START, TENANT, cast
+
+FOREIGN = ("nonsense", "a:b", "a:b:c", "0199a000-0000-7000-8000-000000000000:x:0")
+
+
+@pytest.fixture(scope="module")
+def built(spark, tmp_path_factory):
+    """(history, tables): the report over all fates, with the ack log and the manifest of one."""
+    folder = tmp_path_factory.mktemp("built")
+    life = cast()["well"]
+    beyond = life.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
+    rows = life.log + [{"item_id": item, "at": 1, "sent_at": 0} for item in (*FOREIGN, beyond)]
+    log = folder / "acks.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    source = spark.range(50).select(F.concat(F.lit("item "), "id").alias("name")).coalesce(1)
+    manifest.write(source, str(folder / "manifest"), run="run", source="names")
+    sources = Sources(cast().archive, ack_log=str(log), manifests={life.batch_id: str(folder / "manifest")})
+    history = report(spark, sources, str(folder / "out"))
+    return history, lambda name: pq.read_table(folder / "out" / name).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def batches(built):
+    """The rows of the table of batches, by fate."""
+    rows = {row["batch_id"]: row for row in built[1]("batches")}
+    return {name: rows[life.batch_id] for name, life in cast().lives.items()}
+
+
+def test_every_batch_is_there_once_the_child_of_another_too(built, batches):
+    rows = built[1]("batches")
+    (child,) = (row for row in rows if row["user_key"] == "child")
+
+    assert len(rows) == len(cast().lives) + 1
+    assert {row["tenant"] for row in rows} == {TENANT}
+    assert child["parent_batch_id"] == cast()["parent"].batch_id
+    assert [row["user_key"] for row in rows if row["parent_batch_id"]] == ["child"]
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "total", "acked", "failed", "outstanding"),
+    [
+        ("well", "COMPLETE", 50, 50, 0, 0),
+        ("with failures", "COMPLETE", 20, 20, 4, 0),
+        ("ended by failures", "COMPLETE", 10, 2, 2, 8),
+        ("timed out", "TIMED_OUT", 20, 13, 0, 7),
+        ("cancelled", "CANCELLED", 5, 0, 0, 5),
+        ("estimated", "COMPLETE", 10, 12, 0, 0),
+        ("parent", "COMPLETE", 2, 2, 0, 0),
+        ("folded", "COMPLETE", 200, 200, 0, 0),
+        ("open", "OPEN", 17, 8, 0, 9),
+    ],
+)
+def test_a_batch_is_reported_as_it_was_last(batches, name, state, total, acked, failed, outstanding):
+    row = batches[name]
+
+    assert (row["state"], row["total"], row["acked"]) == (state, total, acked)
+    assert (row["failed"], row["outstanding"]) == (failed, outstanding)
+
+
+def test_orphans_are_those_that_ended_with_items_left_behind(batches):
+    assert {name for name, row in batches.items() if row["is_orphan"]} == {"timed out", "cancelled"}
+    assert batches["cancelled"]["end_reason"] == "changed my mind"
+
+
+def test_a_batch_that_is_not_over_has_been_idle_since_its_last_sign_of_life(batches):
+    assert batches["open"]["idle"] == 7200
+    assert {name for name, row in batches.items() if row["idle"] is not None} == {"open"}
+
+
+def test_the_moments_of_a_batch_are_those_at_which_they_were(batches):
+    row = batches["well"]
+
+    assert row["opened_at"] == START
+    assert row["closed_at"] == START + timedelta(seconds=1)
+    assert row["first_ack_at"] == START + timedelta(seconds=1)
+    assert row["last_ack_at"] == row["ended_at"] == START + timedelta(seconds=47)
+    assert row["event_at"] == START + timedelta(seconds=49)
+    assert (row["lasted"], row["acking"], row["decided_after"]) == (47, 46, 0)
+    assert (row["told_after"], row["told_after_last_ack"], row["notices"]) == (2, 2, 0)
+
+
+def test_an_event_that_had_to_be_sent_again_says_so(batches):
+    row = batches["timed out"]
+
+    assert row["notices"] == 1
+    assert row["told_after"] > 1800
+
+
+def test_acks_are_few_or_none_of_what_the_archive_does_not_hold(batches):
+    assert {name: row["acked"] - row["seen"] for name, row in batches.items()} == dict.fromkeys(batches, 0)
+
+
+def latencies(built, life):
+    rows = [row for row in built[1]("latencies") if row["batch_id"] == life.batch_id]
+    return {row["basis"]: row for row in rows}
+
+
+def test_an_ack_log_says_how_long_each_item_was_under_way(built):
+    sent = latencies(built, cast()["well"])["sent"]
+
+    assert sent["items"] == 50
+    assert (sent["p50"], sent["most"]) == (1.74, 1.99)
+    assert sent["mean"] == pytest.approx(1.5 + 0.01 * 24.5)
+
+
+def test_without_a_log_latency_counts_from_the_close_or_from_the_opening(built):
+    closed = latencies(built, cast()["well"])["closed"]
+    (basis,) = latencies(built, cast()["with failures"])
+
+    assert (closed["items"], closed["most"], closed["p50"]) == (50, 46, 8)
+    assert basis == "opened"
+
+
+def test_every_item_is_in_one_bar_of_its_histogram(built):
+    for row in built[1]("latencies"):
+        bars = [
+            bar
+            for bar in built[1]("histogram")
+            if (bar["batch_id"], bar["basis"]) == (row["batch_id"], row["basis"])
+        ]
+        assert sum(bar["items"] for bar in bars) == row["items"]
+        assert max(bar["high"] for bar in bars) >= row["most"]
+        assert all(bar["low"] < bar["high"] for bar in bars)
+
+
+def test_the_straggler_is_named_with_its_id_and_its_row(built):
+    life = cast()["well"]
+    last = int(life.log[-1]["item_id"].split(":")[2])
+    (row,) = (row for row in built[1]("stragglers") if row["batch_id"] == life.batch_id)
+
+    assert (row["position"], row["item_id"]) == (last, life.log[-1]["item_id"])
+    assert json.loads(row["record"]) == {"name": f"item {last}"}
+    assert row["after"] == 30
+
+
+def test_the_log_says_how_many_acks_came_again_and_foreign_ids_count_for_nothing(built):
+    history, table = built
+    (row,) = table("deliveries")
+
+    assert (row["acks"], row["items"], row["duplicates"]) == (66, 50, 16)
+    assert history.repeats.rate == pytest.approx(16 / 66)
+
+
+def test_reasons_are_counted(built):
+    rows = {(row["reason"], row["items"], row["source"]) for row in built[1]("reasons")}
+
+    assert rows == {("no such thing", 3, "sample"), ("too late", 2, "sample")}
+
+
+def test_the_report_counts_batches_items_and_failures(built):
+    history, _ = built
+
+    assert (history.known, history.ended, history.completed, history.orphans) == (10, 9, 7, 2)
+    assert (history.items, history.failed) == (50 + 20 + 2 + 13 + 12 + 2 + 9 + 200 + 8, 6)
+    assert history.healed == 1 + 7
+    assert (history.since, history.until.microsecond) == (START, 0)
+
+
+def test_what_needs_a_look_comes_first(built):
+    names = [batch.state for batch in built[0].batches]
+
+    assert set(names[:2]) == {"TIMED_OUT", "CANCELLED"}
+    assert names[2] == "OPEN"
+    assert [bool(batch.failed) for batch in built[0].batches[3:5]] == [True, True]
+
+
+def test_a_curve_adds_up_to_the_items_that_were_acked(built):
+    for batch in built[0].batches:
+        assert sum(point.acked for point in batch.curve) == batch.seen
+        assert [point.at for point in batch.curve] == sorted({point.at for point in batch.curve})
+
+
+def test_a_batch_shows_its_latency_from_the_log_where_there_is_one(built):
+    shown = {batch.batch_id: batch for batch in built[0].batches}
+    well = shown[cast()["well"].batch_id]
+
+    assert (well.shares.basis, sum(bar.items for bar in well.bars)) == ("sent", 50)
+    assert well.repeats.duplicates == 16
+    assert well.tail == 30
+    assert shown[cast()["timed out"].batch_id].shares.basis == "closed"

@@ -1,0 +1,65 @@
+"""The page's runs are ones that the jobs take, and its sums are those of the cost model."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from infra.pipeline_jobs import JOBS
+from pipeline import entry
+from pipeline.bulk_ack.cost import estimate_acks
+from pipeline.fan_out import cost
+from pipeline.spark import prices
+
+PAGE = (Path(__file__).parents[3] / "docs" / "analytics.md").read_text()
+RUNS = re.findall(
+    r"glue start-job-run --job-name fanin-prod-([\w-]+) --arguments '(\{.*?\})'", PAGE, re.DOTALL
+)
+BILLION = 10**9
+# What a job is told of where it runs is not on the page; any text will do.
+PLACE = "s3://place"
+
+
+def parsed(arguments: list[str], told: tuple[str, ...] = ()):
+    name, rest = entry.read(arguments)
+    module = entry.job(name)
+    return module.arguments().parse_args([*rest, *chain.from_iterable((option, PLACE) for option in told)])
+
+
+@pytest.mark.parametrize(("label", "text"), RUNS)
+def test_a_run_on_glue_is_one_that_the_job_takes(label, text):
+    (job,) = (job for job in JOBS if job.label == label)
+    given = chain.from_iterable(json.loads(text).items())
+
+    assert parsed(["--fanin-job", job.name, *given], job.told)
+
+
+def test_every_job_has_a_run_on_the_page():
+    assert [label for label, _ in RUNS] == [job.label for job in JOBS]
+
+
+def test_the_run_on_emr_is_one_that_the_job_takes():
+    (driver,) = re.findall(r"--job-driver '(\{.*?\})'", PAGE, re.DOTALL)
+    submit = json.loads(driver)["sparkSubmit"]
+
+    assert parsed(submit["entryPointArguments"]).pages_table == "PAGES"
+
+
+def test_the_sums_of_a_billion_items_are_those_of_the_model():
+    fan_out = cost.estimate(BILLION, 0)
+    pages = -(-BILLION // 1024)
+    least, most = fan_out.dollars
+    figures = [
+        f"${fan_out.requests * prices.SQS_REQUEST:.2f}",
+        f"${fan_out.least_writes * prices.WRITE_UNIT:.2f}",
+        f"${fan_out.most_writes * prices.WRITE_UNIT:.2f}",
+        f"${estimate_acks(pages, 0).facts()['mostDollars']:.2f}",
+        f"${least:.2f} to ${most:.2f}",
+        f"{pages:,} pages",
+    ]
+
+    assert [figure for figure in figures if figure not in PAGE] == []

@@ -1,0 +1,250 @@
+"""The command: what it prints, how it ends, and how it takes logs as they arrive."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+
+import pytest
+
+from fanin.tracker import OpenBatch, State, Tracker
+from pipeline.jobs import bulk_ack
+from tests.pipeline.logs import write_log
+
+TENANT = "tenant"
+
+
+class Shared:
+    """The room's session, lent to a job that would end its own."""
+
+    def __init__(self, spark) -> None:
+        self.spark = spark
+
+    def __enter__(self):
+        return self.spark
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def tracker(tables):
+    return Tracker(tables.store)
+
+
+@pytest.fixture
+def command(spark, tables, tmp_path, monkeypatch, capsys):
+    """Runs the job: its exit status, and what it printed."""
+    monkeypatch.setattr(bulk_ack, "spark_session", lambda *_, **__: Shared(spark))
+    named = ["--batches-table", tables.batches, "--pages-table", tables.pages, "--region", tables.region]
+    named += [
+        "--tables-endpoint-url",
+        tables.endpoint,
+        "--tenant",
+        TENANT,
+        "--rejects",
+        str(tmp_path / "rejects"),
+    ]
+
+    def run(*arguments: str):
+        status = 0
+        try:
+            bulk_ack.main([*arguments, *named])
+        except SystemExit as end:
+            status = end.code
+        return status, capsys.readouterr().out
+
+    return run
+
+
+def opened(tracker, count):
+    batch = tracker.open(TENANT, OpenBatch())
+    group = tracker.add(TENANT, batch.batch_id, count).groups[0]
+    tracker.close(TENANT, batch.batch_id, "closer")
+    return batch.batch_id, [f"{batch.batch_id}:{group.id}:{index}" for index in range(count)]
+
+
+def test_the_closing_line_says_what_became_of_every_ack(command, tracker, tmp_path):
+    batch_id, ids = opened(tracker, 2000)
+    write_log(tmp_path / "log.jsonl", [*ids, *ids[:7], (ids[3], "failure"), "junk", "rubbish"])
+
+    status, printed = command(str(tmp_path / "log.jsonl"), "--rate", "5000")
+
+    assert status == bulk_ack.SOME_REJECTED
+    assert printed.splitlines()[-1].startswith(
+        "2,010 acks of 2,000 items: 2,000 are new (0 of them failed); 0 old, 0 healed; too late: none;"
+        " rejected: 2 malformed; 2 of 2 pages written,"
+    )
+    assert "; 1 of 1 batches complete; " in printed.splitlines()[-1]
+    assert tracker.get(TENANT, batch_id).state is State.COMPLETE
+
+
+def test_what_happens_is_reported_as_json_for_a_program(command, tracker, tmp_path):
+    _, ids = opened(tracker, 10)
+    write_log(tmp_path / "log.csv", ids)
+
+    status, printed = command(str(tmp_path / "*.csv"), "--json", "--dry-run")
+
+    events = [json.loads(line) for line in printed.splitlines()]
+    assert status == 0
+    assert [event["event"] for event in events if event["event"] != "working"] == ["folded", "estimate"]
+    assert (events[-1]["items"], events[-1]["mostWrites"], events[-1]["why"]) == (10, 3, {})
+
+
+def test_a_file_that_cannot_be_read_is_the_last_word(command, tmp_path):
+    (tmp_path / "log.parquet").write_bytes(b"PAR1")
+
+    status, _ = command(str(tmp_path / "log.parquet"))
+
+    assert "log.parquet cannot be read: " in status
+    assert "\n" not in status
+
+
+def test_a_name_that_is_no_logs_is_refused_before_anything_is_read(command, tmp_path):
+    (tmp_path / "log.xlsx").write_bytes(b"x")
+
+    status, _ = command(str(tmp_path))
+
+    assert status.startswith("bulk_ack: ")
+    assert "log.xlsx: a log's name ends in one of .parquet, " in status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["x.csv", "--tenant", "t"], "--batches-table and --pages-table"),
+        (["x.csv", "--tenant", "t", "--batches-table", "b", "--pages-table", "p"], "--rejects"),
+        (
+            [
+                "x",
+                "y",
+                "--tenant",
+                "t",
+                "--batches-table",
+                "b",
+                "--pages-table",
+                "p",
+                "--rejects",
+                "a",
+                "--checkpoint",
+                "c",
+            ],
+            "one folder",
+        ),
+        (
+            [
+                "x",
+                "--tenant",
+                "t",
+                "--batches-table",
+                "b",
+                "--pages-table",
+                "p",
+                "--rejects",
+                "a",
+                "--every",
+                "9",
+            ],
+            "--checkpoint",
+        ),
+        (["x", "--batches-table", "b", "--pages-table", "p", "--rejects", "a"], "--tenant"),
+        (["x", "--tenant", "t", "--rate", "0"], "expected a number above 0, got 0"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments, said, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        bulk_ack.main(arguments)
+    assert said in capsys.readouterr().err
+
+
+def test_files_are_taken_once_as_they_arrive(command, tracker, tmp_path):
+    batch_id, ids = opened(tracker, 3000)
+    logs, checkpoint = tmp_path / "logs", str(tmp_path / "checkpoint")
+    write_log(logs / "1.jsonl", [*ids[:1500], "junk"])
+    first = command(str(logs), "--checkpoint", checkpoint, "--json")
+    write_log(logs / "below" / "2.parquet", ids[1000:])
+    second = command(str(logs), "--checkpoint", checkpoint, "--json")
+    third = command(str(logs), "--checkpoint", checkpoint, "--json")
+
+    runs = [[json.loads(line) for line in printed.splitlines()] for _, printed in (first, second, third)]
+    closing = [[(one["acks"], one["fresh"]) for one in events if one["event"] == "acked"] for events in runs]
+    assert closing == [[(1501, 1500)], [(2000, 1500)], []]
+    assert [status for status, _ in (first, second, third)] == [bulk_ack.SOME_REJECTED, 0, 0]
+    query = json.loads((tmp_path / "checkpoint" / "metadata").read_text())["id"]
+    batch = tracker.get(TENANT, batch_id)
+    assert (batch.state, batch.completed_by) == (State.COMPLETE, f"bulk-ack:{query}-1")
+
+
+def test_a_file_that_arrives_late_is_taken_however_old_it_is(command, tracker, tmp_path):
+    _, ids = opened(tracker, 10)
+    logs, checkpoint = tmp_path / "logs", str(tmp_path / "checkpoint")
+    write_log(logs / "1.jsonl", ids[:5])
+    command(str(logs), "--checkpoint", checkpoint)
+    late = time.time() - 30 * 86400
+    os.utime(write_log(logs / "2.jsonl", ids[5:]), (late, late))
+
+    _, printed = command(str(logs), "--checkpoint", checkpoint)
+
+    assert "5 acks of 5 items: 5 are new" in printed
+
+
+def test_another_checkpoint_overwrites_no_rejected_rows(spark, command, tmp_path):
+    for number in (1, 2):
+        logs = tmp_path / f"logs-{number}"
+        write_log(logs / "log.jsonl", [f"junk {number}"])
+        command(str(logs), "--checkpoint", str(tmp_path / "checkpoint"))
+        shutil.rmtree(tmp_path / "checkpoint")
+
+    kept = spark.read.parquet(str(tmp_path / "rejects")).collect()
+    assert {row.item_id for row in kept} == {"junk 1", "junk 2"}
+
+
+def test_a_file_that_arrives_and_cannot_be_read_is_named_in_one_sentence(command, tmp_path):
+    write_log(tmp_path / "logs" / "log.csv", []).write_text("id\n1\n")
+
+    status, _ = command(str(tmp_path / "logs"), "--checkpoint", str(tmp_path / "checkpoint"))
+
+    assert re.fullmatch(r"bulk_ack: file:\S+log\.csv cannot be read: it has no column .*", status)
+
+
+def test_a_name_that_spark_skips_is_refused(command, tmp_path):
+    status, _ = command(str(write_log(tmp_path / "_log.jsonl", ["junk"])))
+
+    assert "_log.jsonl: Spark skips names that begin with _ or ." in status
+
+
+def test_a_micro_batch_that_is_repeated_changes_nothing(spark, command, tracker, tables, tmp_path):
+    _, ids = opened(tracker, 3000)
+    logs, checkpoint, rejects = tmp_path / "logs", tmp_path / "checkpoint", tmp_path / "rejects"
+    write_log(logs / "1.jsonl", [*ids[:1500], (ids[9], "failure"), (ids[2999], "failure", "why"), "junk"])
+    command(str(logs), "--checkpoint", str(checkpoint))
+    before = tables.client.scan(TableName=tables.pages)["Items"]
+    (checkpoint / "commits" / "0").unlink()
+    (checkpoint / "commits" / ".0.crc").unlink(missing_ok=True)
+
+    _, printed = command(str(logs), "--checkpoint", str(checkpoint))
+
+    assert "1,503 acks of 1,501 items: 0 are new (0 of them failed); 1,501 old" in printed
+    assert tables.client.scan(TableName=tables.pages)["Items"] == before
+    assert [row.item_id for row in spark.read.parquet(str(rejects)).collect()] == ["junk"]
+
+
+def test_the_old_name_of_rejects_works_with_a_warning_and_beats_a_default(capsys):
+    given = ["log.csv", "--tenant", "t", "--rejects", "default", "--aside", "mine"]
+    options = bulk_ack.arguments().parse_args(given)
+
+    bulk_ack._replace_deprecated(options)
+
+    assert options.rejects == "mine"
+    assert "--aside is deprecated" in capsys.readouterr().err
+
+
+def test_without_the_old_name_there_is_no_warning(capsys):
+    options = bulk_ack.arguments().parse_args(["log.csv", "--tenant", "t", "--rejects", "mine"])
+
+    bulk_ack._replace_deprecated(options)
+
+    assert (options.rejects, capsys.readouterr().err) == ("mine", "")

@@ -1,0 +1,138 @@
+"""Bits are tested by Spark where the tracker's rules say they lie."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from pyspark.sql import functions as F
+
+from fanin.tracker import GroupId, ItemId
+from fanin.tracker.model import PageKey
+from fanin.tracker.page import Page
+from fanin.tracker.tree import stretches
+from pipeline.reconcile import outstanding
+from pipeline.reconcile.outstanding import Part
+from pipeline.snapshot.rows import read_row
+from pipeline.spark import bitmaps, schemas
+from tests.pipeline.exporting import page_row
+from tests.pipeline.snapshot.test_rows import BATCH, KEY
+
+SALT = b"salt"
+
+
+def part_of(start: int, upto: int, total: int, page_bits: int) -> Part:
+    group = GroupId.make(SALT, BATCH, start, upto)
+    return Part(BATCH, str(group), start, upto, total, page_bits)
+
+
+def pages_frame(spark, pages: dict[int, Page]):
+    """PAGES: leaves, with a parent and another batch's leaf that must not be taken for one of them."""
+    mine = [page_row(PageKey(KEY.batch, 0, number), page) for number, page in pages.items()]
+    another = page_row(PageKey(replace(KEY.batch, batch_id=str(uuid4())), 0, 0), Page(0b1010, 2))
+    rows = [read_row(row)[0] for row in (*mine, page_row(KEY, Page(1, 1)), another)]
+    return spark.createDataFrame(rows, schemas.PAGES)
+
+
+def positions_frame(spark, count: int):
+    return spark.range(0, count, 1, 3).select(F.col("id").alias("position"), F.struct("id").alias("record"))
+
+
+def found(spark, part: Part, pages: dict[int, Page], failed: bool = False) -> list[tuple[int, int, bool]]:
+    """(position, row of the source, failed), and the leaves that were sent to the rows."""
+    leaves = spark.createDataFrame([(number,) for number in part.leaves], "page long")
+    masks = outstanding.wanted(leaves, pages_frame(spark, pages), part, failed)
+    rows = outstanding.unfinished(positions_frame(spark, part.upto), masks, part).collect()
+    assert {row.item_id for row in rows} == {
+        str(ItemId(BATCH, part.group_id, row.position - part.start)) for row in rows
+    }
+    return sorted((row.position, row.record.id, row.failed) for row in rows)
+
+
+def in_python(part: Part, pages: dict[int, Page], failed: bool = False) -> list[tuple[int, int, bool]]:
+    """The same by the tracker's rules, item by item."""
+    expected = []
+    for index in range(part.upto):
+        at = part.start + index
+        ((number, bit, _),) = stretches(at, at, part.page_bits)
+        page = pages.get(number, Page())
+        if page.unset(1 << bit):
+            expected.append((at, index, False))
+        elif failed and page.failed >> bit & 1:
+            expected.append((at, index, True))
+    return expected
+
+
+def random_pages(chance: random.Random, total: int, page_bits: int) -> dict[int, Page]:
+    """Leaves as they may be: not there, partial, with failures, full, compacted; the last one short."""
+    pages = {}
+    for number in range(-(-total // page_bits)):
+        size = min(page_bits, total - number * page_bits)
+        acked = chance.choice([0, chance.getrandbits(size), chance.getrandbits(size), (1 << size) - 1])
+        failed = acked & chance.getrandbits(size) if chance.random() < 0.5 else 0
+        page = Page(acked, acked.bit_count(), size if number == total // page_bits else None, failed=failed)
+        if acked == (1 << size) - 1 and chance.random() < 0.5:
+            page = page.compact()
+        if acked:
+            pages[number] = page
+    return pages
+
+
+@pytest.mark.parametrize(
+    ("start", "upto", "total", "page_bits"),
+    [(0, 4096, 4096, 1024), (700, 2000, 3000, 1024), (129, 64, 500, 7)],
+)
+def test_spark_finds_the_items_that_the_trackers_rules_find(spark, start, upto, total, page_bits):
+    part = part_of(start, upto, total, page_bits)
+    pages = random_pages(random.Random(total), total, page_bits)
+
+    assert found(spark, part, pages, failed=True) == in_python(part, pages, failed=True)
+
+
+def test_where_nothing_was_acked_all_is_outstanding(spark):
+    part = part_of(0, 1500, 1500, 1024)
+
+    assert [position for position, *_ in found(spark, part, {})] == list(range(1500))
+
+
+def test_where_all_is_acked_nothing_is(spark):
+    part = part_of(0, 1500, 1500, 1024)
+    pages = {0: Page(n=1024, compacted=True), 1: Page(n=476, size=476, compacted=True)}
+
+    assert found(spark, part, pages) == []
+
+
+def test_failed_items_come_only_where_they_are_asked_for(spark):
+    part = part_of(0, 10, 10, 1024)
+    pages = {0: Page(0b1111, 4, failed=0b0110)}
+
+    assert [position for position, _, _ in found(spark, part, pages)] == [4, 5, 6, 7, 8, 9]
+    assert [position for position, _, failed in found(spark, part, pages, failed=True) if failed] == [1, 2]
+
+
+def test_only_leaves_with_something_to_find_go_to_the_rows(spark):
+    part = part_of(0, 2500, 2500, 1024)
+    pages = {0: Page(n=1024, compacted=True), 1: Page((1 << 1024) - 1, 1024), 2: Page(1, 1, size=452)}
+    leaves = spark.createDataFrame([(number,) for number in part.leaves], "page long")
+
+    masks = outstanding.wanted(leaves, pages_frame(spark, pages), part, failed=False).collect()
+
+    assert [row.page for row in masks] == [2]
+    assert (
+        sum(long.bit_count() if long >= 0 else 64 - (~long).bit_count() for long in masks[0].outstanding)
+        == 451
+    )
+
+
+def test_a_bit_is_the_same_in_spark_in_numpy_and_in_the_tracker(spark):
+    asked = dict(enumerate([0, 1, 7, 8, 62, 63, 64, 127, 511, 1022, 1023]))
+    positions = [number * 1024 + bit for number, bit in asked.items()]
+    part = part_of(0, 11 * 1024, 11 * 1024, 1024)
+    pages = {number: Page((1 << 1024) - 1 & ~(1 << bit), 1023) for number, bit in asked.items()}
+    masks = bitmaps.as_rows(bitmaps.from_mask(1 << bit) for bit in asked.values())
+
+    assert [next(stretches(at, at, 1024))[:2] for at in positions] == list(asked.items())
+    assert bitmaps.positions(list(asked), masks, 1024).tolist() == positions
+    assert found(spark, part, pages) == [(at, at - part.start, False) for at in positions]

@@ -1,0 +1,199 @@
+"""The tables as frames: from an export and from a Scan the same rows come, and none is swallowed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.snapshot import frames
+from pipeline.snapshot.export import NotAnExport
+from pipeline.snapshot.rows import read_row
+from pipeline.snapshot.scan import Segment, scan
+from pipeline.snapshot.tables import Tables
+from pipeline.spark import schemas
+from tests.pipeline.exporting import TAKEN_AT, batch_row, page_row, rows_of, write_export
+from tests.pipeline.worlds import closed, complete_with_failures
+
+
+@pytest.fixture
+def worlds():
+    return closed(), complete_with_failures()
+
+
+def exported(tmp_path: Path, *worlds) -> list[str]:
+    rows = [row for world in worlds for row in rows_of(world.store)]
+    return [
+        write_export(tmp_path, [row for row in rows if "sk" not in row], table="Pages"),
+        write_export(tmp_path, [row for row in rows if "sk" in row], table="Batches"),
+    ]
+
+
+def expected_pages(*worlds) -> list[dict]:
+    stored = (each for world in worlds for each in world.store.stored_pages.items())
+    return in_order(read_row(page_row(*each))[0] for each in stored)
+
+
+def expected_batches(*worlds) -> list[dict]:
+    return in_order(read_row(batch_row(world.batch))[1] for world in worlds)
+
+
+def in_order(rows) -> list[dict]:
+    return sorted(rows, key=lambda row: (row["batch_id"], row.get("level"), row.get("page")))
+
+
+def rows_in(frame) -> list[dict]:
+    return in_order(frame.toArrow().to_pylist())
+
+
+def test_an_export_comes_as_the_pages_and_batches_that_were_stored(spark, tmp_path, worlds):
+    snapshot = frames.from_exports(spark, exported(tmp_path, *worlds))
+
+    assert rows_in(snapshot.pages) == expected_pages(*worlds)
+    assert rows_in(snapshot.batches) == expected_batches(*worlds)
+    assert snapshot.pages.schema.simpleString() == schemas.PAGES.simpleString()
+    assert snapshot.batches.schema.simpleString() == schemas.BATCHES.simpleString()
+    assert (snapshot.malformed.count(), snapshot.taken_at) == (0, TAKEN_AT)
+
+
+def test_one_batch_can_be_read_out_of_an_export(spark, tmp_path, worlds):
+    one, _ = worlds
+
+    snapshot = frames.from_exports(spark, exported(tmp_path, *worlds), one.key.batch_id)
+
+    assert (rows_in(snapshot.pages), rows_in(snapshot.batches)) == (
+        expected_pages(one),
+        expected_batches(one),
+    )
+
+
+def test_what_two_exports_say_is_as_old_as_the_older(spark, tmp_path, worlds):
+    older = TAKEN_AT.replace(year=2025)
+    roots = [write_export(tmp_path, [], table="A"), write_export(tmp_path, [], table="B", taken_at=older)]
+
+    snapshot = frames.from_exports(spark, roots)
+
+    assert (snapshot.taken_at, snapshot.rows.count()) == (older, 0)
+
+
+def test_malformed_rows_are_named_with_their_place_and_the_others_come(spark, tmp_path, worlds):
+    one, _ = worlds
+    rows = [row for row in rows_of(one.store) if "sk" not in row]
+    rows[3] = rows[3] | {"n": {"N": "many"}}
+    root = Path(write_export(tmp_path, rows, files=1))
+    (packed,) = [path for path in (root / "data").iterdir() if gzip.decompress(path.read_bytes())]
+    packed.write_bytes(packed.read_bytes() + gzip.compress(b"not a row\n"))
+
+    snapshot = frames.from_exports(spark, [str(root)])
+
+    found = {row.location.removeprefix(str(packed)): row.problem for row in snapshot.malformed.collect()}
+    assert snapshot.pages.count() == len(rows) - 1
+    assert set(found) == {"", ":4", f":{len(rows) + 1}"}
+    assert "n is 'many'" in found[":4"]
+    assert "the export's manifest says" in found[""]
+
+
+def test_a_folder_without_an_export_is_refused_at_once(spark, tmp_path):
+    with pytest.raises(NotAnExport, match="cannot be read"):
+        frames.from_exports(spark, [str(tmp_path)])
+
+
+@pytest.fixture
+def stored(tables, aws, worlds) -> Tables:
+    """Live tables that hold what the worlds hold."""
+    client = aws.client("dynamodb")
+    for row in (row for world in worlds for row in rows_of(world.store)):
+        client.put_item(TableName=tables.batches if "sk" in row else tables.pages, Item=row)
+    return tables
+
+
+def test_a_scan_comes_as_the_same_frames(spark, stored, worlds):
+    snapshot = frames.from_tables(spark, stored)
+
+    assert rows_in(snapshot.pages) == expected_pages(*worlds)
+    assert rows_in(snapshot.batches) == expected_batches(*worlds)
+
+
+def test_one_batch_can_be_scanned_for(spark, stored, worlds):
+    one, _ = worlds
+
+    snapshot = frames.from_tables(spark, stored, one.key.batch_id)
+
+    assert (rows_in(snapshot.pages), rows_in(snapshot.batches)) == (
+        expected_pages(one),
+        expected_batches(one),
+    )
+
+
+def test_a_malformed_row_of_a_live_table_is_named_by_its_key(spark, stored, aws, worlds):
+    (key, page), *_ = worlds[0].store.stored_pages.items()
+    broken = page_row(key, page) | {"size": {"N": "-1"}}
+    aws.client("dynamodb").put_item(TableName=stored.pages, Item=broken)
+
+    (row,) = frames.from_tables(spark, stored).malformed.collect()
+
+    assert (row.location, row.problem) == (f"{stored.pages} {key}", "size is '-1'; expected a whole number")
+
+
+def test_a_rate_is_shared_by_the_segments_that_are_read_at_once(spark, stored, monkeypatch):
+    seen = []
+    monkeypatch.setattr(frames, "Segment", lambda *facts: seen.append(facts))
+
+    frames.from_tables(spark, stored, rate=500.0)
+
+    assert {facts[-1] for facts in seen} == {250.0}
+    assert [facts[1] for facts in seen] == [stored.batches] * 8 + [stored.pages] * 8
+
+
+class Scripted:
+    """Answers Scan with the next of *answers*."""
+
+    def __init__(self, *answers: tuple[list, float]) -> None:
+        self.answers, self.asked = list(answers), []
+
+    def scan(self, **request) -> dict:
+        self.asked.append(json.loads(json.dumps(request)))
+        rows, units = self.answers.pop(0)
+        more = {"LastEvaluatedKey": {"pk": {"S": str(len(self.answers))}}} if self.answers else {}
+        return {"Items": rows, "ConsumedCapacity": {"CapacityUnits": units}, **more}
+
+
+class FakeTables:
+    """Tables whose client answers by a script."""
+
+    def __init__(self, client: Scripted) -> None:
+        self.client = client
+
+
+def test_a_segment_is_read_to_its_end():
+    client = Scripted((["a"], 1.0), ([], 1.0), (["b", "c"], 1.0))
+
+    assert list(scan(Segment(FakeTables(client), "Pages", 2, 8), None, lambda _: None)) == ["a", "b", "c"]
+    assert [asked.get("ExclusiveStartKey") for asked in client.asked] == [
+        None,
+        {"pk": {"S": "2"}},
+        {"pk": {"S": "1"}},
+    ]
+    assert {(asked["Segment"], asked["TotalSegments"]) for asked in client.asked} == {(2, 8)}
+
+
+def test_a_segment_rests_until_the_units_that_it_used_are_due():
+    pauses: list[float] = []
+    client = Scripted(([], 50.0), ([], 25.0), ([], 100.0))
+
+    list(scan(Segment(FakeTables(client), "Pages", 0, 1, rate=10.0), None, pauses.append))
+
+    assert pauses == pytest.approx([5.0, 7.5], abs=0.5)
+    assert {asked["Limit"] for asked in client.asked} == {20}
+
+
+def test_without_a_rate_a_segment_does_not_rest():
+    pauses: list[float] = []
+    client = Scripted(([], 50.0), ([], 25.0))
+
+    list(scan(Segment(FakeTables(client), "Pages", 0, 1), None, pauses.append))
+
+    assert pauses == [0.0]
+    assert "Limit" not in client.asked[0]

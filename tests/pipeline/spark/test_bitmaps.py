@@ -1,0 +1,110 @@
+"""Page masks are the tracker's pages in another notation, whatever is folded into them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.page import PAGE_BITS_MAX, Page, digits
+from fanin.tracker.tree import stretches
+from pipeline.fan_out import messages
+from pipeline.reconcile import outstanding
+from pipeline.snapshot import rows
+from pipeline.spark import bitmaps
+
+masks = st.integers(0, 2**1024 - 1)
+page_sizes = st.sampled_from([2, 7, 64, 100, 1024])
+EDGES = [1, 63, 64, 65, 1023, 1024, 1025, 32 * 1024 - 1, 32 * 1024 + 1]
+
+
+def folded_by_the_rules(items, page_bits: int) -> dict[int, int]:
+    """Each page's mask, item by item, by the tracker's own pages."""
+    pages: dict[int, Page] = {}
+    for item in items:
+        for number, first, _ in stretches(item, item, page_bits):
+            page = pages.get(number, Page())
+            pages[number] = page.with_bits(page.unset(1 << first))
+    return {number: page.bits for number, page in sorted(pages.items())}
+
+
+def as_masks(pages, folded) -> dict[int, int]:
+    return {int(page): bitmaps.to_mask(row.tobytes()) for page, row in zip(pages, folded, strict=True)}
+
+
+@settings(deadline=None)
+@given(masks)
+def test_a_page_mask_holds_bit_i_in_bit_i_mod_8_of_byte_i_div_8(mask):
+    page_mask = bitmaps.from_mask(mask)
+
+    assert len(page_mask) == bitmaps.MASK_BYTES
+    assert [byte >> bit & 1 for byte in page_mask for bit in range(8)] == [mask >> i & 1 for i in range(1024)]
+    assert bitmaps.to_mask(page_mask) == mask
+
+
+def test_the_bits_of_a_page_are_the_trackers_and_spark_takes_a_block():
+    full = digits((1 << PAGE_BITS_MAX) - 1)
+
+    assert bitmaps.MASK_BYTES * 8 == PAGE_BITS_MAX == messages.PAGE_ITEMS == Tracker(MemoryStore()).page_bits
+    assert outstanding.LONGS_A_PAGE * 64 == PAGE_BITS_MAX
+    assert len(list(full)) == rows.DIGITS
+    assert (2**bitmaps.PAGE_SHIFT, 2**bitmaps.BLOCK_SHIFT) == (PAGE_BITS_MAX, bitmaps.BLOCK_PAGES)
+    assert bitmaps.BLOCK_BYTES == 4096, "the size of Spark's bitmaps"
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 1023, 1024])
+def test_a_full_page_has_a_bit_for_each_item_and_no_other(size):
+    assert bitmaps.to_mask(bitmaps.ones(size)) == (1 << size) - 1
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 200_000), max_size=60), page_sizes)
+def test_a_fold_is_what_the_trackers_pages_hold_in_any_order_and_with_repeats(items, page_bits):
+    twice = np.array(items + items[::-1], np.int64)
+
+    assert as_masks(*bitmaps.fold(twice, page_bits)) == folded_by_the_rules(items, page_bits)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 2**40 // 1000), max_size=8), max_size=5))
+def test_a_fold_takes_its_positions_in_any_number_of_portions(portions):
+    fold = bitmaps.Fold(1024)
+    for portion in portions:
+        fold.add(np.array(portion, np.int64))
+
+    together = np.array([item for portion in portions for item in portion], np.int64)
+
+    assert as_masks(*bitmaps.pages_of(*fold.blocks())) == as_masks(*bitmaps.fold(together, 1024))
+
+
+@pytest.mark.parametrize("count", EDGES)
+@pytest.mark.parametrize("page_bits", [7, 1024])
+def test_all_items_of_a_batch_fold_to_full_pages_and_unfold_to_themselves(count, page_bits):
+    pages, folded = bitmaps.fold(np.arange(count)[::-1], page_bits)
+
+    assert list(bitmaps.popcount(folded)[:-1]) == [page_bits] * ((count - 1) // page_bits)
+    assert bitmaps.popcount(folded).sum() == count
+    assert np.array_equal(bitmaps.positions(pages, folded, page_bits), np.arange(count))
+
+
+def test_the_last_item_of_the_largest_batch_folds():
+    last = 2**40 - 1
+
+    assert as_masks(*bitmaps.fold(np.array([last]), 1024)) == {last // 1024: 1 << 1023}
+
+
+def test_nothing_folds_to_no_page():
+    pages, folded = bitmaps.fold(np.array([], np.int64), 1024)
+
+    assert (pages.size, folded.shape) == (0, (0, bitmaps.MASK_BYTES))
+
+
+@settings(deadline=None)
+@given(st.lists(masks, max_size=4))
+def test_popcount_counts_the_bits_of_each_row(given_rows):
+    folded = bitmaps.as_rows(map(bitmaps.from_mask, given_rows))
+
+    assert list(bitmaps.popcount(folded)) == [mask.bit_count() for mask in given_rows]

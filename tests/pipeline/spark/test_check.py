@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.spark import check
+
+
+def only(*tools: str):
+    return lambda name: f"/bin/{name}" if name in tools else None
+
+
+def java(folder, version: str, exit_code: int = 0) -> dict[str, str]:
+    """An environment whose JAVA_HOME holds a java that says it is *version*."""
+    command = folder / "bin" / "java"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\nexit {exit_code}\n")
+    command.chmod(0o755)
+    return {"JAVA_HOME": str(folder)}
+
+
+@pytest.mark.parametrize(
+    ("banner", "major"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('java version "1.8.0_402"', 8),
+        ("Unable to locate a Java Runtime.", None),
+    ],
+)
+def test_the_major_version_is_read_from_the_banner(banner, major):
+    assert check.major_version(banner) == major
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21.0.1", "25.0.3"])
+def test_java_17_and_newer_are_no_problem(tmp_path, version):
+    assert check.java_problem(java(tmp_path, version)) is None
+
+
+@pytest.mark.parametrize("version", ["16.0.2", "11.0.22", "1.8.0_402"])
+def test_an_older_java_is_a_problem(tmp_path, version):
+    problem = check.java_problem(java(tmp_path, version))
+
+    assert "is Java" in problem
+
+
+def test_a_java_that_does_not_run_is_a_problem(tmp_path):
+    problem = check.java_problem(java(tmp_path, "17.0.15", exit_code=1))
+
+    assert "no Java was found" in problem
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [
+        ("apt-get", "openjdk-17-jre-headless"),
+        ("dnf", "java-17"),
+        ("brew", "openjdk@17"),
+        ("none", "adoptium.net"),
+    ],
+)
+def test_a_missing_java_is_named_with_the_line_that_installs_it(tool, line):
+    problem = check.java_problem({}, only(tool))
+
+    assert "no Java was found" in problem
+    assert line in problem.splitlines()[-1]
+
+
+def test_a_java_home_without_a_java_is_to_be_corrected_not_installed_into(tmp_path):
+    problem = check.java_problem({"JAVA_HOME": str(tmp_path)}, only("apt-get"))
+
+    assert str(tmp_path) in problem
+    assert "unset it" in problem
+    assert "apt-get" not in problem
+
+
+def test_a_job_leaves_with_that_message(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    with pytest.raises(SystemExit, match="Spark needs Java 17"):
+        check.main()
