@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -26,6 +25,7 @@ from fanin.grouper import (
 )
 from fanin.grouper.dynamodb import DynamoStore
 from fanin.grouper.memory import MemoryStore
+from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -41,7 +41,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[GrouperStore]:
         yield MemoryStore()
         return
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         yield DynamoStore(client, TABLES, pause=lambda _: None)
 
