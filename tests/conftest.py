@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
@@ -11,8 +13,13 @@ LANES = {
     "tests/http/": "one local run",
     "tests/demo/": "one local run",
     "tests/local/": "one local run",
+    "tests/infra/": "one CDK",
 }
 """Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""
+
+# A JVM of the tests lives for minutes: what it would compile best is not worth the compiling.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
 
 # A slow machine is no defect: no deadline, and no complaint that examples are made slowly.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

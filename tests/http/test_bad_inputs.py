@@ -15,6 +15,8 @@ from fanin.tracker import OpenBatch
 from tests.api.bad_inputs import ALL, Bad
 
 OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+PATIENCE_SECONDS = 120
+ATTEMPTS = 4
 LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
 # http.client refuses to send a header with a line break in it, so no such request leaves this machine.
 SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for value in bad.headers.values())]
@@ -65,13 +67,22 @@ def sent(api, bad: Bad, marks):
     )
 
 
+def patiently(call):
+    """Return the answer to *call*, which is sent again while a busy machine is too slow for its functions."""
+    for _ in range(ATTEMPTS):
+        answer = call()
+        if answer.status_code not in (503, 504):
+            break
+    return answer
+
+
 schema = schemathesis.openapi.from_dict(OPENAPI)
 
 
 @schema.parametrize()
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_request_of_a_fuzzer_is_a_server_error_or_shows_the_inside(api, case):
-    answer = case.call(base_url=api.url)
+    answer = patiently(lambda: case.call(base_url=api.url, timeout=PATIENCE_SECONDS))
 
     case.validate_response(answer, checks=[not_a_server_error])
     assert not any(leak in answer.content for leak in LEAKS)

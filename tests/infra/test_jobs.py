@@ -16,7 +16,6 @@ from fanin.queue.messages import body
 from fanin.queue.registry import Registry
 from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
-from infra.constructs import jobs
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
@@ -34,6 +33,9 @@ FALLBACK = {
 
 
 def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
+    # Here, for it loads the CDK, which the collection of other tests need not wait for.
+    from infra.constructs import jobs
+
     table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
 

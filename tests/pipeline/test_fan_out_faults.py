@@ -29,6 +29,7 @@ EAGER = {
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.minTaskRuntime": "100ms",
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": os.environ["SPARK_DAEMON_JAVA_OPTS"],
     "spark.executor.instances": "2",
     "spark.default.parallelism": "2",
 }
