@@ -17,6 +17,8 @@ from tests.api.bad_inputs import ALL, Bad
 OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
 PATIENCE_SECONDS = 120
 ATTEMPTS = 4
+EXAMPLES = 15 if settings.get_current_profile_name() == "test" else 300
+"""Requests a route: more where properties get more examples, too."""
 LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
 # http.client refuses to send a header with a line break in it, so no such request leaves this machine.
 SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for value in bad.headers.values())]
@@ -80,7 +82,7 @@ schema = schemathesis.openapi.from_dict(OPENAPI)
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_request_of_a_fuzzer_is_a_server_error_or_shows_the_inside(api, case):
     answer = patiently(lambda: case.call(base_url=api.url, timeout=PATIENCE_SECONDS))
 
