@@ -61,7 +61,8 @@ def main() -> None:
     tracker = Tracker(Tables(*wish.tables).store)
     api = Fanin(DirectTransport(tracker, TENANT))
     order = Order(str(CATALOG), wish.manifest, Queue(*wish.queue), "driver", limit=ROWS)
-    with spark_session("driver", cores="2", settings=wish.settings) as spark:
+    settings = {"spark.python.daemon.module": "tests.pipeline.preloaded", **wish.settings}
+    with spark_session("driver", cores="2", settings=settings) as spark:
         publishing.fan_out(spark, api, order, _tell, run="run")
 
 
