@@ -1,16 +1,23 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Two commands do everything on a fresh machine: `make demo` and `make test`; `make check` is for every push.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 export PYTHONPATH := shared:.
 export UV_HTTP_TIMEOUT := 300
+# Some images forbid Python to keep what it compiled: then each of the processes that a test starts compiles anew.
+unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
+# The processes that share the tests: two on two cores.
+WORKERS ?= 2
+# What runs in this process alone, without the CDK, Spark, Node or a local run.
+PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
+  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo test test-spark setup lint types synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -18,8 +25,14 @@ demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one
 help: ## these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-test: setup lint types ## everything that CI runs
-	@$(BIN)/python -m pytest $(ARGS)
+check: setup ## lint, types but for the CDK's, and the pure tests, in a minute: before every push
+	@$(MAKE) --no-print-directory -j 2 lint types-of-code pure
+
+test: setup lint types ## everything that CI runs, in ten minutes
+	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+proof: simulate mutants races ## what takes hours: long simulations, every mutant, thousand-round races, many examples
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "proof or hypothesis" --hypothesis-profile=proof $(ARGS)
 
 test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...
 	@$(SPARKS_VENV)/bin/python -m pytest tests/pipeline $(ARGS)
@@ -40,7 +53,7 @@ $(INSTALLED): requirements-dev.txt pyproject.toml
 	@echo "installing into .venv (about 2 GB with Spark, once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet uv==0.13.8
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.txt
+	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements-dev.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
@@ -48,8 +61,15 @@ lint: setup ## ruff: the rules and the form
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 
-types: setup ## mypy, strict on the package and the pipeline
-	@$(BIN)/mypy -p fanin -p pipeline
+types: setup ## mypy, strict
+	@$(BIN)/mypy
+
+# The CDK's types alone take a minute where mypy has not read them before.
+types-of-code: setup ## mypy, strict, without infra and benchmarks
+	@$(BIN)/mypy -p fanin -p functions
+
+pure: setup ## the tests of rules, services and edges, in this process alone
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PURE)
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out
 	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app

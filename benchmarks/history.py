@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fanin.archive.changes import Change, file_of
+from fanin.aws.rows import number, text
 from fanin.tracker import items
 from fanin.tracker.model import Batch, BatchKey, Mode, PageKey, Retention, State
 from fanin.tracker.page import DIGIT_BITS, PAGE_BITS_MAX
@@ -80,18 +81,18 @@ class Leaf:
         name, before = f"d{bit // DIGIT_BITS}", self.digits.get(bit // DIGIT_BITS, 0)
         after = before | 1 << bit % DIGIT_BITS
         self.digits[bit // DIGIT_BITS], self.n = after, self.n + 1
-        new = {"n": items.number(self.n), name: items.number(after)}
+        new = {"n": number(self.n), name: number(after)}
         if self.n == 1:
-            return {}, items.page_key(key) | new | {"ttl": items.number(1_800_000_000)}
-        return {"n": items.number(self.n - 1)} | ({name: items.number(before)} if before else {}), new
+            return {}, items.page_key(key) | new | {"ttl": number(1_800_000_000)}
+        return {"n": number(self.n - 1)} | ({name: number(before)} if before else {}), new
 
 
 def generate(folder: Path, acks: int, batches: int, seed: int) -> tuple[Stream, Stream]:
     """Write the archive of *batches* that share so many *acks*, each a few minutes after the one before."""
     chance = random.Random(seed)
     pages, rows = Stream(folder, "pages", chance), Stream(folder, "batches", chance)
-    for number in range(batches):
-        batch = _batch(chance, number, acks // batches)
+    for serial in range(batches):
+        batch = _batch(chance, serial, acks // batches)
         _open(rows, batch)
         last = _ack_all(pages, batch, chance)
         _end(rows, batch, last)
@@ -140,12 +141,12 @@ def _open(rows: Stream, batch: Batch) -> None:
 def _end(rows: Stream, batch: Batch, last: datetime) -> None:
     opened = items.batch_item(batch)
     times = {
-        "closedAt": items.number(items.milliseconds(batch.created_at + timedelta(seconds=1))),
-        "completedAt": items.number(items.milliseconds(last)),
-        "endedAt": items.number(items.milliseconds(last)),
+        "closedAt": number(items.milliseconds(batch.created_at + timedelta(seconds=1))),
+        "completedAt": number(items.milliseconds(last)),
+        "endedAt": number(items.milliseconds(last)),
     }
-    _tell(rows, last, opened, opened | times | {"state": items.text(State.COMPLETE)})
-    keys = {"pk": opened["pk"], "sk": items.text(items.EVENT_ROW)}
+    _tell(rows, last, opened, opened | times | {"state": text(State.COMPLETE)})
+    keys = {"pk": opened["pk"], "sk": text(items.EVENT_ROW)}
     _tell(rows, last + timedelta(seconds=1), {}, keys)
 
 

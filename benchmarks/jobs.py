@@ -41,6 +41,7 @@ EXPIRY_SECONDS = 5.0
 TAKEOVER_SECONDS = EXPIRY_SECONDS + 2
 FROZEN_SECONDS = EXPIRY_SECONDS + 2
 WAKE_SECONDS = 1.0
+WAIT_SECONDS = 20
 WAKES = 5
 IDLE_SECONDS = 3.0
 COLLISIONS = 0.1
@@ -373,7 +374,7 @@ def _wake(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> f
         return time.monotonic()
 
     added = producer.submit(add)
-    with queue.take(1, wait=20) as jobs:
+    with queue.take(1, wait=WAIT_SECONDS) as jobs:
         woken = time.monotonic()
         assert [job.name for job in jobs] == [key]
     return max(0.0, woken - added.result())

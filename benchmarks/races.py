@@ -32,7 +32,7 @@ class Api:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.pool = urllib3.PoolManager(maxsize=16, retries=False, timeout=30)
+        self.pool = urllib3.PoolManager(maxsize=16, retries=False, timeout=120)
 
     def post(self, path: str, body: Json) -> Json:
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid4().hex}

@@ -96,10 +96,13 @@ def _sizes(row: dict[str, Any]) -> Iterator[int]:
     """Bytes of a row: text in UTF-8, a number a byte for two digits and one more, a flag one."""
     for name, value in row.items():
         ((kind, held),) = value.items()
-        size = {"S": lambda v: len(v.encode()), "N": lambda v: (len(v.strip("0")) + 1) // 2 + 1}.get(
-            kind, lambda _: 1
-        )
-        yield len(name) + size(held)
+        yield len(name) + _size(kind, held)
+
+
+def _size(kind: str, held: Any) -> int:
+    if kind == "S":
+        return len(held.encode())
+    return (len(held.strip("0")) + 1) // 2 + 1 if kind == "N" else 1
 
 
 def main() -> None:

@@ -1,12 +1,64 @@
-"""What every test starts with: an environment that names no AWS, no stack and no local run."""
+"""What every test starts with: no AWS in the environment, a worker by what it shares, bounded examples."""
 
 from __future__ import annotations
 
 import os
 
+import pytest
+from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
+
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 CONSUMERS = ("BATCHES", "PAGES", "TENANT")
 """Names that ``fanin local env`` prints beside those."""
+
+LANES = {
+    "tests/pipeline/": "one Spark session",
+    "tests/http/": "one local run",
+    "tests/demo/": "one local run",
+    "tests/local/": "one local run",
+    "tests/infra/": "one CDK",
+}
+"""Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""
+
+# A JVM of the tests lives for minutes: what it would compile best is not worth the compiling.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
+
+# A slow machine is no defect: no deadline, and no complaint that examples are made slowly.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("test", max_examples=50, **PATIENT)
+settings.register_profile("proof", max_examples=2000, **PATIENT)
+settings.load_profile("test")
+
+
+def lane_of(nodeid: str) -> str:
+    """Return the name of what the test shares with others: a lane, or its file."""
+    return next((lane for room, lane in LANES.items() if nodeid.startswith(room)), nodeid.partition("::")[0])
+
+
+def rank_of(nodeid: str) -> int:
+    """Return the place of the test's room in LANES; rooms without a lane come after all of them."""
+    return next((at for at, room in enumerate(LANES) if nodeid.startswith(room)), len(LANES))
+
+
+class Lanes(LoadScopeScheduling):
+    """Hands out whole lanes, in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return lane_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes:
+    """Spread the tests over the workers by lane."""
+    config.option.loadscopereorder = False
+    return Lanes(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long lanes first: the many short files then fill both workers to the end."""
+    items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_configure() -> None:

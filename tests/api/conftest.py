@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from datetime import timedelta
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -17,6 +16,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from functions import wiring
 from tests.api.gateway import Gateway
+from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
 ENVIRONMENT = {
@@ -71,6 +71,6 @@ def any_gateway(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch)
 def _store(kind: str) -> TrackerStore:
     if kind == "memory":
         return MemoryStore()
-    client = boto3.client("dynamodb", region_name="us-east-1")
+    client = moto_clients.client("dynamodb")
     create_tables(client)
     return DynamoStore(client, Tables(*TABLES), pause=lambda _: None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -13,6 +12,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.model import PageKey
+from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
 LEAF = PageKey(BatchKey("t", "b"), 0, 0)
@@ -22,7 +22,7 @@ LATER = datetime(2027, 1, 1, tzinfo=UTC)
 @pytest.fixture
 def metered():
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         meter = Meter().attach(client)
         yield DynamoStore(client, Tables(*TABLES)), meter

@@ -24,7 +24,7 @@ def test_an_error_of_one_is_the_error_of_all(each):
 
 def test_so_many_go_at_once_and_no_more():
     """All threads meet at a barrier, which breaks if one is missing; more cannot be there."""
-    together, running = threading.Barrier(THREADS, timeout=10), set()
+    together, running = threading.Barrier(THREADS, timeout=120), set()
 
     def meet(_):
         together.wait()

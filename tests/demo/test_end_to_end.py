@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 180
 
 
 @pytest.fixture

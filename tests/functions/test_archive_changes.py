@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -17,6 +16,7 @@ from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore, Tables
 from functions import archive_changes, archiving
 from tests.archive.streams import read, record, turn_on
+from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
 BUCKET = "archive"
@@ -57,7 +57,7 @@ def archived() -> dict[str, list[dict[str, Any]]]:
 
 
 def test_the_life_of_a_batch_lands_by_table_and_without_its_salt(told):
-    dynamodb, streams = boto3.client("dynamodb"), boto3.client("dynamodbstreams")
+    dynamodb, streams = moto_clients.client("dynamodb"), moto_clients.client("dynamodbstreams")
     create_tables(dynamodb)
     turn_on(dynamodb, *TABLES)
     tracker = Tracker(DynamoStore(dynamodb, Tables(*TABLES)), page_bits=8)

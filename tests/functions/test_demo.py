@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -28,6 +27,7 @@ from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
 from functions.demo.work import Worker
+from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
 
 CATALOG = Path(__file__).parents[2] / "data" / "catalog.jsonl.bz2"
@@ -149,7 +149,7 @@ class Stage:
 @pytest.fixture
 def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stage]:
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         client.create_table(
             TableName="Index",
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],

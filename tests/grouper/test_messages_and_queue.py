@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -14,6 +13,7 @@ from fanin.grouper import BundleKey, BundleMessage, Posting, TaskKey, TaskMessag
 from fanin.grouper.ids import bundle_id
 from fanin.grouper.messages import waiting_copy
 from fanin.grouper.sqs import SqsQueue
+from tests.contract import moto_clients
 
 TASK = TaskMessage(TaskKey("t", "a"), waits=3)
 BUNDLE = BundleMessage(BundleKey("t", bundle_id("lane", 1)), swept=True)
@@ -61,7 +61,7 @@ def test_a_bundle_message_names_a_bundle():
 @pytest.fixture
 def sqs():
     with mock_aws():
-        client = boto3.client("sqs", region_name="us-east-1")
+        client = moto_clients.client("sqs")
         yield (
             client,
             client.create_queue(QueueName="tasks")["QueueUrl"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import boto3
 import botocore.endpoint
 import pytest
 from botocore.config import Config
@@ -15,6 +14,7 @@ from moto.core.models import botocore_stubber
 
 from fanin.grouper import Answer, Grouper, Outcome, Policy, Verdict
 from fanin.grouper.dynamodb import DynamoStore
+from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.grouper.conftest import TENANT, Bench
 
@@ -27,7 +27,7 @@ def client(monkeypatch):
     monkeypatch.setattr(botocore.endpoint.time, "sleep", lambda _: None)
     with mock_aws():
         retries = {"mode": "standard", "total_max_attempts": 3}
-        client = boto3.client("dynamodb", region_name="us-east-1", config=Config(retries=retries))
+        client = moto_clients.client("dynamodb", config=Config(retries=retries))
         create_tables(client)
         yield client
 

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 180
 
 
 class Events:

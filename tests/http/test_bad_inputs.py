@@ -21,6 +21,10 @@ from fanin.tracker import OpenBatch
 from tests.api.bad_inputs import ALL, Bad
 
 OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
+PATIENCE_SECONDS = 120
+ATTEMPTS = 4
+EXAMPLES = 15 if settings.get_current_profile_name() == "test" else 300
+"""Requests a route: more where properties get more examples, too."""
 LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
 # http.client refuses to send a header with a line break in it, so no such request leaves this machine.
 SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for value in bad.headers.values())]
@@ -77,13 +81,24 @@ AS_PUBLISHED = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+
+
+def patiently(call):
+    """Return the answer to *call*, which is sent again while a busy machine is too slow for its functions."""
+    for _ in range(ATTEMPTS):
+        answer = call()
+        if answer.status_code not in (503, 504):
+            break
+    return answer
+
+
 schema = schemathesis.openapi.from_dict(OPENAPI)
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_an_answer_to_a_fuzzer_is_as_published_no_server_error_and_shows_nothing_of_the_inside(api, case):
-    answer = case.call(base_url=api.url, timeout=60)
+    answer = patiently(lambda: case.call(base_url=api.url, timeout=PATIENCE_SECONDS))
 
     case.validate_response(answer, checks=[not_a_server_error, *AS_PUBLISHED])
     assert not any(leak in answer.content for leak in LEAKS)

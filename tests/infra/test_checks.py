@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from cfnlint import api as cfn_lint
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
@@ -80,6 +79,9 @@ def test_cdk_nag_would_stop_a_queue_that_takes_plain_http_and_loses_messages():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_cfn_lint_finds_nothing(variant):
+    # Here, for it takes seconds to load, which the collection of other tests need not wait for.
+    from cfnlint import api as cfn_lint
+
     text = json.dumps(synthesised(**VARIANTS[variant]).template)
 
     found = cfn_lint.lint(text, regions=["us-east-1"])

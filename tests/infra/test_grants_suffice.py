@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -26,6 +25,7 @@ from infra.handlers import (
     WRITE_INDEX,
 )
 from infra.paths import FUNCTIONS
+from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 
 HANDLERS = {
@@ -300,7 +300,7 @@ DEEDS = [
 def actions_sent(before, deed):
     """What *deed* sends on tables that *before* has written to."""
     with mock_aws(), deep_recursion():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
         prepared = before(Tracker(store, now=lambda: AT))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -24,6 +23,7 @@ from fanin.grouper import (
 )
 from fanin.grouper.dynamodb import DynamoStore
 from infra.group_handlers import DEMO_REGISTRANT, GROUP_ROUTES, HANDLE_BUNDLE, LEAD_TASKS, SWEEP_GROUPS
+from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.contract.tables import deep_recursion
 from tests.infra.test_grants_suffice import Clock, Sent
@@ -176,7 +176,7 @@ DEEDS = [
 
 def actions_sent(before, deed):
     with mock_aws(), deep_recursion():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         clock, outbox = Clock(AT), Outbox()
         policies = Policies(default=Policy(rate=100.0, burst=10))

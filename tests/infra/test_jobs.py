@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from types import SimpleNamespace
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -17,8 +16,8 @@ from fanin.queue.messages import body
 from fanin.queue.registry import Registry
 from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
-from infra.constructs import jobs
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
+from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised
 from tests.infra.test_grants_suffice import Sent
@@ -34,6 +33,9 @@ FALLBACK = {
 
 
 def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
+    # Here, for it loads the CDK, which the collection of other tests need not wait for.
+    from infra.constructs import jobs
+
     table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
 
@@ -49,7 +51,7 @@ def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
 def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
     deployed = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_queue_table(client)
         table = client.describe_table(TableName=QUEUE_TABLE)["Table"]
 
@@ -175,7 +177,7 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
     before, deed = DEEDS[name]
     handler = HANDLERS[name]
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_queue_table(client)
         create_outcomes_table(client)
         before(client)

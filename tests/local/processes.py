@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 180
 
 
 def naming(path: Path) -> list[int]:

@@ -13,7 +13,7 @@ import urllib3
 from fanin.local import LocalRun, LocalRunError, emulator, homes
 from tests.local import processes
 
-POOL = urllib3.PoolManager(retries=False, timeout=30)
+POOL = urllib3.PoolManager(retries=False, timeout=120)
 
 
 def call(run: LocalRun, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:

@@ -28,6 +28,7 @@ from tests.contract.tables import TABLES, create_tables
 SETTINGS = {
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+    "spark.python.daemon.module": "tests.pipeline.preloaded",
     "spark.executorEnv.AWS_ACCESS_KEY_ID": "none",
     "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "none",
 }

@@ -61,7 +61,8 @@ def main() -> None:
     tracker = Tracker(Tables(*options.tables).store)
     api = Fanin(DirectTransport(tracker, TENANT))
     request = FanOutRequest(str(CATALOG), options.manifest, Queue(*options.queue), "driver", limit=ROWS)
-    with spark_session("driver", cores="2", settings=options.settings) as spark:
+    settings = {"spark.python.daemon.module": "tests.pipeline.preloaded", **options.settings}
+    with spark_session("driver", cores="2", settings=settings) as spark:
         publish.fan_out(spark, api, request, _tell, run="run")
 
 

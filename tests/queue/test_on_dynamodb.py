@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -10,6 +9,7 @@ from fanin.errors import StaleWrite
 from fanin.queue import Effects, LostClaim, NewJob, Options, Queue
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
+from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.queue.conftest import KEY, expects, names
 
@@ -25,13 +25,13 @@ def asked():
 @pytest.fixture
 def queue(asked, time):
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_queue_table(client)
         client.meta.events.register(
             "provide-client-params.dynamodb",
             lambda params, model, **_: asked.append((model.name, params)),
         )
-        sqs = boto3.client("sqs", region_name="us-east-1")
+        sqs = moto_clients.client("sqs")
         bell = SqsDoorbell(sqs, sqs.create_queue(QueueName="doorbell")["QueueUrl"], KEY)
         effects = Effects(
             time.now, time.monotonic, pause=lambda _: None, each=lambda f, values: [f(v) for v in values]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
 from botocore.config import Config
 from moto import mock_aws
@@ -11,13 +10,14 @@ from fanin.errors import InvalidRequest
 from fanin.queue import QueueKey, Ring
 from fanin.queue.messages import body, ring_of
 from fanin.queue.sqs import SqsDoorbell
+from tests.contract import moto_clients
 from tests.queue.conftest import KEY
 
 
 @pytest.fixture
 def bell():
     with mock_aws():
-        client = boto3.client("sqs", region_name="us-east-1", config=Config(read_timeout=5))
+        client = moto_clients.client("sqs", config=Config(read_timeout=5))
         url = client.create_queue(QueueName="doorbell")["QueueUrl"]
         yield SqsDoorbell(client, url, KEY)
 
@@ -110,7 +110,7 @@ def test_a_ring_of_another_queue_is_refused():
 
 def test_who_waits_does_so_with_a_client_of_its_own(bell):
     bell.ring([Ring(3)])
-    polls = boto3.client("sqs", region_name="us-east-1", config=Config(read_timeout=25))
+    polls = moto_clients.client("sqs", config=Config(read_timeout=25))
     sent, polled = [], []
     bell.client.meta.events.register("before-send.sqs", lambda event_name, **_: sent.append(event_name))
     polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 from unittest.mock import patch
 
+from tests.simulating.kills import known_seeds, write
 from tests.simulating.room import Room
 
 Change = tuple[Any, str, Any]
@@ -54,12 +54,25 @@ class Kill:
 
 def first_kill(room: Room, mutant: Mutant, seeds: int) -> Kill | None:
     """Run so many seeds against a mutant, from its own first one on, until one of them breaks a promise."""
-    ways = (False, True) if room.race else (False,)
     with mutant.alive():
-        for seed, races in product(range(mutant.since, mutant.since + seeds), ways):
-            violation = room.way(races)(seed).violation
-            if violation:
-                return Kill(seed, races, violation.invariant, str(violation))
+        kills = (killed_by(room, seed) for seed in range(mutant.since, mutant.since + seeds))
+        return next((kill for kill in kills if kill), None)
+
+
+def kill(room: Room, mutant: Mutant, seeds: int) -> Kill | None:
+    """Run the seed that is known to notice *mutant*; search for another one if it no longer does."""
+    seed = known_seeds(room).get(mutant.rule)
+    with mutant.alive():
+        found = None if seed is None else killed_by(room, seed)
+    return found or first_kill(room, mutant, seeds)
+
+
+def killed_by(room: Room, seed: int) -> Kill | None:
+    """Run one seed, and its race where the simulator has races; None if no promise breaks."""
+    for races in (False, True) if room.race else (False,):
+        violation = room.way(races)(seed).violation
+        if violation:
+            return Kill(seed, races, violation.invariant, str(violation))
     return None
 
 
@@ -69,7 +82,10 @@ def drive(
     """0 where every mutant was killed, and none of the equivalent ones."""
     wanted = _parser(room).parse_args(argv)
     chosen = [mutant for mutant in mutants if wanted.rule in mutant.rule]
-    alive = [mutant.rule for mutant in chosen if not _report(room, mutant, wanted.seeds)]
+    kills = {mutant.rule: _report(room, mutant, wanted.seeds) for mutant in chosen}
+    alive = [rule for rule, kill in kills.items() if not kill]
+    if wanted.write:
+        write(room, known_seeds(room) | {rule: kill.seed for rule, kill in kills.items() if kill})
     print("\nequivalent:")
     idle = [(mutant, reason) for mutant, reason in equivalent if wanted.rule in mutant.rule]
     few = wanted.equivalent_seeds
@@ -86,15 +102,16 @@ def _parser(room: Room) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
     parser.add_argument("--rule", "--only", default="", help="only rules that contain this")
     parser.add_argument("--equivalent-seeds", type=int, default=500, help="how many the equivalent ones run")
+    parser.add_argument("--write", action="store_true", help="keep the seeds for the tests, in kills.json")
     return parser
 
 
-def _report(room: Room, mutant: Mutant, seeds: int, reason: str = "") -> bool:
-    """Print the fate of a mutant; whether it was killed."""
+def _report(room: Room, mutant: Mutant, seeds: int, reason: str = "") -> Kill | None:
+    """Print the fate of a mutant; how it was killed."""
     began = time.monotonic()
     kill = first_kill(room, mutant, seeds)
     fate = f"survives {seeds} seeds; {reason}"
     if kill:
         fate = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
     print(f"{mutant.rule}:".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
-    return kill is not None
+    return kill

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.simulating import mutants, run
-from tests.simulating.mutants import Mutant, first_kill
+from tests.simulating import kills, mutants, run
+from tests.simulating.mutants import Mutant, first_kill, kill
 from tests.simulating.room import Outcome, Room, played
 from tests.simulating.violation import Violation, require
 
@@ -85,6 +85,29 @@ def test_a_mutant_is_noticed_by_a_seed_or_by_its_race_from_its_first_one_on():
     assert (first_kill(ROOM, late, 10).seed, first_kill(ROOM, late, 10).races) == (3, True)
     assert first_kill(PLAIN, late, 4) is None
     assert Rules.kept
+
+
+def test_a_known_seed_is_run_first_and_others_where_it_no_longer_tells(tmp_path, monkeypatch):
+    monkeypatch.setattr(kills, "TESTS", tmp_path)
+    (tmp_path / "simulating").mkdir()
+
+    assert kill(PLAIN, BROKEN, 10).seed == 0
+    kills.write(PLAIN, {"the rule": 5})
+    assert kill(PLAIN, BROKEN, 10).seed == 5
+    kills.write(PLAIN, {"the rule": 6})
+    assert kill(PLAIN, BROKEN, 10).seed == 0
+    assert kill(PLAIN, IDLE, 10) is None
+
+
+def test_the_seeds_that_tell_are_kept_where_that_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(kills, "TESTS", tmp_path)
+    (tmp_path / "simulating").mkdir()
+    kills.write(PLAIN, {"another rule": 7})
+    mutants.drive(PLAIN, [BROKEN, IDLE], [], ["--seeds", "9"])
+    assert kills.known_seeds(PLAIN) == {"another rule": 7}
+
+    mutants.drive(PLAIN, [BROKEN, IDLE], [], ["--seeds", "9", "--write"])
+    assert kills.known_seeds(PLAIN) == {"another rule": 7, "the rule": 0}
 
 
 def test_rules_whose_loss_goes_unnoticed_fail_the_run(capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulating.mutants import first_kill
+from tests.simulating.mutants import kill
 from tests.simulating.run import run_seeds
 from tests.simulation_queue.mutants import MUTANTS
 from tests.simulation_queue.run import ROOM
@@ -42,4 +42,4 @@ def test_a_seed_replays_to_the_letter():
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_a_broken_rule_is_noticed(mutant):
-    assert first_kill(ROOM, mutant, SEEDS_A_MUTANT) is not None
+    assert kill(ROOM, mutant, SEEDS_A_MUTANT)

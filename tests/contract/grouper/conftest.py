@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import boto3
 import pytest
 from moto import mock_aws
 
 from fanin.grouper import GrouperStore
 from fanin.grouper.dynamodb import DynamoStore
 from fanin.grouper.memory import MemoryStore
+from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 
 
@@ -20,6 +20,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[GrouperStore]:
         yield MemoryStore()
         return
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         yield DynamoStore(client, TABLES, pause=lambda _: None)

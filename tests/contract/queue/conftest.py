@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import boto3
 import pytest
 from moto import mock_aws
 
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.memory import MemoryStore
+from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
 
@@ -19,6 +19,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[MemoryStore | DynamoStore]
         yield MemoryStore(admits=lambda write: "ConditionExpression" not in write["Put"])
         return
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_queue_table(client)
         yield DynamoStore(client, QUEUE_TABLE)

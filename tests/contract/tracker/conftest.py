@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -14,6 +13,7 @@ from fanin.tracker import Batch, Retention, State, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Mode
+from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.contract.tracker.calls import KEY, NOW
 
@@ -24,7 +24,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
         yield MemoryStore()
         return
     with mock_aws(), deep_recursion():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         yield DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
 

@@ -21,6 +21,7 @@ from tests.pipeline.conftest import StubQueue
 from tests.pipeline.driver import ROWS, TENANT
 
 DRIVER_SECONDS = 500.0
+ACKS_AT_ONCE = 100
 EAGER = {
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
@@ -28,6 +29,7 @@ EAGER = {
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.minTaskRuntime": "100ms",
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": os.environ["SPARK_DAEMON_JAVA_OPTS"],
     "spark.executor.instances": "2",
     "spark.default.parallelism": "2",
 }
@@ -127,10 +129,11 @@ def check(queue, tables, batch_id) -> Counter[str]:
     pairs = {(message["itemId"], message["record"]["name"]) for message in queue.messages}
     assert len(pairs) == ROWS
     tracker = Tracker(tables.store)
+    acks = [Ack.of(item_id, item_id) for item_id in sent.elements()]
     reported = [
         completion
-        for item_id in sent.elements()
-        for completion in tracker.ack(TENANT, [Ack.of(item_id, item_id)]).completions
+        for first in range(0, len(acks), ACKS_AT_ONCE)
+        for completion in tracker.ack(TENANT, acks[first : first + ACKS_AT_ONCE]).completions
     ]
     assert tracker.get(TENANT, batch_id).state is State.COMPLETE
     assert len({completion.caller for completion in reported}) == 1

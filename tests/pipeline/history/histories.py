@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 from moto import mock_aws
 
 from fanin.archive import Archive
@@ -22,7 +21,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, Group, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.archive.streams import iterator, read_on, turn_on
-from tests.contract import grouper_tables, queue_table
+from tests.contract import grouper_tables, moto_clients, queue_table
 from tests.contract.tables import create_tables
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -76,12 +75,12 @@ class Recorder:
 def recorded(folder: Path, *tables: str) -> Iterator[Recorder]:
     """A recorder into *folder* over *tables* of moto, which have streams from now on."""
     with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
+        client = moto_clients.client("dynamodb")
         create_tables(client)
         grouper_tables.create_tables(client)
         queue_table.create_queue_table(client)
         turn_on(client, *tables)
-        streams = boto3.client("dynamodbstreams", region_name="us-east-1")
+        streams = moto_clients.client("dynamodbstreams")
         kinds = {table: KINDS[table] for table in tables}
         recorder = Recorder(client, streams, Archive(Folder(folder), kinds))
         yield recorder
