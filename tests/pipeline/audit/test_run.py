@@ -164,7 +164,7 @@ def test_a_row_that_cannot_be_read_is_a_finding(job, tmp_path):
 
     (finding,) = (event for event in events if event["event"] == "finding" and event["place"] == "row")
     assert (finding["rule"], finding["certainty"], status) == ("malformed row", "wrong", 1)
-    assert "n is 'x', no whole number" in finding["detail"]
+    assert "n is 'x'; expected a whole number" in finding["detail"]
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_many_findings_are_reported_in_part_and_counted_in_all(job, tmp_path, mo
     assert [event["event"] for event in events] == ["finding", "finding", "more", "audited"]
 
 
-def test_a_person_is_reported_in_sentences(spark, job, tmp_path, monkeypatch, capsys):
+def test_events_print_as_sentences(spark, job, tmp_path, monkeypatch, capsys):
     batches, found = exported(tmp_path, [broken_worlds()[Rule.COUNT]])
 
     with pytest.raises(SystemExit):
@@ -228,4 +228,4 @@ def test_a_person_is_reported_in_sentences(spark, job, tmp_path, monkeypatch, ca
 
     *first, last = capsys.readouterr().out.splitlines()
     assert any(line.startswith("wrong: n is not the number of bits: batch ") for line in first)
-    assert " 1 wrong, 0 that a write on its way may explain" in last
+    assert " 1 wrong, 0 that a write in progress may explain" in last

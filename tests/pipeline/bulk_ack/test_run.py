@@ -189,7 +189,7 @@ def test_a_batchs_pages_with_failures_are_left_to_one_task_and_the_others_are_sp
     none, some = bytes(128), bytes([1]) + bytes(127)
     rows = [(batch, page, some, some if page % 3 == 0 else none) for batch in "ab" for page in range(600)]
 
-    placed = frames.apart(spark.createDataFrame(rows, schemas.PAGE_MASKS), 4).withColumn(
+    placed = frames.spread(spark.createDataFrame(rows, schemas.PAGE_MASKS), 4).withColumn(
         "task", F.spark_partition_id()
     )
 

@@ -38,7 +38,7 @@ def test_events_are_json_lines_for_a_program_to_read(job, api, sqs, capsys):
     assert api.get(events["opened"]["batchId"]).total == events["sent"]["sent"] == len(sqs.messages) == 30
 
 
-def test_a_person_is_reported_in_sentences(job, capsys):
+def test_events_print_as_sentences(job, capsys):
     job("--limit", "30")
 
     assert "sent 30 of 30" in capsys.readouterr().out

@@ -283,7 +283,7 @@ def test_the_job_says_what_it_found(world, job, capsys):
     assert "salt" not in str(events)
 
 
-def test_a_person_is_reported_in_sentences(world, job, capsys):
+def test_events_print_as_sentences(world, job, capsys):
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(items)
 
