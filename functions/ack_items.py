@@ -6,10 +6,10 @@ from fanin.api.answers import AckedItems
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.requests import AckItemsBody
-from functions import wiring
-from functions.measuring import count_verdicts, measured
+from functions.metrics.counts import count_verdicts, measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -21,7 +21,7 @@ app = edge(wiring.settings)
 def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> AckedItems:
     """Mark items done or failed; of this or that batch, in any order, as often as you like."""
     who, words = caller(app), body.words()
-    token, tracker = who.token("acks", idempotency_key), wiring.tracker()
+    token, tracker = who.token("acks", idempotency_key), tracking.tracker()
     bind(tracker, who, "acks", idempotency_key, body.payload())
     report = tracker.ack(who.tenant, [word.ack(token) for word in words])
     count_verdicts(pair for result in report.results for pair in result.counts.items())

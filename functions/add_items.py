@@ -6,10 +6,10 @@ from fanin.api.answers import AddedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests import AddItemsBody
-from functions import wiring
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -21,7 +21,7 @@ app = edge(wiring.settings)
 )
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
     """Reserve items in an open batch."""
-    added = wiring.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
+    added = tracking.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
     count(ItemsAdded=body.count)
     return AddedItems.of(added)
 

@@ -6,10 +6,10 @@ from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
 from fanin.api.job_answers import AddedJobs
 from fanin.api.job_requests import AddJobsBody
-from functions import queueing, wiring
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import queueing, tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -24,7 +24,7 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     A queue is made by its first use. With an idempotency key the same request may be repeated for an hour.
     """
     who = caller(app)
-    bind(wiring.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.said()}")
+    bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.said()}")
     wishes = body.wishes(idempotency_key)
     rejected = queueing.made(who.tenant, queue).add_all(wishes, on_busy=body.on_busy)
     answer = AddedJobs.of(wishes, rejected)

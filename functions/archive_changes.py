@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from functions import archiving
+from functions.wiring import archiving
 
 
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:

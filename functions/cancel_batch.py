@@ -6,10 +6,10 @@ from fanin.api.answers import CancelledBatch
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
 from fanin.api.requests import CancelBatchBody
-from functions import wiring
-from functions.measuring import measured
+from functions.metrics.counts import measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -22,7 +22,7 @@ def cancel_batch(
     batch_id: BatchId, body: CancelBatchBody = CancelBatchBody(), idempotency_key: IdempotencyKey = None
 ) -> CancelledBatch:
     """End a batch without waiting for its items; one that has ended stays as it is, and is answered so."""
-    who, tracker = caller(app), wiring.tracker()
+    who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "cancel", idempotency_key, f"{batch_id}\n{body.reason or ''}")
     return CancelledBatch.of(tracker.cancel(who.tenant, batch_id, body.reason))
 

@@ -6,10 +6,10 @@ from fanin.api.answers import ClosedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
 from fanin.api.requests import CloseBatchBody
-from functions import wiring
-from functions.measuring import measured
+from functions.metrics.counts import measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -24,7 +24,7 @@ def close_batch(
     idempotency_key: IdempotencyKey = None,
 ) -> ClosedBatch:
     """Close a batch: its total is final, and it completes once every item is acked."""
-    who, tracker = caller(app), wiring.tracker()
+    who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "close", idempotency_key, batch_id)
     return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token("close", idempotency_key)))
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from fanin.api.events import confirm
-from functions import wiring
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import tracking
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> None:
-    confirmed = confirm(event["detail"], wiring.tracker())
+    confirmed = confirm(event["detail"], tracking.tracker())
     count(EventsConfirmed=confirmed, EventsIgnored=not confirmed)

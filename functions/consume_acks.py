@@ -4,12 +4,12 @@ from typing import Any
 
 from fanin.api.messages import ack_of
 from fanin.client.adapter import Adapter
-from functions import wiring
-from functions.measuring import count_settled, measured
+from functions.metrics.counts import count_settled, measured
+from functions.wiring import tracking
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    settled = Adapter(wiring.transport(), ack_of=ack_of, hide=wiring.hide).settle(event)
+    settled = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide).settle(event)
     count_settled(settled)
     return settled.response()

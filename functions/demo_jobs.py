@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from fanin import Fanin, Job, Options, Queue
-from functions import wiring
+from functions.wiring import tracking
 
 MOST_FAILURES = 2
 BAD = "bad"
@@ -13,7 +13,7 @@ BAD = "bad"
 
 @lru_cache(maxsize=1)
 def queue() -> Queue:
-    return Fanin(wiring.transport()).queue("demo", options=Options(max_failures=MOST_FAILURES))
+    return Fanin(tracking.transport()).queue("demo", options=Options(max_failures=MOST_FAILURES))
 
 
 def outcome(job: Job) -> dict[str, Any]:

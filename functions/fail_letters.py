@@ -4,13 +4,13 @@ from typing import Any
 
 from fanin.client.adapter import Adapter
 from fanin.client.consumer import failed_letter
-from functions import wiring
-from functions.measuring import count_settled, measured
+from functions.metrics.counts import count_settled, measured
+from functions.wiring import tracking
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    transport = wiring.transport_of(event)
-    settled = Adapter(transport, ack_of=failed_letter, hide=wiring.hide).settle(event)
+    transport = tracking.transport_of(event)
+    settled = Adapter(transport, ack_of=failed_letter, hide=tracking.hide).settle(event)
     count_settled(settled)
     return settled.response()

@@ -5,9 +5,9 @@ from typing import Any
 from fanin.api.answers import BatchAnswer
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, caller, edge
-from functions import wiring
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.get(
@@ -18,8 +18,8 @@ app = edge(wiring.settings)
 )
 def get_batch(batch_id: BatchId) -> BatchAnswer:
     """Look at a batch: its state, and how far it is."""
-    batch = wiring.tracker().get(caller(app).tenant, batch_id)
-    return BatchAnswer.with_progress(batch, wiring.tracker().progress(batch))
+    batch = tracking.tracker().get(caller(app).tenant, batch_id)
+    return BatchAnswer.with_progress(batch, tracking.tracker().progress(batch))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from fanin.api import cursors
 from fanin.api.answers import FailedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
-from functions import wiring
+from functions.wiring import tracking
 
-app = edge(wiring.settings, query=("limit", "cursor"))
+app = edge(tracking.settings, query=("limit", "cursor"))
 
 
 @app.get(
@@ -19,7 +19,7 @@ app = edge(wiring.settings, query=("limit", "cursor"))
 )
 def get_failures(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> FailedItems:
     """Tell what of a batch failed, as ranges of its groups, with some of the reasons on the first page."""
-    start, tracker = cursors.item_at(cursor), wiring.tracker()
+    start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     found = tracker.failures(batch, start, limit)
     return FailedItems.with_samples(found, () if cursor else tracker.samples(batch))

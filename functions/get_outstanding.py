@@ -6,9 +6,9 @@ from fanin.api import cursors
 from fanin.api.answers import OutstandingItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
-from functions import wiring
+from functions.wiring import tracking
 
-app = edge(wiring.settings, query=("limit", "cursor"))
+app = edge(tracking.settings, query=("limit", "cursor"))
 
 
 @app.get(
@@ -19,7 +19,7 @@ app = edge(wiring.settings, query=("limit", "cursor"))
 )
 def get_outstanding(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> OutstandingItems:
     """Tell what of a batch is not acked yet, as ranges of its groups."""
-    start, tracker = cursors.item_at(cursor), wiring.tracker()
+    start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     return OutstandingItems.of(tracker.outstanding(batch, start, limit))
 

@@ -5,9 +5,9 @@ from typing import Any
 from fanin.api.documents import answers
 from fanin.api.edge import TaskId, caller, edge
 from fanin.api.group_answers import TaskAnswer
-from functions import grouping, wiring
+from functions.wiring import grouping, tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.get(

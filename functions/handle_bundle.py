@@ -4,9 +4,9 @@ from typing import Any
 
 from fanin.grouper import BundleMessage, Handled
 from fanin.grouper.consuming import consume
-from functions import grouping
-from functions.group_measuring import count_handled
-from functions.measuring import measured
+from functions.metrics.counts import measured
+from functions.metrics.grouping import count_handled
+from functions.wiring import grouping
 
 ENOUGH_MS = 60_000
 """As long as the lease of a call, within which a bundle is called and its outcome recorded."""

@@ -4,9 +4,9 @@ from typing import Any
 
 from fanin.grouper import TaskMessage, Turn
 from fanin.grouper.consuming import consume
-from functions import grouping
-from functions.group_measuring import count_turns
-from functions.measuring import measured
+from functions.metrics.counts import measured
+from functions.metrics.grouping import count_turns
+from functions.wiring import grouping
 
 ENOUGH_MS = 18_000
 """A leader's term may last as long as its lease, 15 s."""

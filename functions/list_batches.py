@@ -10,7 +10,7 @@ from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, caller, edge
 from fanin.api.requests import UserKey
 from fanin.tracker import ListWish, State
-from functions import wiring
+from functions.wiring import tracking
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
 ByState = Annotated[
@@ -18,7 +18,7 @@ ByState = Annotated[
     Query(alias="state", description="Only batches in this state."),
 ]
 
-app = edge(wiring.settings, query=("userKey", "state", "limit", "cursor"))
+app = edge(tracking.settings, query=("userKey", "state", "limit", "cursor"))
 
 
 @app.get(
@@ -32,7 +32,7 @@ def list_batches(
 ) -> ListedBatches:
     """List your batches, newest first; the list may lag behind by a moment."""
     wish = ListWish(user_key, State(state) if state else None, limit, cursors.place_at(cursor))
-    return ListedBatches.of(wiring.tracker().list(caller(app).tenant, wish))
+    return ListedBatches.of(tracking.tracker().list(caller(app).tenant, wish))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller, edge
 from fanin.api.group_answers import ListedBundles
 from fanin.api.group_listing import bundles
-from functions import grouping, wiring
+from functions.wiring import grouping, tracking
 
-app = edge(wiring.settings, query=("target", "limit", "cursor"))
+app = edge(tracking.settings, query=("target", "limit", "cursor"))
 
 
 @app.get(

@@ -7,9 +7,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from fanin.api.documents import answers
 from fanin.api.edge import ListLimit, QueueName, caller, edge
 from fanin.api.job_answers import Listed, ListedJobs
-from functions import queueing, wiring
+from functions.wiring import queueing, tracking
 
-app = edge(wiring.settings, query=("state", "limit"))
+app = edge(tracking.settings, query=("state", "limit"))
 
 OfState = Annotated[Listed, Query(alias="state", description="Which of the queue's listings.")]
 

@@ -5,9 +5,9 @@ from typing import Any
 from fanin.api.documents import answers
 from fanin.api.edge import ListLimit, OfTarget, caller, edge
 from fanin.api.group_answers import OpenTasks
-from functions import grouping, wiring
+from functions.wiring import grouping, tracking
 
-app = edge(wiring.settings, query=("target", "limit"))
+app = edge(tracking.settings, query=("target", "limit"))
 
 
 @app.get(

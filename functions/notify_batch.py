@@ -6,10 +6,10 @@ from fanin.api.answers import NotifiedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
 from fanin.api.requests import NotifyBatchBody
-from functions import wiring
-from functions.measuring import measured
+from functions.metrics.counts import measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -25,7 +25,7 @@ def notify_batch(
     idempotency_key: IdempotencyKey = None,
 ) -> NotifiedBatch:
     """Send the event of a batch that has ended once more, under the id it had."""
-    who, tracker = caller(app), wiring.tracker()
+    who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "notify", idempotency_key, batch_id)
     return NotifiedBatch.of(tracker.notify(who.tenant, batch_id))
 

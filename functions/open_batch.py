@@ -6,10 +6,10 @@ from fanin.api.answers import OpenedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
-from functions import wiring
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -21,7 +21,7 @@ app = edge(wiring.settings)
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch."""
-    batch = wiring.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
+    batch = tracking.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
     count(BatchesOpened=1)
     return OpenedBatch.of(batch)
 

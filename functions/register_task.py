@@ -6,10 +6,10 @@ from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.group_answers import RegisteredTask
 from fanin.api.group_requests import RegisterTaskBody
-from functions import grouping, wiring
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import grouping, tracking
 
-app = edge(wiring.settings)
+app = edge(tracking.settings)
 
 
 @app.post(
@@ -23,7 +23,7 @@ def register_task(body: RegisterTaskBody, idempotency_key: IdempotencyKey = None
     """Take a task in: it is done in one call with others of its target. The same taskId is the same task."""
     who = caller(app)
     if body.task_id is not None:
-        bind(wiring.tracker(), who, "tasks", idempotency_key, body.said())
+        bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
     task = grouping.grouper().register(who.tenant, body.wish(idempotency_key))
     count(TasksRegistered=1)
     return RegisteredTask.of(task)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from functions import wiring
-from functions.measuring import age, count, measured
+from functions.metrics.counts import age, count, measured
+from functions.wiring import tracking
 
 LAST_MS = 240_000
 """Kept for a batch with many pages to repair: after its first minute a sweep begins no other."""
@@ -11,7 +11,7 @@ LAST_MS = 240_000
 
 @measured
 def handler(_event: dict[str, Any], context: Any) -> None:
-    tracker = wiring.tracker()
+    tracker = tracking.tracker()
     done = tracker.sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
     count(
         SweepLooked=done.looked,

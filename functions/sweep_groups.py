@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from functions import grouping
-from functions.measuring import count, measured
+from functions.metrics.counts import count, measured
+from functions.wiring import grouping
 
 LAST_MS = 60_000
 """Kept to wake what was read."""

@@ -5,9 +5,9 @@ import random
 from typing import Any
 
 from fanin.calling import log_failure
-from functions import queueing
-from functions.measuring import measured
-from functions.queue_measuring import depths
+from functions.metrics.counts import measured
+from functions.metrics.queueing import depths
+from functions.wiring import queueing
 
 logger = logging.getLogger("fanin")
 LAST_MS = 60_000

@@ -5,11 +5,11 @@ import time
 from functools import lru_cache, partial
 
 from fanin.aws import clients
-from functions import grouping, wiring
 from functions.demo.bundling import Bundling
 from functions.demo.chaos import Chaos
 from functions.demo.index import Index
 from functions.demo.work import Worker
+from functions.wiring import grouping, tracking
 
 
 @lru_cache(maxsize=1)
@@ -22,10 +22,10 @@ def worker() -> Worker:
     """
     percent = int(os.environ.get("FANIN_CHAOS_FAIL_PERCENT", "0"))
     return Worker(
-        transport=wiring.transport(),
+        transport=tracking.transport(),
         index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
-        bundling=Bundling(partial(grouping.grouper().register, wiring.settings().tenant), _sections()),
-        units=lambda: wiring.meter.take("write_units"),
+        bundling=Bundling(partial(grouping.grouper().register, tracking.settings().tenant), _sections()),
+        units=lambda: tracking.meter.take("write_units"),
         chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),
         now=lambda: time.time_ns() // 1_000_000,
     )

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from fanin.aws.forking import cache_per_process
 from fanin.aws.meter import Meter
-from fanin.aws.pacing import each_in_threads
 from fanin.errors import NotFound, StoreUnavailable
+from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Outcome, PageAcked, Tracker, Verdict, Words
 from fanin.tracker.recording import OFFERS_A_REQUEST
 from pipeline.snapshot.tables import Tables

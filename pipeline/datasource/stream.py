@@ -17,8 +17,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.aws.forking import cache_per_process
+from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of
 from fanin.tracker.events import CompletionEvent
-from fanin.tracker.items import BATCH_ROW, batch_of
 from pipeline.datasource.options import Access
 from pipeline.snapshot.tables import RETRIES, Tables
 from pipeline.spark import schemas

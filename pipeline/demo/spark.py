@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from fanin.local import guard
+from fanin.local import parent_watch
 from pipeline.jobs import fan_out
 from pipeline.spark.session import spark_session
 
@@ -25,7 +25,7 @@ ONE_PART = {
 def main(parent: int) -> None:
     """Start Spark, wait for the arguments, and run the job in that session while *parent* runs."""
     # Before Spark starts, which takes seconds in which the demo may be interrupted.
-    guard.follow(parent, _end)
+    parent_watch.follow(parent, _end)
     spark_session("fan_out", settings=ONE_PART)
     print(json.dumps({"event": "ready"}), flush=True)
     arguments = sys.stdin.readline()

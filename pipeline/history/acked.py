@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from fanin.tracker.items import page_of
+from fanin.tracker.dynamodb.items import page_of
 from fanin.tracker.page import lowest
 from pipeline.history.records import Change, MalformedLine
 

@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from fanin.errors import FaninError
-from fanin.grouper import items as grouping
-from fanin.queue import items as queueing
+from fanin.grouper.dynamodb import items as grouping
+from fanin.queue.dynamodb import items as queueing
 from fanin.queue.keys import PartKey, QueueKey
-from fanin.queue.life import worked
+from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US, Job, JobState
-from fanin.tracker import items as tracking
+from fanin.tracker.dynamodb import items as tracking
 from pipeline.history.records import Change, Image, MalformedLine
 from pipeline.history.schemas import BATCH_IMAGES
 from pipeline.snapshot.rows import Facts, facts_of

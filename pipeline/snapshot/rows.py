@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from fanin.errors import FaninError
-from fanin.tracker.items import BATCH_ROW, batch_of, page_of
+from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
 from fanin.tracker.model import LIFE_MAX, Batch
 from fanin.tracker.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
 from pipeline.spark import bitmaps

@@ -10,7 +10,7 @@ from botocore.config import Config
 
 from fanin.aws import settings
 from fanin.aws.forking import cache_per_process
-from fanin.aws.pacing import THREADS
+from fanin.pacing import THREADS
 from fanin.tracker.dynamodb import DynamoStore
 
 if TYPE_CHECKING:

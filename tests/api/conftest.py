@@ -14,7 +14,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
@@ -32,9 +32,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
     """The environment of a deployed function."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
     yield monkeypatch
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def memory() -> MemoryStore:
 def gateway(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Gateway:
     """The API over a store in memory."""
     tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
-    environment.setattr(wiring, "tracker", lambda: tracker)
+    environment.setattr(tracking, "tracker", lambda: tracker)
     return Gateway()
 
 
@@ -64,7 +64,7 @@ def any_gateway(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch)
     """The API over each store."""
     with mock_aws():
         tracker = Tracker(_store(request.param), page_bits=8, fresh_for=timedelta(0), pause=lambda _: None)
-        environment.setattr(wiring, "tracker", lambda: tracker)
+        environment.setattr(tracking, "tracker", lambda: tracker)
         yield Gateway()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.bad_inputs import ALL, Bad
 from tests.api.gateway import Gateway
 
@@ -19,8 +19,8 @@ from tests.api.gateway import Gateway
 @pytest.fixture
 def filled(gateway: Gateway) -> Callable[[str], str]:
     """Puts the names of stored things in for the marks of a bad input."""
-    tracker: Tracker = wiring.tracker()
-    tenant = wiring.settings().tenant
+    tracker: Tracker = tracking.tracker()
+    tenant = tracking.settings().tenant
     batch, closed = (tracker.open(tenant, OpenBatch()).batch_id for _ in range(2))
     foreign = tracker.open("another", OpenBatch()).batch_id
     group = tracker.add(tenant, batch, 10).groups[0].id

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.api.callers import TOKEN_MAX, Caller, Forbidden, identify
 from fanin.aws.settings import JwtClaims
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.gateway import Gateway
 
 ROLE = "arn:aws:sts::111122223333:assumed-role/Sender"
@@ -80,7 +80,7 @@ def test_a_token_that_names_an_account_is_refused_with_a_problem(
     gateway: Gateway, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv("FANIN_JWT_TENANT_CLAIM", "org")
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
     answer = Gateway(_jwt(sub="alice", org="111122223333")).send("POST", "/v1/batches", {})
 
     assert (answer.status, answer.body["type"]) == (403, "urn:fanin:problem:forbidden")
@@ -133,7 +133,7 @@ def test_anonymous_requests_are_refused_unless_allowed(
     gateway: Gateway, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv("FANIN_ALLOW_ANONYMOUS", "false")
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
 
     answer = gateway.send("POST", "/v1/batches", {})
     assert (answer.status, answer.body["type"]) == (403, "urn:fanin:problem:forbidden")

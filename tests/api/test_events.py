@@ -12,7 +12,8 @@ from fanin.api.events import confirm, endings, turned_into
 from fanin.api.instants import iso
 from fanin.tracker import Ack, Batch, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import confirm_event, describe_event, wiring
+from functions import confirm_event, describe_event
+from functions.wiring import tracking
 
 TENANT = "111122223333"
 START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
@@ -36,7 +37,7 @@ def clock() -> Clock:
 @pytest.fixture
 def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
     made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(wiring, "tracker", lambda: made)
+    environment.setattr(tracking, "tracker", lambda: made)
     return made
 
 

@@ -10,7 +10,7 @@ from fanin.api import cursors
 from fanin.errors import InvalidRequest
 from fanin.grouper import Grouper, Lane, Policies, Policy, World, rules
 from fanin.grouper.memory import MemoryStore
-from functions import grouping
+from functions.wiring import grouping
 from tests.api.gateway import JSON, Gateway
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

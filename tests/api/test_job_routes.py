@@ -9,7 +9,7 @@ import pytest
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import PAYLOAD_BYTES_MAX
-from functions import queueing
+from functions.wiring import queueing
 from tests.api.gateway import JSON, Gateway
 
 TENANT = "111122223333"

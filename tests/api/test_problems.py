@@ -24,7 +24,7 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.gateway import Gateway
 
 UUID = "00000000-0000-4000-8000-00000000dead"
@@ -44,7 +44,7 @@ class Broken:
 
 
 def _break(environment: pytest.MonkeyPatch, error: Exception) -> None:
-    environment.setattr(wiring, "tracker", lambda: Broken(error))
+    environment.setattr(tracking, "tracker", lambda: Broken(error))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_missing_setting_is_no_fault_of_the_caller(
     gateway: Gateway, environment: pytest.MonkeyPatch
 ) -> None:
     environment.delenv("FANIN_PAGES_TABLE")
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
 
     answer = gateway.send("POST", "/v1/batches", {})
     assert answer.status == 500

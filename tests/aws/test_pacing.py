@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from fanin.aws import pacing
-from fanin.aws.pacing import THREADS, each_in_threads, each_in_turn, pause
+from fanin import pacing
+from fanin.pacing import THREADS, each_in_threads, each_in_turn, pause
 
 
 @pytest.mark.parametrize("each", [each_in_turn, each_in_threads])

@@ -20,7 +20,7 @@ from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.gateway import answered
 
 TENANT = "t"
@@ -153,8 +153,8 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
         monkeypatch.setenv(name, "unused")
     monkeypatch.setenv("FANIN_TENANT", TENANT)
     monkeypatch.setenv("FANIN_ALLOW_ANONYMOUS", "true")
-    wiring.settings.cache_clear()
-    monkeypatch.setattr(wiring, "tracker", lambda: made)
+    tracking.settings.cache_clear()
+    monkeypatch.setattr(tracking, "tracker", lambda: made)
     return made
 
 
@@ -170,7 +170,7 @@ def service(tracker: Tracker) -> Iterator[Service]:
     server.shutdown()
     server.server_close()
     thread.join()
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from moto import mock_aws
 
 from fanin import Fanin, Tables
 from fanin.aws import clients
-from fanin.aws.pacing import each_in_turn
 from fanin.client import direct
+from fanin.pacing import each_in_turn
 from tests.contract.tables import TABLES, create_tables
 
 

@@ -8,7 +8,7 @@ from fanin import Fanin, InvalidRequest, KeyReused, NotFound
 from fanin.client.direct import DirectTransport
 from fanin.grouper import Grouper, World
 from fanin.grouper.memory import MemoryStore
-from functions import grouping
+from functions.wiring import grouping
 from tests.client.conftest import lost_after
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.queue.requests import INDEX, PROJECTED, QUEUES_INDEX
+from fanin.queue.dynamodb.requests import INDEX, PROJECTED, QUEUES_INDEX
 
 QUEUE_TABLE = "Queue"
 KEYS = ("pk", "sk", "ix", "listed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from functions import wiring
+from functions.wiring import tracking
 from tests.api.conftest import environment, memory
 
 __all__ = ["environment", "hidden", "memory"]
@@ -14,5 +14,5 @@ __all__ = ["environment", "hidden", "memory"]
 def hidden(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """What the adapters asked SQS to hide: queue, and seconds by receipt handle."""
     asked: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(wiring, "hide", lambda queue, pauses: asked.append((queue, pauses)))
+    monkeypatch.setattr(tracking, "hide", lambda queue, pauses: asked.append((queue, pauses)))
     return asked

@@ -14,7 +14,8 @@ from moto import mock_aws
 from fanin.aws import clients
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore, Tables
-from functions import archive_changes, archiving
+from functions import archive_changes
+from functions.wiring import archiving
 from tests.archive.streams import read, record, turn_on
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables

@@ -11,7 +11,8 @@ from fanin.client.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import consume_acks, wiring
+from functions import consume_acks
+from functions.wiring import tracking
 from tests.functions.deliveries import QUEUE, delivery, failed
 
 TENANT = "111122223333"
@@ -34,7 +35,7 @@ class CountingTracker(Tracker):
 def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> CountingTracker:
     tracker = CountingTracker(memory, page_bits=8)
     tracker.asked = []
-    environment.setattr(wiring, "transport", lambda: DirectTransport(tracker, TENANT))
+    environment.setattr(tracking, "transport", lambda: DirectTransport(tracker, TENANT))
     return tracker
 
 

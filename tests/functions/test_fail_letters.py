@@ -10,7 +10,8 @@ import pytest
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Ack, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import fail_letters, wiring
+from functions import fail_letters
+from functions.wiring import tracking
 from tests.functions.deliveries import delivery, failed
 
 TENANT = "111122223333"
@@ -19,7 +20,7 @@ TENANT = "111122223333"
 @pytest.fixture
 def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Tracker:
     tracker = Tracker(memory, page_bits=8)
-    environment.setattr(wiring, "transport", lambda: DirectTransport(tracker, TENANT))
+    environment.setattr(tracking, "transport", lambda: DirectTransport(tracker, TENANT))
     return tracker
 
 

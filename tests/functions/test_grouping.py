@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.initiators import tell
+from fanin.api.task_acks import tell
 from fanin.grouper import (
     Answer,
     BundleMessage,
@@ -29,7 +29,8 @@ from fanin.grouper import (
 from fanin.grouper.memory import MemoryStore
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
-from functions import grouping, handle_bundle, lead_tasks, sweep_groups
+from functions import handle_bundle, lead_tasks, sweep_groups
+from functions.wiring import grouping
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

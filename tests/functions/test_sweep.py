@@ -11,7 +11,8 @@ import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import sweep, wiring
+from functions import sweep
+from functions.wiring import tracking
 from infra.handlers import SWEEP
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ def times() -> list[datetime]:
 @pytest.fixture
 def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore, times: list[datetime]) -> Tracker:
     tracker = Tracker(memory, page_bits=8, now=lambda: times[-1])
-    environment.setattr(wiring, "tracker", lambda: tracker)
+    environment.setattr(tracking, "tracker", lambda: tracker)
     return tracker
 
 

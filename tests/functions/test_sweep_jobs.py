@@ -10,7 +10,8 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
 from fanin.queue.memory import MemoryStore
-from functions import queueing, sweep_jobs
+from functions import sweep_jobs
+from functions.wiring import queueing
 
 
 class Draining:

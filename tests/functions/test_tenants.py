@@ -11,7 +11,8 @@ import pytest
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import consume_acks, fail_letters, wiring
+from functions import consume_acks, fail_letters
+from functions.wiring import tracking
 from tests.api.gateway import Gateway
 from tests.functions.deliveries import delivery, failed
 
@@ -31,10 +32,10 @@ def deployed(environment: pytest.MonkeyPatch, memory: MemoryStore) -> None:
     environment.setenv("FANIN_ALLOW_ANONYMOUS", "false")
     environment.setenv("FANIN_JWT_TENANT_CLAIM", "org")
     environment.setenv("FANIN_DEAD_LETTER_TENANTS", json.dumps({LETTERS: "acme"}))
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
     tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
-    environment.setattr(wiring, "tracker", lambda: tracker)
-    environment.setattr(wiring, "transport", lambda: DirectTransport(tracker, wiring.settings().tenant))
+    environment.setattr(tracking, "tracker", lambda: tracker)
+    environment.setattr(tracking, "transport", lambda: DirectTransport(tracker, tracking.settings().tenant))
 
 
 def batch_of(owner: Gateway) -> tuple[str, list[str]]:
@@ -52,7 +53,7 @@ def state_of(owner: Gateway, batch: str) -> tuple[str, Any]:
 
 def acks_queue_of(environment: pytest.MonkeyPatch, tenant: str) -> None:
     environment.setenv("FANIN_TENANT", tenant)
-    wiring.settings.cache_clear()
+    tracking.settings.cache_clear()
 
 
 def test_the_acks_queue_of_a_tenant_completes_its_batch(environment: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,12 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.aws.pacing import each_in_threads
-from functions import wiring
+from fanin.pacing import each_in_threads
+from functions.wiring import tracking
 from tests.api.gateway import JSON, Gateway
 from tests.contract.tables import create_tables
 
-CACHED = (clients.dynamodb, wiring.tracker, wiring.transport, wiring._store, wiring.dynamodb)
+CACHED = (clients.dynamodb, tracking.tracker, tracking.transport, tracking._store, tracking.dynamodb)
 
 
 @pytest.fixture
@@ -36,22 +36,22 @@ def deployed(environment: pytest.MonkeyPatch) -> Iterator[Gateway]:
 
 def sent(gateway: Gateway, path: str, body: object, key: str | None = None) -> dict[str, int]:
     """The requests to DynamoDB that one request to the API makes."""
-    before = Counter(wiring.meter.totals)
+    before = Counter(tracking.meter.totals)
     answer = gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key} if key else None)
     assert answer.status < 300, answer.text
-    made = Counter(wiring.meter.totals) - before
+    made = Counter(tracking.meter.totals) - before
     return {name: int(count) for name, count in made.items() if name[0].isupper()}
 
 
 def test_http_goes_by_the_batch_as_it_stands_and_consumers_may_lag(deployed: Gateway) -> None:
-    assert wiring.tracker().fresh_for == timedelta(0)
-    assert wiring.transport().tracker.fresh_for > timedelta(0)
-    assert wiring.transport().tracker.store is wiring.tracker().store
+    assert tracking.tracker().fresh_for == timedelta(0)
+    assert tracking.transport().tracker.fresh_for > timedelta(0)
+    assert tracking.transport().tracker.store is tracking.tracker().store
 
 
 def test_requests_that_do_not_depend_on_each_other_are_sent_at_once(deployed: Gateway) -> None:
-    assert wiring.tracker().each is each_in_threads
-    assert wiring.transport().tracker.each is each_in_threads
+    assert tracking.tracker().each is each_in_threads
+    assert tracking.transport().tracker.each is each_in_threads
 
 
 def test_an_ack_is_one_read_and_one_write_and_a_key_one_write_more(deployed: Gateway) -> None:

@@ -24,12 +24,12 @@ from fanin.grouper import (
     Verdict,
     rules,
 )
+from fanin.grouper.dynamodb.items import bundle_of, outcomes_text, task_of
+from fanin.grouper.dynamodb.requests import claim, seal
 from fanin.grouper.ids import bundle_id, checked_bundle_id
-from fanin.grouper.items import bundle_of, outcomes_text, task_of
 from fanin.grouper.order import order_of
 from fanin.grouper.policy import SIZE_MAX
 from fanin.grouper.rate import token
-from fanin.grouper.requests import claim, seal
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LANE = Lane("t", "search", "0")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.grouper import Bundle, Claim, Grouper, TaskKey, TaskMessage, Timing
-from functions import grouping
+from functions.wiring import grouping
 
 DIED = 9
 

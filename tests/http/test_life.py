@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
-from fanin.tracker.life import turned
+from fanin.tracker.lifecycle import turned
 from fanin.tracker.model import PageKey
 from tests.http.test_tracking import ack, get, send
 

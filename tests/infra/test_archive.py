@@ -13,11 +13,11 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from fanin.archive import KINDS
 from fanin.archive.changes import ROOT
 from fanin.aws.rows import text
-from fanin.grouper.items import task_key
+from fanin.grouper.dynamodb.items import task_key
 from fanin.grouper.model import TaskKey
-from fanin.queue import items as job_items
+from fanin.queue.dynamodb import items as job_items
 from fanin.queue.keys import PartKey, QueueKey
-from fanin.tracker import items
+from fanin.tracker.dynamodb import items
 from infra.config import Config, ConfigError
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, listed, role_of, target_of

@@ -13,7 +13,7 @@ from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.life import turned
+from fanin.tracker.lifecycle import turned
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,

@@ -10,10 +10,10 @@ from moto import mock_aws
 
 from fanin.errors import InvalidRequest
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey, Ring
-from fanin.queue import requests as asked
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.dynamodb import requests as asked
+from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
-from fanin.queue.registry import Registry
 from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fanin.tracker import lookups
+from fanin.tracker.dynamodb import lookups
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER

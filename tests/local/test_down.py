@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local.homes import Home
+from fanin.local.run_directories import Home
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = "/elsewhere/fanin"

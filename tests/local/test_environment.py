@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 from fanin import Fanin
 from fanin.aws.settings import OUTPUTS
 from fanin.cli.main import app
-from fanin.local import homes
+from fanin.local import run_directories
 from fanin.local.environment import environment_of
-from fanin.local.homes import State
+from fanin.local.run_directories import State
 
 ROOT = Path(__file__).resolve().parents[2]
 TAKER = """
@@ -36,15 +36,17 @@ with Fanin(os.environ["URL"]).queue("errands") as queue:
 @pytest.fixture
 def local_runs(tmp_path, monkeypatch):
     """Says that runs live on these ports."""
-    monkeypatch.setattr(homes, "root", lambda: tmp_path / "runs")
+    monkeypatch.setattr(run_directories, "root", lambda: tmp_path / "runs")
     locks = []
 
     def living(*ports: int, **changed) -> None:
         for port in ports:
-            locks.append(homes.home_of(port).take())
+            locks.append(run_directories.home_of(port).take())
             known = {"outputs": {"QueueTable": f"jobs of {port}"}, "command": True, **changed}
             url, endpoint = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
-            homes.home_of(port).write(State(port=port, url=url, endpoint=endpoint, pid=1, host=2, **known))
+            run_directories.home_of(port).write(
+                State(port=port, url=url, endpoint=endpoint, pid=1, host=2, **known)
+            )
 
     yield living
     for lock in locks:
@@ -123,7 +125,7 @@ def test_a_run_that_does_not_answer_yet_is_said_to_be_starting(local_runs):
 
 def test_list_names_the_living_runs_and_no_other(local_runs):
     local_runs(10000, 9090)
-    os.close(homes.home_of(7).take())
+    os.close(run_directories.home_of(7).take())
 
     assert asked("list").output == (
         "http://127.0.0.1:9090  AWS at http://127.0.0.1:9091\n"

@@ -4,16 +4,16 @@ import os
 
 import pytest
 
-from fanin.local import LocalRunError, homes
-from fanin.local.homes import State
+from fanin.local import LocalRunError, run_directories
+from fanin.local.run_directories import State
 
 PORT = 1
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setattr(homes, "root", lambda: tmp_path / "runs")
-    return homes.home_of(PORT)
+    monkeypatch.setattr(run_directories, "root", lambda: tmp_path / "runs")
+    return run_directories.home_of(PORT)
 
 
 def state(**changed) -> State:
@@ -61,32 +61,32 @@ def test_what_a_crash_left_is_cleared_by_the_next_run_on_its_port(home):
 
 
 def test_a_sweep_takes_the_abandoned_and_spares_the_held(home):
-    os.close(homes.home_of(2).take())
+    os.close(run_directories.home_of(2).take())
     lock = home.take()
 
-    homes.sweep()
+    run_directories.sweep()
 
-    assert homes.homes() == [home]
+    assert run_directories.homes() == [home]
     os.close(lock)
 
 
 def test_ending_a_run_that_is_gone_removes_its_folder(home):
     os.close(home.take())
 
-    homes.end([state()])
+    run_directories.end([state()])
 
-    assert not homes.root().exists()
+    assert not run_directories.root().exists()
 
 
 def test_the_folder_of_all_runs_is_closed_to_others(home):
     os.close(home.take())
 
-    assert homes.root().stat().st_mode & 0o077 == 0
+    assert run_directories.root().stat().st_mode & 0o077 == 0
 
 
 def test_somebody_elses_folder_is_refused(home, monkeypatch):
-    homes.root().mkdir()
-    monkeypatch.setattr(homes.os, "getuid", lambda: -1)
+    run_directories.root().mkdir()
+    monkeypatch.setattr(run_directories.os, "getuid", lambda: -1)
 
     with pytest.raises(LocalRunError, match="belongs to somebody else"):
         home.take()

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 import urllib3
 
-from fanin.local import LocalRun, LocalRunError, emulator, homes
+from fanin.local import LocalRun, LocalRunError, emulator, run_directories
 from tests.local import processes
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
@@ -105,7 +105,7 @@ def test_the_outputs_name_the_api_where_it_answers(run):
 
 
 def test_the_state_file_says_what_the_run_says(run):
-    state = homes.home_of(run.port).read()
+    state = run_directories.home_of(run.port).read()
 
     assert (state.url, state.endpoint, state.outputs) == (run.url, run.endpoint, run.outputs)
     assert not state.command
@@ -123,7 +123,7 @@ def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_al
 
         assert call(second, "GET", f"/v1/batches/{batch}")[0] == 200
         assert call(run, "GET", f"/v1/batches/{batch}")[0] == 404
-    home = homes.home_of(second.port)
+    home = run_directories.home_of(second.port)
 
     assert not home.path.exists()
     assert not processes.naming(home.path)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError, emulator, homes
-from fanin.local.homes import Home
+from fanin.local import LocalRun, LocalRunError, emulator, run_directories
 from fanin.local.prerequisites import require
+from fanin.local.run_directories import Home
 
 
 def test_a_port_in_use_is_named_at_once_with_the_way_out():
@@ -19,16 +19,16 @@ def test_a_port_in_use_is_named_at_once_with_the_way_out():
         with pytest.raises(LocalRunError, match=rf"port {port} is in use; .*--port"):
             LocalRun.start(port)
 
-    assert not homes.home_of(port).path.exists()
+    assert not run_directories.home_of(port).path.exists()
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path):
-    before = homes.homes()
+    before = run_directories.homes()
 
     with pytest.raises(LocalRunError, match="cdk synth"):
         LocalRun.start(template_dir=tmp_path)
 
-    assert homes.homes() == before
+    assert run_directories.homes() == before
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():

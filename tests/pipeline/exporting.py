@@ -13,7 +13,7 @@ from typing import Any
 
 from fanin.aws.rows import number, text
 from fanin.tracker import Batch
-from fanin.tracker.items import batch_item, milliseconds, page_key
+from fanin.tracker.dynamodb.items import batch_item, milliseconds, page_key
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page, digits

@@ -11,7 +11,7 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest
 from fanin.queue import NewJob, Options, Telling
 from fanin.queue.background import Duty, in_threads
-from fanin.queue.turnstile import Turnstile
+from fanin.queue.fair_lock import Turnstile
 from tests.queue.conftest import KEY, fail, names, session_of
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
-from fanin.queue import items
+from fanin.queue.dynamodb import items
 from fanin.queue.keys import PARTS_MAX, QUEUE_FORM, PartKey, QueueKey
 
 TENANTS = st.text("a#1:", min_size=1, max_size=8)

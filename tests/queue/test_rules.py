@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
-from fanin.queue import NewJob, Options, QueueKey, life, order
+from fanin.queue import NewJob, Options, QueueKey, lifecycle, order
 from fanin.queue.keys import PARTS_MAX, PartKey, job_key, part_of
-from fanin.queue.life import Fate
+from fanin.queue.lifecycle import Fate
 from fanin.queue.members import Watch, overdue, owned, owners
 from fanin.queue.model import Dead, GivenBack, JobState, Member, Rerun
 
@@ -21,11 +21,11 @@ IDS = st.sets(st.uuids().map(str), min_size=1, max_size=40)
 
 
 def ready(**more):
-    return life.born(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
+    return lifecycle.born(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
 
 
 def busy(claim="c", at=200):
-    return life.claimed(ready(), "s", claim, at)
+    return lifecycle.claimed(ready(), "s", claim, at)
 
 
 @given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
@@ -134,33 +134,33 @@ def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew()
 
 
 def test_an_add_needs_an_empty_place_or_the_done_job_that_it_saw():
-    done = life.ended(busy(), 300)
+    done = lifecycle.ended(busy(), 300)
     later = replace(done, generation=2)
 
-    assert life.may_be_added(None, None)
-    assert life.may_be_added(done, done)
-    assert not life.may_be_added(done, None)
-    assert not life.may_be_added(later, done)
-    assert not life.may_be_added(None, done)
-    assert not life.may_be_added(ready(), ready())
+    assert lifecycle.may_be_added(None, None)
+    assert lifecycle.may_be_added(done, done)
+    assert not lifecycle.may_be_added(done, None)
+    assert not lifecycle.may_be_added(later, done)
+    assert not lifecycle.may_be_added(None, done)
+    assert not lifecycle.may_be_added(ready(), ready())
 
 
 def test_a_claim_needs_the_ready_job_that_it_saw():
-    seen = life.entry_of(ready())
+    seen = lifecycle.entry_of(ready())
 
-    assert life.may_be_claimed(ready(), seen)
-    assert not life.may_be_claimed(None, seen)
-    assert not life.may_be_claimed(busy(), seen)
-    assert not life.may_be_claimed(replace(ready(), deliveries=1), seen)
-    assert not life.may_be_claimed(replace(ready(), id="other"), seen)
+    assert lifecycle.may_be_claimed(ready(), seen)
+    assert not lifecycle.may_be_claimed(None, seen)
+    assert not lifecycle.may_be_claimed(busy(), seen)
+    assert not lifecycle.may_be_claimed(replace(ready(), deliveries=1), seen)
+    assert not lifecycle.may_be_claimed(replace(ready(), id="other"), seen)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), max_size=8))
 def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
     job, now, waited, worked, failures = ready(), 100, 0, 0, 0
     for wait, work, failed in rounds:
-        job = life.claimed(job, "s", "c", now + wait)
-        job = life.given_back(job, GivenBack(now + wait + work, failed))
+        job = lifecycle.claimed(job, "s", "c", now + wait)
+        job = lifecycle.given_back(job, GivenBack(now + wait + work, failed))
         now, waited, worked, failures = now + wait + work, waited + wait, worked + work, failures + failed
 
     assert (job.queued_us, job.busy_us, job.failures, job.deliveries) == (
@@ -169,28 +169,28 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
         failures,
         len(rounds),
     )
-    assert life.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
+    assert lifecycle.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
 
 
 def test_the_fate_of_a_claim_is_read_from_what_is_stored():
     job = busy("mine")
-    done, other = life.ended(job, 300), life.ended(replace(job, claim="other"), 300)
-    following = replace(life.born(NewJob("a"), job.key, "id2", 400, done), claim="c9")
+    done, other = lifecycle.ended(job, 300), lifecycle.ended(replace(job, claim="other"), 300)
+    following = replace(lifecycle.born(NewJob("a"), job.key, "id2", 400, done), claim="c9")
 
-    assert life.fate(job, job) is Fate.HELD
-    assert life.fate(done, job) is Fate.ENDED
-    assert life.fate(following, job) is Fate.ENDED
-    assert life.fate(None, job) is Fate.LOST
-    assert life.fate(other, job) is Fate.LOST
-    assert life.fate(replace(job, claim="other"), job) is Fate.LOST
-    assert life.fate(replace(following, done_by="other"), job) is Fate.LOST
-    assert life.fate(replace(following, done_by="other", generation=3), job) is Fate.UNKNOWN
-    assert life.fate(replace(other, generation=2, done_by="later"), job) is Fate.UNKNOWN
+    assert lifecycle.fate(job, job) is Fate.HELD
+    assert lifecycle.fate(done, job) is Fate.ENDED
+    assert lifecycle.fate(following, job) is Fate.ENDED
+    assert lifecycle.fate(None, job) is Fate.LOST
+    assert lifecycle.fate(other, job) is Fate.LOST
+    assert lifecycle.fate(replace(job, claim="other"), job) is Fate.LOST
+    assert lifecycle.fate(replace(following, done_by="other"), job) is Fate.LOST
+    assert lifecycle.fate(replace(following, done_by="other", generation=3), job) is Fate.UNKNOWN
+    assert lifecycle.fate(replace(other, generation=2, done_by="later"), job) is Fate.UNKNOWN
 
 
 def test_the_run_asked_for_replaces_the_job_that_ended():
     asked = replace(busy(), rerun=Rerun("id2", 150, 7, "new"), collisions=4)
-    after = life.ended(asked, 300)
+    after = lifecycle.ended(asked, 300)
 
     assert (after.id, after.state, after.payload, after.priority) == ("id2", JobState.READY, "new", 7)
     assert (after.collisions, after.generation, after.done_by) == (0, 2, "c")
@@ -198,7 +198,7 @@ def test_the_run_asked_for_replaces_the_job_that_ended():
 
 def test_a_revived_job_has_its_old_place_and_no_failures():
     dead = Dead(replace(busy(), failures=3), "boom", 300)
-    back = life.revived(dead, 400, life.ended(busy(), 300))
+    back = lifecycle.revived(dead, 400, lifecycle.ended(busy(), 300))
 
     assert (back.place, back.failures, back.generation, back.claim) == (ready().place, 0, 2, None)
 

@@ -21,8 +21,8 @@ from fanin.queue import (
 )
 from fanin.queue.background import Duty, in_threads
 from fanin.queue.effects import Effects
+from fanin.queue.fair_lock import Turnstile
 from fanin.queue.memory import MemoryStore
-from fanin.queue.turnstile import Turnstile
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fanin.queue import NewJob, Ring
-from fanin.queue.janitor import SECOND_RING_SECONDS
 from fanin.queue.keys import job_key
+from fanin.queue.maintenance import SECOND_RING_SECONDS
 from fanin.queue.members import owned, owners
 from tests.queue.conftest import KEY, names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
-from fanin.tracker.life import CHECK_AFTER
+from fanin.tracker.lifecycle import CHECK_AFTER
 from tests.simulating.violation import require
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.tracker import Outcome, State, Tracker, service, sweeping
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.opening import new_batch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
 from fanin.tracker import Batch, GroupId, ListWish, Mode, Slice, State, Tracker
-from fanin.tracker.life import CHECK_AT_MOST_EVERY
+from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
 from tests.simulating.violation import Violation, require

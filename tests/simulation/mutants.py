@@ -11,7 +11,7 @@ from fanin.tracker import State, Tracker, Verdict, acking
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId
-from fanin.tracker.life import turned
+from fanin.tracker.lifecycle import turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey, Receipt
 from fanin.tracker.page import Page

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fanin.errors import StoreUnavailable
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from fanin.tracker import ItemId, OpenBatch, Retention, State, Tracker
-from fanin.tracker.life import turned
+from fanin.tracker.lifecycle import turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from tests.simulating.violation import Violation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import life, listing
+from fanin.queue import lifecycle, listing
 from fanin.queue.claims import Claims
-from fanin.queue.janitor import Janitor
-from fanin.queue.life import Fate
+from fanin.queue.lifecycle import Fate
+from fanin.queue.maintenance import Janitor
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
@@ -17,8 +17,8 @@ from fanin.queue.session import Session
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.run import ROOM
 
-_end, _fate, _given_back, _end_claim = MemoryStore.end, life.fate, life.given_back, Claims.end
-_ring, _revive, _telling = Janitor.ring, listing.revive, life.telling
+_end, _fate, _given_back, _end_claim = MemoryStore.end, lifecycle.fate, lifecycle.given_back, Claims.end
+_ring, _revive, _telling = Janitor.ring, listing.revive, lifecycle.telling
 
 
 def _end_in_two_steps(self, job, at, writes=(), dead=None):
@@ -65,7 +65,7 @@ def _give_back_whoever_has_it(self, seen, how):
     job = self.stored.get(seen.key)
     if job is None:
         return False
-    self._put(life.given_back(job, how))
+    self._put(lifecycle.given_back(job, how))
     return True
 
 
@@ -73,7 +73,7 @@ def _give_back_by_session(self, seen, how):
     job = self.stored.get(seen.key)
     if job is None or job.session != seen.session:
         return False
-    self._put(life.given_back(job, how))
+    self._put(lifecycle.given_back(job, how))
     return True
 
 
@@ -143,7 +143,9 @@ def _fate_of_an_applied_end(stored, job):
 
 def _asked_in_any_turn(stored, seen):
     """A run is asked for of a job that died and was revived meanwhile."""
-    return (stored.state, stored.id) == (JobState.BUSY, seen.id) and life.asked(stored) == life.asked(seen)
+    return (stored.state, stored.id) == (JobState.BUSY, seen.id) and lifecycle.asked(
+        stored
+    ) == lifecycle.asked(seen)
 
 
 def _rerun_over_any(self, seen, rerun):
@@ -171,7 +173,7 @@ def _take_some_more(self, heads, most):
 
 
 def _revive_and_keep(self, dead, job, over):
-    if life.may_be_added(self.stored.get(job.key), over):
+    if lifecycle.may_be_added(self.stored.get(job.key), over):
         self._put(job)
     return self.stored.get(job.key)
 
@@ -204,16 +206,16 @@ MUTANTS = (
     Mutant("an end compares the claim", (MemoryStore, "end", _end_whoever_asks), since=860),
     Mutant("a return compares the claim", _GIVES_BACK_ANY),
     Mutant("a return compares the claim, not the session", (MemoryStore, "give_back", _give_back_by_session)),
-    Mutant("a returned job keeps its place", (life, "given_back", _given_back_at_the_end)),
+    Mutant("a returned job keeps its place", (lifecycle, "given_back", _given_back_at_the_end)),
     Mutant("the parts are swept", _FREES_NOTHING, (Janitor, "_end", _end_without_freeing)),
     Mutant("who ends a session frees its claims", (Janitor, "_end", _end_without_freeing)),
     Mutant("a missing session is a dead one", (Janitor, "_free_the_abandoned", _free_only_the_dead)),
     Mutant("a claim is unique for ever", _NUMBERS),
-    Mutant("only a ready job is claimed", (life, "may_be_claimed", _is_live)),
-    Mutant("a claim compares the deliveries", (life, "may_be_claimed", _is_ready), since=910),
+    Mutant("only a ready job is claimed", (lifecycle, "may_be_claimed", _is_live)),
+    Mutant("a claim compares the deliveries", (lifecycle, "may_be_claimed", _is_ready), since=910),
     Mutant("a done job leaves a mark", _FORGETS),
-    Mutant("an add compares the generation", (life, "may_be_added", _added_over_any_done)),
-    Mutant("an add is refused by a live job", (life, "may_be_added", lambda stored, over: True)),
+    Mutant("an add compares the generation", (lifecycle, "may_be_added", _added_over_any_done)),
+    Mutant("an add is refused by a live job", (lifecycle, "may_be_added", lambda stored, over: True)),
     Mutant("a dead session does not beat", _BEATS_ON),
     Mutant(
         "a claim without an answer is looked for", (Janitor, "_is_mine_unknown", lambda self, entry: False)
@@ -227,10 +229,12 @@ MUTANTS = (
     ),
     Mutant("the sweep promotes", (Janitor, "promote", lambda self, entry: None)),
     Mutant("an end without an answer is asked after", (Claims, "end", _ended_by_a_guess)),
-    Mutant("an end is known as one's own", (life, "fate", _fate_of_an_applied_end)),
+    Mutant("an end is known as one's own", (lifecycle, "fate", _fate_of_an_applied_end)),
     Mutant("an end looks for a run asked for", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
     Mutant("a run is asked for over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
-    Mutant("a run is asked for in the job's turn", (life, "may_be_asked", _asked_in_any_turn), since=2_100),
+    Mutant(
+        "a run is asked for in the job's turn", (lifecycle, "may_be_asked", _asked_in_any_turn), since=2_100
+    ),
     Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
@@ -240,7 +244,11 @@ MUTANTS = (
     Mutant("a mark holds for its time", (Job, "expired", lambda self, now: not self.is_live)),
     Mutant(
         "the error of a dead job is told",
-        (life, "telling", lambda job, dead: (told := _telling(job, dead)) and replace(told, reason=None)),
+        (
+            lifecycle,
+            "telling",
+            lambda job, dead: (told := _telling(job, dead)) and replace(told, reason=None),
+        ),
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("who frees a claim takes the job himself", (Janitor, "take_notice", lambda self, most: [])),

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.aws.pacing import each_in_threads
 from fanin.errors import TooManyBatches, TooManyPages
+from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, TrackerStore, Verdict, acking, recording
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.memory import MemoryStore

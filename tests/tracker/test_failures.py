@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker import (
-    Ack,
-    ItemRange,
-    Outcome,
-    Progress,
-    Slice,
-    State,
-    Tracker,
-    requests,
-)
+from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
+from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import ack, fail, opened, verdicts
 

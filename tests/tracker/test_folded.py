@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanin.aws.pacing import each_in_threads
 from fanin.errors import Conflict, InvalidRequest, NotFound
-from fanin.tracker import Ack, ItemRange, Mode, Outcome, State, Tracker, Verdict, Words, requests
+from fanin.pacing import each_in_threads
+from fanin.tracker import Ack, ItemRange, Mode, Outcome, State, Tracker, Verdict, Words
+from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.page import Page, mask_of

@@ -12,7 +12,7 @@ from fanin.tracker import (
     OpenBatch,
     State,
 )
-from fanin.tracker.life import CHECK_AFTER, TELL_PARENT_AFTER
+from fanin.tracker.lifecycle import CHECK_AFTER, TELL_PARENT_AFTER
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 

@@ -10,15 +10,15 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Tables
 from fanin.errors import StoreUnavailable
+from fanin.pacing import each_in_threads
 from fanin.tracker import BatchKey, State, Tracker, Verdict
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.items import milliseconds
-from fanin.tracker.life import CHECK_AFTER, CHECK_AT_MOST_EVERY, turned
+from fanin.tracker.dynamodb.items import milliseconds
+from fanin.tracker.dynamodb.requests import batch_key
+from fanin.tracker.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, turned
 from fanin.tracker.model import SHARDS, shard_of
-from fanin.tracker.requests import batch_key
 from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import DAY, HOUR, ack, opened
 

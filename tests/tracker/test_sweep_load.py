@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from fanin.api.events import confirm
-from fanin.tracker import Batch, OpenBatch, State, Tracker, life, sweeping
+from fanin.tracker import Batch, OpenBatch, State, Tracker, lifecycle, sweeping
 from fanin.tracker.events import event_id
-from fanin.tracker.life import CHECK_AFTER, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, turned
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import HOUR, START, Clock, opened
 
@@ -110,7 +110,7 @@ def confirmed(tracker: Tracker, batch: Batch) -> None:
 @pytest.mark.parametrize("lost", [1, 100], ids=["no event arrives", "one in 100 is lost"])
 def test_deadlines_are_met_within_two_sweeps_while_200_batches_end_a_second(monkeypatch, lost):
     """An event is missed after three minutes instead of fifteen: the same load, in a shorter test."""
-    monkeypatch.setattr(life, "CHECK_AFTER", 3 * MINUTE)
+    monkeypatch.setattr(lifecycle, "CHECK_AFTER", 3 * MINUTE)
     monkeypatch.setattr(sweeping, "CHECK_AFTER", 3 * MINUTE)
     traffic = Traffic(lost)
     traffic.run()

@@ -13,7 +13,7 @@ from fanin.tracker import (
     State,
     Tracker,
 )
-from fanin.tracker.life import CHECK_AFTER, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page

@@ -9,8 +9,8 @@ from typing import Any
 from fanin.api.instants import iso
 from fanin.errors import InvalidRequest
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
+from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
 from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
-from fanin.tracker.items import BATCH_ROW, key_of
 
 RANGES_TOLD = 100
 """Outstanding ranges in an event; all of them are at the batch's own route."""

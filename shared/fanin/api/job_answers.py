@@ -12,7 +12,7 @@ from typing import Self
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
 from fanin.queue import Dead, Job, JobState, NewJob, Rejected
-from fanin.queue.life import worked
+from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
 
 ANSWER_BYTES = 6_000_000

@@ -16,10 +16,10 @@ from typing import Annotated
 import typer
 
 from fanin.errors import FaninError
-from fanin.local import LocalRunError, homes
+from fanin.local import LocalRunError, run_directories
 from fanin.local.assembly import ROOT
 from fanin.local.environment import environment_of
-from fanin.local.homes import State
+from fanin.local.run_directories import State
 
 PORT = 8787
 ALIVE_CHECK_SECONDS = 0.2
@@ -57,7 +57,7 @@ def up(
 
     with _plain_errors(), _ended_by_signals():
         settings = dict(map(_setting, context or ()))
-        homes.sweep()
+        run_directories.sweep()
         with LocalRun.start(
             port, demo, page_bits, template_dir, _progress, command=True, archive=archive, context=settings
         ) as run:
@@ -81,15 +81,15 @@ def down(
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
     with _plain_errors():
-        states = [state for home in homes.homes() if (state := home.read())]
+        states = [state for home in run_directories.homes() if (state := home.read())]
         chosen = [state for state in _asked_for(states, port) if every or port is not None or _is_ours(state)]
-        homes.end(chosen)
-        homes.sweep()
+        run_directories.end(chosen)
+        run_directories.sweep()
     for state in chosen:
         typer.echo(f"ended {state.url}")
     if not chosen:
         typer.echo("nothing to end")
-    _name(_asked_for(homes.running(), port))
+    _name(_asked_for(run_directories.running(), port))
 
 
 @app.command()
@@ -109,7 +109,7 @@ def env(
 @app.command(name="list")
 def list_() -> None:
     """Print the runs on this machine, one a line: URLs of the API and of AWS, and its checkout."""
-    for state in homes.running():
+    for state in run_directories.running():
         answers = "" if state.outputs else " (starting)"
         checkout = f"  started by {state.checkout}" if state.checkout else ""
         typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}{checkout}")
@@ -140,7 +140,7 @@ def _name(left: Sequence[State]) -> None:
 
 def _chosen(port: int | None) -> State:
     """The one run on *port*, or that `up` started, this checkout's first; LocalRunError if not one."""
-    found = _asked_for(homes.running(), port)
+    found = _asked_for(run_directories.running(), port)
     chosen = list(filter(_is_ours, found)) or found
     if not chosen:
         where = "" if port is None else f" on port {port}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Tables
 from fanin.client.items import Items
 from fanin.client.model import (
@@ -28,6 +27,7 @@ from fanin.client.model import (
 )
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
+from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Batch, ListWish, OpenBatch, Result, Slice, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 

@@ -11,7 +11,7 @@ from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.queue import Options, Queue, QueueKey, Telling
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.janitor import Tell
+from fanin.queue.maintenance import Tell
 from fanin.queue.sqs import SqsDoorbell
 from fanin.tracker import Ack, Outcome
 

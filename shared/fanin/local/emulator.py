@@ -16,7 +16,7 @@ import urllib3
 
 from fanin.local.connection import CREDENTIALS
 from fanin.local.errors import LocalRunError
-from fanin.local.homes import Home, home_of
+from fanin.local.run_directories import Home, home_of
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0

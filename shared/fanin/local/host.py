@@ -24,7 +24,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from ministack.app import app as emulator
 
-from fanin.local import guard, tuning
+from fanin.local import parent_watch, tuning
 from fanin.local.gateway import Gateway
 from fanin.local.loopback import LoopbackOnly
 
@@ -39,7 +39,7 @@ def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep our standard input open; that the parent is gone shows all the same.
-    guard.follow(parent, _ask_to_end)
+    parent_watch.follow(parent, _ask_to_end)
     asyncio.run(_serve(gateway, api_fd, endpoint_fd))
 
 

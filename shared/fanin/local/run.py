@@ -19,10 +19,10 @@ from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulator import Emulator
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
-from fanin.local.homes import State
 from fanin.local.pipe import Pipe
 from fanin.local.pipe_runner import PipeRunner
 from fanin.local.prerequisites import require
+from fanin.local.run_directories import State
 
 ANSWER_SECONDS = 30.0
 CONSUMERS = 4

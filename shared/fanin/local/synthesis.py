@@ -14,12 +14,12 @@ import signal
 import sys
 from pathlib import Path
 
-from fanin.local import guard
+from fanin.local import parent_watch
 
 
 def main(parent: int, draft: Path) -> None:
     """Run the app, for as long as *parent* is there."""
-    guard.follow(parent, functools.partial(_give_up, draft))
+    parent_watch.follow(parent, functools.partial(_give_up, draft))
     sys.argv = ["infra.app"]
     runpy.run_module("infra.app", run_name="__main__")
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import life
+from fanin.queue import lifecycle
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.effects import Effects
 from fanin.queue.errors import LostClaim
 from fanin.queue.keys import PartKey, QueueKey
-from fanin.queue.life import Fate
+from fanin.queue.lifecycle import Fate
 from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Options
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore, Write
@@ -69,7 +69,7 @@ class Claims:
             raise self._lost(job)
         for attempt in range(END_ATTEMPTS):
             stored = self._try_to_end(job, writes, dead)
-            fate = life.fate(stored, job)
+            fate = lifecycle.fate(stored, job)
             if fate is Fate.ENDED and stored is not None:
                 self._is_over(job, stored)
                 return stored
@@ -90,7 +90,7 @@ class Claims:
         due = at + round(delay * SECOND_US) if delay > 0 else None
         how = GivenBack(at, failed, due)
         try:
-            self.effects.insist(lambda: self.store.give_back(life.entry_of(job), how))
+            self.effects.insist(lambda: self.store.give_back(lifecycle.entry_of(job), how))
         except StoreUnavailable:
             self.abandon(job)
         except BaseException:
@@ -141,7 +141,7 @@ class Claims:
 
     def _bury(self, job: Job, error: str) -> None:
         at = self.effects.now()
-        worked = job.busy_us + life.worked(job.claimed_us, at)
+        worked = job.busy_us + lifecycle.worked(job.claimed_us, at)
         failed = replace(job, failures=job.failures + 1, busy_us=worked)
         said = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
         try:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import uuid4
 
-from fanin.aws.pacing import Each, each_in_threads, pause
 from fanin.errors import StoreUnavailable
+from fanin.pacing import Each, each_in_threads, pause
 
 ATTEMPTS = 4
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import life
+from fanin.queue import lifecycle
 from fanin.queue.doorbell import Ring
 from fanin.queue.keys import PartKey
 from fanin.queue.model import Dead, Depth, Job, JobState
@@ -46,7 +46,7 @@ def revive(place: Place, dead: Dead) -> bool:
         over = place.store.get(dead.job.key)
         if over is not None and over.is_live:
             return False
-        job = life.revived(dead, place.effects.now(), over, place.effects.new_id())
+        job = lifecycle.revived(dead, place.effects.now(), over, place.effects.new_id())
         stored = _revive(place, dead, job, over)
         if stored is not None and stored.revival == job.revival:
             place.janitor().ring([Ring(job.key.part.number)])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
-from fanin.queue import life, order
+from fanin.queue import lifecycle, order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 from fanin.queue.store import Write
@@ -35,7 +35,7 @@ class MemoryStore:
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         with self.lock:
-            if life.may_be_added(self.stored.get(job.key), over):
+            if lifecycle.may_be_added(self.stored.get(job.key), over):
                 self._put(job)
             return self.stored.get(job.key)
 
@@ -48,7 +48,7 @@ class MemoryStore:
     def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
         with self.lock:
             job = self.stored.get(seen.key)
-            if job is not None and life.may_be_asked(job, seen):
+            if job is not None and lifecycle.may_be_asked(job, seen):
                 job = self._put(replace(job, rerun=rerun))
             return job
 
@@ -62,8 +62,8 @@ class MemoryStore:
     def claim(self, seen: Entry, session: str, claim: str, at: int) -> Job | None:
         with self.lock:
             job = self.stored.get(seen.key)
-            if job is not None and life.may_be_claimed(job, seen):
-                job = self._put(life.claimed(job, session, claim, at))
+            if job is not None and lifecycle.may_be_claimed(job, seen):
+                job = self._put(lifecycle.claimed(job, session, claim, at))
             return job if job is not None and job.claim == claim else None
 
     def give_back(self, seen: Entry, how: GivenBack) -> bool:
@@ -71,30 +71,30 @@ class MemoryStore:
             job = self.stored.get(seen.key)
             if job is None or job.claim != seen.claim:
                 return False
-            self._put(life.given_back(job, how))
+            self._put(lifecycle.given_back(job, how))
             return True
 
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
         with self.lock:
             now = self.stored.get(job.key)
-            if now is None or now.claim != job.claim or life.asked(now) != life.asked(job):
+            if now is None or now.claim != job.claim or lifecycle.asked(now) != lifecycle.asked(job):
                 return now
             if not all(self.admits(write) for write in writes):
                 raise StaleWrite("a condition of the writes failed")
             self.written.extend(writes)
             if dead is not None:
                 self.dead_jobs.setdefault(job.key.part.queue, {})[dead.record] = dead
-            telling = life.telling(now, dead)
+            telling = lifecycle.telling(now, dead)
             if telling is not None:
                 self.untold.setdefault(job.key.part.queue, {})[telling.record] = telling
-            return self._put(life.ended(now, at))
+            return self._put(lifecycle.ended(now, at))
 
     def promote(self, seen: Entry, at: int) -> bool:
         with self.lock:
             job = self.stored.get(seen.key)
             if job is None or (job.state, job.ix, job.id) != (JobState.DELAYED, seen.ix, seen.job_id):
                 return False
-            self._put(life.promoted(job, at))
+            self._put(lifecycle.promoted(job, at))
             return True
 
     def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
@@ -129,7 +129,7 @@ class MemoryStore:
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         with self.lock:
             graves = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.record in graves and life.may_be_added(self.stored.get(job.key), over):
+            if dead.record in graves and lifecycle.may_be_added(self.stored.get(job.key), over):
                 del graves[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
@@ -181,4 +181,4 @@ class MemoryStore:
         return [job for _, job in sorted(listed, key=lambda row: row[0])]
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
-        return [life.entry_of(job) for job in self._jobs(part, prefix)]
+        return [lifecycle.entry_of(job) for job in self._jobs(part, prefix)]

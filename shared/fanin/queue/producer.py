@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import life
+from fanin.queue import lifecycle
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.effects import Effects
 from fanin.queue.keys import QueueKey, job_key
@@ -50,7 +50,7 @@ class Producer:
         """Store one job: None, or the state of the job that is there already."""
         key, over = job_key(self.queue, self.parts, wish.key), None
         for attempt in range(ADD_ATTEMPTS):
-            job = life.born(wish, key, wish.id or self.effects.new_id(), now, over)
+            job = lifecycle.born(wish, key, wish.id or self.effects.new_id(), now, over)
             stored = self._add(job, over)
             if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
                 return None

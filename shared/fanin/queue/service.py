@@ -18,14 +18,14 @@ from fanin.queue.background import Background, in_threads
 from fanin.queue.doorbell import Doorbell, Ring
 from fanin.queue.effects import Effects
 from fanin.queue.errors import ShutDown
-from fanin.queue.janitor import Tell
+from fanin.queue.fair_lock import Turnstile
 from fanin.queue.keys import QueueKey
-from fanin.queue.life import telling
+from fanin.queue.lifecycle import telling
+from fanin.queue.maintenance import Tell
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, NewJob, OnBusy, Options, Rejected
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
 from fanin.queue.store import QueueStore
-from fanin.queue.turnstile import Turnstile
 from fanin.queue.worker import Place, Worker
 
 logger = logging.getLogger("fanin")

@@ -12,8 +12,8 @@ from fanin.queue.background import Background, Duty
 from fanin.queue.claims import Claims
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
-from fanin.queue.janitor import Janitor, Tell
 from fanin.queue.keys import QueueKey
+from fanin.queue.maintenance import Janitor, Tell
 from fanin.queue.model import Job, Options
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
-from fanin.aws.pacing import pause
 from fanin.errors import StoreUnavailable
-from fanin.tracker.life import Turn, turned
+from fanin.pacing import pause
+from fanin.tracker.lifecycle import Turn, turned
 from fanin.tracker.model import Batch, PageKey, State
 from fanin.tracker.page import DIGIT_BITS, Page, digits
 from fanin.tracker.store import TrackerStore, Written

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, shard_of
 from fanin.tracker.page import Page
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from fanin.errors import KeyReused
-from fanin.tracker.life import due
+from fanin.tracker.lifecycle import due
 from fanin.tracker.model import Batch, BatchKey, Mode, OpenBatch, State
 
 

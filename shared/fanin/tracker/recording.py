@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from fanin.aws.pacing import Each, each_in_turn
+from fanin.pacing import Each, each_in_turn
 from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, Words, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId

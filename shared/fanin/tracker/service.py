@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from fanin.aws.pacing import Each, each_in_turn, pause
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+from fanin.pacing import Each, each_in_turn, pause
 from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.life import due, earliest, ends_at, prolonged, turned
+from fanin.tracker.lifecycle import due, earliest, ends_at, prolonged, turned
 from fanin.tracker.listing import ListWish, listing
 from fanin.tracker.model import (
     Ack,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Place, Query, Receipt, Sample
 from fanin.tracker.page import Page
 

@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
-from fanin.aws.pacing import Each, each_in_turn
+from fanin.pacing import Each, each_in_turn
 from fanin.tracker.climb import Climber
-from fanin.tracker.life import CHECK_AFTER, next_look, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, next_look, turned
 from fanin.tracker.model import SHARDS, Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore

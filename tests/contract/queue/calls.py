@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.queue import items, life
+from fanin.queue import lifecycle
+from fanin.queue.dynamodb import items
 from fanin.queue.keys import JobKey, PartKey, QueueKey, job_key
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
@@ -20,7 +21,7 @@ PART = PartKey(QUEUE, 0)
 
 def new(name: str = "käy 🎈", at: int = NOW, over: Job | None = None, **more) -> Job:
     wish = NewJob(name, **{"payload": "{}", **more})
-    return life.born(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
+    return lifecycle.born(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
 
 
 def added(store, name: str = "a", at: int = NOW, **more) -> Job:
@@ -52,7 +53,7 @@ def death_of(store, job: Job, at: int = LATER) -> tuple[Dead, Job]:
 def taken_again(store) -> tuple[Dead, Job]:
     """A job's death, and the job as it is claimed once more after it was revived."""
     dead, mark = death_of(store, taken(store))
-    store.revive(dead, life.revived(dead, LATER, mark), mark)
+    store.revive(dead, lifecycle.revived(dead, LATER, mark), mark)
     return dead, store.claim(head(store), "s", "c9", LATER)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue import items, life
+from fanin.queue import lifecycle
+from fanin.queue.dynamodb import items
+from fanin.queue.dynamodb.requests import PROJECTED
 from fanin.queue.model import (
     GivenBack,
     JobState,
 )
-from fanin.queue.requests import PROJECTED
 from tests.contract.queue.calls import LATER, NOW, PART, added, head, new, taken
 
 
@@ -35,7 +36,7 @@ def test_a_job_is_claimed_once_and_a_repeated_claim_is_answered_again(store):
 def test_a_late_copy_of_a_claim_takes_nothing_that_came_back(store):
     added(store)
     seen = head(store)
-    store.give_back(life.entry_of(store.claim(seen, "s1", "c1", LATER)), GivenBack(LATER))
+    store.give_back(lifecycle.entry_of(store.claim(seen, "s1", "c1", LATER)), GivenBack(LATER))
 
     assert store.claim(seen, "s1", "c1", LATER) is None
     assert store.get(seen.key).state is JobState.READY
@@ -45,7 +46,7 @@ def test_a_returned_job_has_its_old_place_and_its_metrics(store):
     job = taken(store, at=LATER)
     added(store, "b", NOW + 1)
 
-    assert store.give_back(life.entry_of(job), GivenBack(LATER + 7, failed=True))
+    assert store.give_back(lifecycle.entry_of(job), GivenBack(LATER + 7, failed=True))
     back = store.get(job.key)
 
     assert head(store).key == job.key
@@ -54,7 +55,7 @@ def test_a_returned_job_has_its_old_place_and_its_metrics(store):
 
 def test_a_returned_job_waits_where_it_is_told_to(store):
     job = taken(store)
-    store.give_back(life.entry_of(job), GivenBack(LATER, failed=True, due_us=LATER + 9))
+    store.give_back(lifecycle.entry_of(job), GivenBack(LATER, failed=True, due_us=LATER + 9))
     (delayed,) = store.jobs(PART, JobState.DELAYED, 10)
 
     assert (delayed.state, delayed.ready_us, delayed.failures) == (JobState.DELAYED, LATER + 9, 1)
@@ -66,18 +67,18 @@ def test_a_returned_job_waits_where_it_is_told_to(store):
 def test_only_the_claim_returns_a_job(store):
     job = taken(store)
 
-    assert not store.give_back(replace(life.entry_of(job), claim="c2"), GivenBack(LATER))
+    assert not store.give_back(replace(lifecycle.entry_of(job), claim="c2"), GivenBack(LATER))
     assert store.get(job.key) == job
     store.end(job, LATER)
 
-    assert not store.give_back(life.entry_of(job), GivenBack(LATER))
+    assert not store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
     assert store.get(job.key).state is JobState.DONE
 
 
 def test_returning_a_job_that_is_not_there_creates_none(store):
     job = replace(new("a"), state=JobState.BUSY, session="s", claim="c", claimed_us=NOW)
 
-    assert not store.give_back(life.entry_of(job), GivenBack(LATER))
+    assert not store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
     assert store.get(job.key) is None
 
 
@@ -86,7 +87,7 @@ def test_the_index_has_all_that_an_entry_needs(store):
     item = items.job_item(job)
     row = {name: item[name] for name in ("pk", "sk", "ix", *PROJECTED)}
 
-    assert items.entry_of(row, PART) == life.entry_of(job) == store.outstanding(PART, LATER)[0]
+    assert items.entry_of(row, PART) == lifecycle.entry_of(job) == store.outstanding(PART, LATER)[0]
 
 
 def test_claims_are_found_by_their_session(store):
@@ -96,4 +97,4 @@ def test_claims_are_found_by_their_session(store):
 
     assert [entry.claim for entry in store.claims_of(PART, "s0")] == ["c0", "c2"]
     assert store.claims_of(PART, "s") == []
-    assert list(store.outstanding(PART, LATER)) == [life.entry_of(jobs[i]) for i in (0, 2, 1)]
+    assert list(store.outstanding(PART, LATER)) == [lifecycle.entry_of(jobs[i]) for i in (0, 2, 1)]

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import StaleWrite
-from fanin.queue import life
+from fanin.queue import lifecycle
 from fanin.queue.keys import job_key
-from fanin.queue.life import Fate
+from fanin.queue.lifecycle import Fate
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
     Dead,
@@ -61,7 +61,7 @@ def test_an_end_that_is_repeated_is_known_as_ones_own(store):
     store.end(job, LATER, [PUT])
     again = store.end(job, LATER + 1, [PUT])
 
-    assert life.fate(again, job) is Fate.ENDED
+    assert lifecycle.fate(again, job) is Fate.ENDED
     assert outcomes(store) == 1
 
 
@@ -70,16 +70,16 @@ def test_an_end_is_known_as_ones_own_when_the_key_has_its_next_job(store):
     mark = store.end(job, LATER)
     store.add(new("a", LATER, over=mark), mark)
 
-    assert life.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
 
 
 def test_an_end_under_a_lost_claim_writes_nothing(store):
     job = taken(store)
-    store.give_back(life.entry_of(job), GivenBack(LATER))
+    store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
     other = store.claim(head(store), "s2", "c2", LATER)
 
     for writes in ([PUT], []):
-        assert life.fate(store.end(job, LATER, writes), job) is Fate.LOST
+        assert lifecycle.fate(store.end(job, LATER, writes), job) is Fate.LOST
     assert store.get(job.key) == other
     assert outcomes(store) == 0
 
@@ -138,7 +138,7 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
     job = taken(store)
     dead = Dead(replace(job, failures=3), "boom", LATER)
     mark = store.end(job, LATER, dead=dead)
-    back = life.revived(dead, LATER, mark)
+    back = lifecycle.revived(dead, LATER, mark)
 
     assert store.revive(dead, back, mark) == back == store.get(job.key)
     assert (back.place, back.failures, back.generation) == (job.place, 0, 2)
@@ -148,16 +148,16 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
     assert store.revive(dead, back, mark).state is JobState.DONE
     later = store.get(job.key)
 
-    assert store.revive(dead, life.revived(dead, LATER, later), later) == later
+    assert store.revive(dead, lifecycle.revived(dead, LATER, later), later) == later
 
 
 def test_a_job_that_died_again_does_not_come_back_as_it_died_before(store):
     first, again = taken_again(store)
     second, mark = death_of(store, again, LATER + 1)
 
-    assert store.revive(first, life.revived(first, LATER, mark), mark) == mark
+    assert store.revive(first, lifecycle.revived(first, LATER, mark), mark) == mark
     assert store.dead(QUEUE, 10) == [second]
-    assert store.revive(second, life.revived(second, LATER, mark), mark).deliveries == 2
+    assert store.revive(second, lifecycle.revived(second, LATER, mark), mark).deliveries == 2
 
 
 def test_a_dead_job_does_not_come_back_over_a_live_one(store):
@@ -167,7 +167,7 @@ def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     other = new("a", LATER, over=mark)
     store.add(other, mark)
 
-    assert store.revive(dead, life.revived(dead, LATER, mark), mark) == other
+    assert store.revive(dead, lifecycle.revived(dead, LATER, mark), mark) == other
     assert store.dead(QUEUE, 10) == [dead]
 
 
@@ -198,7 +198,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     deaths = []
     for queue, name in ((QUEUE, "a"), (other, "b")):
         key = job_key(queue, 1, name)
-        job = life.born(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
+        job = lifecycle.born(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
         store.add(job, None)
         busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
@@ -213,7 +213,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
         store.told(queue, telling)
     assert not any(store.tellings(queue) for queue in queues)
     for dead in deaths:
-        back = life.revived(dead, LATER, store.get(dead.job.key))
+        back = lifecycle.revived(dead, LATER, store.get(dead.job.key))
 
         assert store.revive(dead, back, store.get(dead.job.key)) == back
     assert not any(store.count_dead(queue) for queue in queues)

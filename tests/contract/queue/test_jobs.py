@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import life, order
+from fanin.queue import lifecycle, order
 from fanin.queue.keys import PartKey, job_key
-from fanin.queue.life import Fate
+from fanin.queue.lifecycle import Fate
 from fanin.queue.model import (
     GivenBack,
     JobState,
@@ -119,13 +119,13 @@ def test_a_run_asked_for_while_busy_follows_the_end(store):
     assert store.rerun(job, rerun).rerun == rerun
     asked = store.get(job.key)
 
-    assert life.fate(store.end(job, LATER), job) is Fate.HELD
+    assert lifecycle.fate(store.end(job, LATER), job) is Fate.HELD
     after = store.end(asked, LATER + 1)
 
     assert after == store.get(job.key)
     assert (after.id, after.state, after.payload, after.item_id) == ("id-2", JobState.READY, "new", "item")
     assert (after.priority, after.generation, after.done_by, after.deliveries) == (5, 2, "c1", 0)
-    assert life.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
 
 
 def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store):
@@ -159,7 +159,7 @@ def test_a_run_is_asked_for_of_a_busy_job_alone(store):
 def test_a_job_that_failed_keeps_the_run_asked_for(store):
     job = taken(store)
     asked = store.rerun(job, Rerun("id-2", LATER, 0))
-    store.give_back(life.entry_of(asked), GivenBack(LATER, failed=True))
+    store.give_back(lifecycle.entry_of(asked), GivenBack(LATER, failed=True))
 
     assert store.get(job.key).rerun == asked.rerun
 

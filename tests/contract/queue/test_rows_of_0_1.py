@@ -8,8 +8,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.queue import items, life
-from fanin.queue.dynamodb import DynamoStore
+from fanin.queue import lifecycle
+from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.model import Dead, Telling
 from tests.contract.queue.calls import LATER, QUEUE, death_of, taken, taken_again
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
@@ -36,7 +36,7 @@ def test_a_dead_job_is_listed_and_comes_back_once(store):
     (listed,) = store.dead(QUEUE, 10)
 
     assert listed == replace(dead, keyed_by_id=True)
-    back = life.revived(listed, LATER, mark)
+    back = lifecycle.revived(listed, LATER, mark)
 
     assert store.revive(listed, back, mark) == back
     assert store.count_dead(QUEUE) == 0
@@ -49,10 +49,10 @@ def test_a_death_that_another_overwrote_brings_nothing_back(store):
     rewrite_as_0_1(store, items.dead_item(QUEUE, second), second.job.id)
     seen_before = replace(first, keyed_by_id=True)
 
-    assert store.revive(seen_before, life.revived(first, LATER, mark), mark) == mark
+    assert store.revive(seen_before, lifecycle.revived(first, LATER, mark), mark) == mark
     (listed,) = store.dead(QUEUE, 10)
 
-    assert store.revive(listed, life.revived(listed, LATER, mark), mark).deliveries == 2
+    assert store.revive(listed, lifecycle.revived(listed, LATER, mark), mark).deliveries == 2
 
 
 def test_a_death_of_0_1_and_a_new_one_of_the_same_id_stand_side_by_side(store):

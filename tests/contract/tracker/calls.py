@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from fanin.tracker import Batch, BatchKey, Group, State, TrackerStore
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import PageKey, Receipt
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)

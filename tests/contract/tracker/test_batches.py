@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 

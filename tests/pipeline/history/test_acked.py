@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.archive.changes import change_of as kept_of
-from fanin.tracker import items
+from fanin.tracker.dynamodb import items
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.page import Page, digits, mask_of
 from pipeline.history.acked import rows_of

@@ -20,7 +20,7 @@ from fanin.grouper import (
     World,
 )
 from fanin.grouper.dynamodb import DynamoStore as TaskStore
-from fanin.queue import life
+from fanin.queue import lifecycle
 from fanin.queue.dynamodb import DynamoStore as JobStore
 from fanin.queue.keys import PartKey, QueueKey, job_key
 from fanin.queue.model import Dead, GivenBack, NewJob, Rerun
@@ -154,7 +154,7 @@ class Line:
 
     def add(self, name):
         spec = NewJob(name, payload="secret")
-        self.store.add(life.born(spec, self.key(name), f"id-{name}", self.now, None), None)
+        self.store.add(lifecycle.born(spec, self.key(name), f"id-{name}", self.now, None), None)
 
     def take(self, name):
         (entry,) = (each for each in self.store.ready(PART, 100) if each.job_id == f"id-{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker.items import batch_of, page_of
+from fanin.tracker.dynamodb.items import batch_of, page_of
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.page import Page
 from pipeline.snapshot.rows import MalformedRow, facts_of, from_json, read_row

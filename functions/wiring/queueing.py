@@ -12,10 +12,10 @@ from fanin.client.jobs import teller
 from fanin.errors import InvalidRequest
 from fanin.queue import Effects, Options, Queue, QueueKey
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.registry import Registry
+from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell
 from fanin.queue.worker import Place
-from functions import wiring
+from functions.wiring import tracking
 
 QUEUES_KNOWN = 1000
 
@@ -31,12 +31,12 @@ def settings() -> JobSettings:
 
 @lru_cache(maxsize=1)
 def store() -> DynamoStore:
-    return DynamoStore(wiring.dynamodb(), settings().table)
+    return DynamoStore(tracking.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    return Registry(wiring.dynamodb(), settings().table)
+    return Registry(tracking.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
@@ -61,5 +61,5 @@ def every() -> Iterator[Queue]:
 def _queue(queue: QueueKey, parts: int) -> Queue:
     url = settings().doorbell_of(queue.tenant, queue.name)
     doorbell = SqsDoorbell(clients.sqs(), url, queue)
-    tell = teller(DirectTransport(wiring.transport().tracker, queue.tenant))
+    tell = teller(DirectTransport(tracking.transport().tracker, queue.tenant))
     return Queue.at(Place(store(), doorbell, queue, parts, Options(parts=parts), Effects(), tell))

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
-from fanin.queue import items, life, order
+from fanin.queue import lifecycle, order
+from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 
@@ -95,7 +96,7 @@ def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
         ":st": text(state),
         ":from": number(how.at if how.due_us is None else how.due_us),
         ":failed": number(int(how.failed)),
-        ":worked": number(life.worked(seen.claimed_us, how.at)),
+        ":worked": number(lifecycle.worked(seen.claimed_us, how.at)),
         ":claim": text(seen.claim or ""),
     }
     place = "#ro"
@@ -117,11 +118,11 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     guard = f"#claim = :claim AND {guard}"
     values[":claim"] = text(job.claim or "")
     if job.rerun is not None:
-        put = {"TableName": table, "Item": items.job_item(life.ended(job, at))}
+        put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return "Put", put | _expression(values, ConditionExpression=guard)
     values |= {":done": text(JobState.DONE), ":at": number(at)}
-    values |= {":worked": number(life.worked(job.claimed_us, at))}
+    values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
     update = (
         "SET #st = :done, #done_by = :claim, #done_us = :at, #ttl = :ttl"
@@ -135,7 +136,7 @@ def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]],
     kind, action = end(table, job, at)
     action.pop("ReturnValues", None)
     actions: list[Item] = [{kind: action}]
-    queue, telling = job.key.part.queue, life.telling(job, dead)
+    queue, telling = job.key.part.queue, lifecycle.telling(job, dead)
     records = [items.dead_item(queue, dead)] if dead else []
     records += [items.telling_item(queue, telling)] if telling else []
     actions += [{"Put": {"TableName": table, "Item": record}} for record in records]

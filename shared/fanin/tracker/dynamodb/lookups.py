@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fanin.aws.rows import Item, number, text
-from fanin.tracker.items import created_key, due_list, live_list, milliseconds, user_list
+from fanin.tracker.dynamodb.items import created_key, due_list, live_list, milliseconds, user_list
 from fanin.tracker.model import BatchKey, Query
 from fanin.tracker.store import ROWS_A_READ
 

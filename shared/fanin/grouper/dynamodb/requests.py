@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
-from fanin.grouper.items import (
+from fanin.grouper.dynamodb.items import (
     PART_LEASE_KEPT,
     bundle_key,
     instant,

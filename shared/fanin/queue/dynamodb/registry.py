@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.queue import items, requests
+from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import QueueKey
 
 if TYPE_CHECKING:

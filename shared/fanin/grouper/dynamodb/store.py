@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.pacing import pause
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
 from fanin.errors import StaleWrite, StoreUnavailable
-from fanin.grouper import items, requests
+from fanin.grouper.dynamodb import items, requests
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
 from fanin.grouper.store import Claim, Page
+from fanin.pacing import pause
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

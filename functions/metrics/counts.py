@@ -12,7 +12,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from fanin.client.consumer import Settled
 from fanin.tracker import State, Verdict
-from functions import wiring
+from functions.wiring import tracking
 
 ENDINGS = {
     State.COMPLETE: "BatchesCompleted",
@@ -35,7 +35,7 @@ def measured(handler: Handler) -> Handler:
         try:
             return handler(event, context)
         finally:
-            count(WriteUnits=wiring.meter.take("write_units"), Conflicts=wiring.meter.take("refused"))
+            count(WriteUnits=tracking.meter.take("write_units"), Conflicts=tracking.meter.take("refused"))
 
     return metrics.log_metrics(told)
 

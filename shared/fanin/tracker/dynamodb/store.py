@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.pacing import pause
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item, text
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite
-from fanin.tracker import items, lookups, requests
-from fanin.tracker.life import Turn
+from fanin.pacing import pause
+from fanin.tracker.dynamodb import items, lookups, requests
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import READS_A_LISTING, Listing, Written

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
-from fanin.tracker.items import (
+from fanin.tracker.dynamodb.items import (
     BATCH_ROW,
     EVENT_ROW,
     batch_item,
@@ -23,7 +23,7 @@ from fanin.tracker.items import (
     sample_item,
     seconds,
 )
-from fanin.tracker.life import Turn
+from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
 from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from fanin.api.initiators import tell
+from fanin.api.task_acks import tell
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
@@ -14,7 +14,7 @@ from fanin.grouper.eventbridge import EventBus
 from fanin.grouper.http import HttpDownstream
 from fanin.grouper.parsing import endpoints_of, policies_of
 from fanin.grouper.sqs import SqsQueue
-from functions import wiring
+from functions.wiring import tracking
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +31,7 @@ def grouper() -> Grouper:
     """The group-batcher over the deployed tables and queues."""
     told = settings()
     tables = GrouperTables(told.tasks_table, told.leases_table, told.bundles_table)
-    store = DynamoStore(wiring.dynamodb(), tables)
+    store = DynamoStore(tracking.dynamodb(), tables)
     queue = SqsQueue(clients.sqs(), told.tasks_queue, told.bundles_queue)
     return Grouper(World(store, queue, policies_of(told.policies)))
 
@@ -47,4 +47,4 @@ def downstream() -> ByTarget:
 def notices() -> Notices:
     """Events on the bus for failed tasks, and acks of the items that tasks were for."""
     bus = EventBus(clients.events(), settings().bus)
-    return Notices(bus.publish, partial(tell, wiring.transport().tracker))
+    return Notices(bus.publish, partial(tell, tracking.transport().tracker))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanin.grouper import Handled, HandledAs, Turn, Turned
 from fanin.grouper.consuming import Consumed
-from functions.measuring import age, count
+from functions.metrics.counts import age, count
 
 
 def count_turns(consumed: Consumed[Turn]) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.aws import clients
 from fanin.aws.meter import Meter
-from fanin.aws.pacing import each_in_threads
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
 from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest
+from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 

@@ -8,7 +8,7 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from fanin.queue import Depth, QueueKey
 from fanin.queue.model import SECOND_US
-from functions.measuring import age, count
+from functions.metrics.counts import age, count
 
 FACTS = {"JobsQueued": "ready", "JobsInProgress": "busy", "JobsDelayed": "delayed", "JobsDead": "dead"}
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.pacing import pause
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
 from fanin.errors import StaleWrite
-from fanin.queue import items, life, order, requests
+from fanin.pacing import pause
+from fanin.queue import lifecycle, order
+from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
 from fanin.queue.store import Write
@@ -75,7 +76,7 @@ class DynamoStore:
             send(self.client.put_item, request)
         except StaleWrite as stale:
             return self._seen(job.key, stale)
-        return life.ended(job, at)
+        return lifecycle.ended(job, at)
 
     def promote(self, seen: Entry, at: int) -> bool:
         return self._applies(requests.promote(self.table, seen, at))
@@ -142,11 +143,15 @@ class DynamoStore:
             send(self.client.transact_write_items, request)
         except StaleWrite as stale:
             stored = self.get(job.key)
-            if stored is not None and stored.claim == job.claim and life.asked(stored) == life.asked(job):
+            if (
+                stored is not None
+                and stored.claim == job.claim
+                and lifecycle.asked(stored) == lifecycle.asked(job)
+            ):
                 # Our own condition holds, so it is one of the user's that does not.
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
-        return life.ended(job, at)
+        return lifecycle.ended(job, at)
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)

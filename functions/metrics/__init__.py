@@ -1,0 +1,1 @@
+"""Metrics of an invocation, as CloudWatch embedded metric format."""

@@ -1,0 +1,1 @@
+"""What the handlers use, built once per process and on first use."""

@@ -1,0 +1,5 @@
+"""The work queue's store on DynamoDB."""
+
+from fanin.queue.dynamodb.store import DynamoStore
+
+__all__ = ["DynamoStore"]

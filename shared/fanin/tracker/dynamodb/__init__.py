@@ -1,0 +1,5 @@
+"""The tracker's store on DynamoDB."""
+
+from fanin.tracker.dynamodb.store import DynamoStore
+
+__all__ = ["DynamoStore"]
