@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,26 +15,31 @@ SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")
 # What is no part of the package is read in one sitting too.
 BESIDE = [path for room in ("tests", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
 
+LEAVES = {"fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling"}
+"""Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
 DOORS: dict[str, set[str]] = {
-    "fanin": {"fanin.client", "fanin.tracker", "fanin.queue", "fanin.errors", "fanin.aws"},
+    "fanin": {*LEAVES, "fanin.client", "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.errors": set(),
+    "fanin.names": set(),
+    "fanin.pacing": set(),
     "fanin.calling": {"fanin.errors"},
-    "fanin.aws": {"fanin.errors"},
-    "fanin.tracker": {"fanin.errors", "fanin.calling", "fanin.aws"},
-    "fanin.grouper": {"fanin.errors", "fanin.calling", "fanin.aws"},
-    "fanin.queue": {"fanin.errors", "fanin.calling", "fanin.aws"},
-    "fanin.archive": {"fanin.errors", "fanin.aws"},
-    "fanin.api": {"fanin.errors", "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
-    "fanin.client": {"fanin.errors", "fanin.calling", "fanin.tracker", "fanin.queue", "fanin.aws"},
-    "fanin.local": {"fanin.errors", "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.aws": {*LEAVES},
+    "fanin.tracker": {*LEAVES, "fanin.aws"},
+    "fanin.grouper": {*LEAVES, "fanin.aws"},
+    "fanin.queue": {*LEAVES, "fanin.aws"},
+    "fanin.archive": {*LEAVES, "fanin.aws"},
+    "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
+    "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
     "functions": {"fanin"},
-    "infra": set(),
+    "infra": {"fanin.names"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},
     "pipeline.jobs": {
+        *LEAVES,
         "pipeline.fan_out",
         "pipeline.bulk_ack",
         "pipeline.reconcile",
@@ -42,31 +48,43 @@ DOORS: dict[str, set[str]] = {
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.Fanin",
-        "fanin.errors",
         "fanin.tracker",
     },
-    "pipeline.fan_out": {"pipeline.spark", "fanin.tracker"},
+    "pipeline.fan_out": {*LEAVES, "fanin.aws", "pipeline.spark", "fanin.tracker"},
     "pipeline.bulk_ack": {
+        *LEAVES,
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.tracker",
         "fanin.aws",
-        "fanin.errors",
     },
-    "pipeline.reconcile": {"pipeline.fan_out", "pipeline.snapshot", "pipeline.spark", "fanin.tracker"},
-    "pipeline.audit": {"pipeline.snapshot", "pipeline.spark", "fanin.tracker"},
-    "pipeline.history": {
+    "pipeline.reconcile": {
+        *LEAVES,
         "pipeline.fan_out",
         "pipeline.snapshot",
         "pipeline.spark",
-        "fanin.errors",
+        "fanin.tracker",
+    },
+    "pipeline.audit": {*LEAVES, "pipeline.snapshot", "pipeline.spark", "fanin.tracker"},
+    "pipeline.history": {
+        *LEAVES,
+        "pipeline.fan_out",
+        "pipeline.snapshot",
+        "pipeline.spark",
         "fanin.tracker",
         "fanin.grouper",
         "fanin.queue",
     },
-    "pipeline.datasource": {"pipeline.bulk_ack", "pipeline.snapshot", "pipeline.spark", "fanin.tracker"},
-    "pipeline.snapshot": {"pipeline.spark", "fanin.tracker", "fanin.aws", "fanin.errors"},
-    "pipeline.spark": {"fanin.errors", "fanin.tracker"},
+    "pipeline.datasource": {
+        *LEAVES,
+        "fanin.aws",
+        "pipeline.bulk_ack",
+        "pipeline.snapshot",
+        "pipeline.spark",
+        "fanin.tracker",
+    },
+    "pipeline.snapshot": {*LEAVES, "pipeline.spark", "fanin.tracker", "fanin.aws"},
+    "pipeline.spark": {*LEAVES, "fanin.tracker"},
     "pipeline.demo": {"pipeline.jobs", "pipeline.spark", "fanin"},
 }
 # a library: the rooms that it lives in.
@@ -80,25 +98,27 @@ HOMES: dict[str, set[str]] = {
     "moto": {"fanin.local"},
     "typer": {"fanin.cli"},
 }
-# within a capability: pure rules <- service <- stores.
-PURE = (
-    "fanin.tracker.ids",
-    "fanin.tracker.page",
-    "fanin.tracker.tree",
-    "fanin.tracker.model",
-    "fanin.tracker.acking",
-    "fanin.archive.changes",
-    "fanin.grouper.ids",
-    "fanin.grouper.model",
-    "fanin.grouper.policy",
-    "fanin.grouper.rules",
-    "fanin.grouper.rate",
-    "fanin.grouper.order",
-    "fanin.grouper.messages",
-    "fanin.grouper.downstream",
-    "fanin.grouper.notices",
-    "fanin.grouper.parsing",
-)
+# Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
+RULES = {
+    "fanin.tracker": {"acking", "events", "ids", "lifecycle", "model", "opening", "page", "tree"},
+    "fanin.grouper": {
+        "downstream",
+        "ids",
+        "messages",
+        "model",
+        "notices",
+        "order",
+        "parsing",
+        "policy",
+        "rate",
+        "rules",
+    },
+    "fanin.queue": {"errors", "keys", "lifecycle", "members", "messages", "model", "order"},
+    "fanin.archive": {"changes"},
+}
+ADAPTERS = {"dynamodb", "eventbridge", "http", "memory", "s3", "sqs"}
+REQUESTS = {"items", "lookups", "requests"}
+"""In ``dynamodb/``: requests and rows as plain data, so these are rules too."""
 EFFECTS = {
     "boto3",
     "botocore",
@@ -119,9 +139,15 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports_of(path: Path) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -176,20 +202,56 @@ def test_the_package_is_never_loaded_under_a_second_name(path):
     assert not any(name.split(".")[0] == "shared" for name in imports_of(path))
 
 
-@pytest.mark.parametrize("module", PURE)
-def test_pure_rules_know_no_clock_no_network_and_no_chance(module):
-    path = ROOT / "shared" / Path(*module.split(".")).with_suffix(".py")
-    top = {name.split(".")[0] for name in imports_of(path)}
+def inside(path: Path) -> tuple[str, list[str]]:
+    """The capability that the module belongs to, and the module's name within it, by its dots."""
+    module = module_of(path)
+    capability = next((each for each in RULES if module.startswith(each + ".")), "")
+    return capability, module.removeprefix(capability + ".").split(".") if capability else []
 
-    assert not top & EFFECTS
-    assert top <= set(sys.stdlib_module_names) | {"fanin"}
+
+def is_rule(path: Path) -> bool:
+    capability, name = inside(path)
+    return bool(name) and (name[0] in RULES[capability] or (name[0] == "dynamodb" and name[-1] in REQUESTS))
+
+
+def is_service(path: Path) -> bool:
+    _, name = inside(path)
+    return bool(name) and not is_rule(path) and name[0] not in ADAPTERS
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if is_rule(path)], ids=module_of)
+def test_rules_import_nothing_that_has_effects(path):
+    capability, _ = inside(path)
+    for imported in imports_of(path):
+        top, *below = imported.split(".")
+
+        assert top not in EFFECTS
+        assert top in sys.stdlib_module_names or top == "fanin"
+        if imported.startswith(capability + "."):
+            assert below[1] in RULES[capability] | {"dynamodb", "store"}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if is_service(path)], ids=module_of)
+def test_services_import_their_port_and_no_adapter(path):
+    capability, _ = inside(path)
+
+    assert not [
+        name for name in imports_of(path) if is_in(name, {f"{capability}.{each}" for each in ADAPTERS})
+    ]
+
+
+@pytest.mark.parametrize("capability", RULES)
+def test_every_rule_that_is_listed_is_there(capability):
+    folder = ROOT / "shared" / Path(*capability.split("."))
+
+    assert {path.stem for path in folder.glob("*.py")} >= RULES[capability]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_functions_are_short(path):
     long = [
         f"{node.name}: {node.end_lineno - node.lineno + 1}"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 30
     ]
 

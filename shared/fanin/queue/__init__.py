@@ -1,6 +1,6 @@
 """Distinct, exactly-once work: the capability of jobs that are claimed under a session and acked once."""
 
-from fanin.queue.doorbell import Doorbell, MemoryDoorbell, Ring
+from fanin.queue.doorbell import Doorbell, MemoryDoorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import LostClaim, ShutDown
 from fanin.queue.keys import QueueKey
@@ -14,6 +14,7 @@ from fanin.queue.model import (
     OnBusy,
     Options,
     Rejected,
+    Ring,
     Telling,
 )
 from fanin.queue.scope import Jobs

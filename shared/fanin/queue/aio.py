@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import Self, TypeVar, overload
 
 from fanin.aws.forking import PerProcess
-from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.errors import ShutDown
-from fanin.queue.model import Job, NewJob, OnBusy, Rejected
+from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue, absent
 from fanin.queue.store import Write

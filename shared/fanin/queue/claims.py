@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
-from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import LostClaim
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.lifecycle import Fate
-from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Options
+from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Options, Ring
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore, Write
 

@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class Ring:
-    """Work in *part*; *due*: a delayed job there is due about now. *receipt* is the doorbell's own."""
-
-    part: int
-    due: bool = False
-    receipt: str = field(default="", compare=False)
+from fanin.queue.model import Ring
 
 
 class Doorbell(Protocol):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
-from fanin.queue.doorbell import Ring
 from fanin.queue.keys import PartKey
-from fanin.queue.model import Dead, Depth, Job, JobState
+from fanin.queue.model import Dead, Depth, Job, JobState, Ring
 from fanin.queue.worker import Place
 
 REVIVE_ATTEMPTS = 8

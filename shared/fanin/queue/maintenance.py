@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
-from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.members import Watch, overdue, owned, owners
-from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Options, Telling
+from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Options, Ring, Telling
 from fanin.queue.session import Session
 from fanin.queue.store import QueueStore
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanin.errors import InvalidRequest
-from fanin.queue.doorbell import Ring
 from fanin.queue.keys import QueueKey
+from fanin.queue.model import Ring
 
 
 def body(queue: QueueKey, ring: Ring) -> str:

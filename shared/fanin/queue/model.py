@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fanin.errors import InvalidRequest
@@ -278,3 +278,12 @@ def _check_text(field: str, text: str | None, most: int) -> None:
         raise InvalidRequest(f"{field} is Unicode text", field=field) from error
     if size > most:
         raise InvalidRequest(f"{field} has at most {most} bytes", field=field)
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Work in *part*; *due*: a delayed job there is due about now. *receipt* is the doorbell's own."""
+
+    part: int
+    due: bool = False
+    receipt: str = field(default="", compare=False)

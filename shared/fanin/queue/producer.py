@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
-from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.keys import QueueKey, job_key
-from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun
+from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
 from fanin.queue.store import QueueStore
 
 ADD_ATTEMPTS = 8

@@ -15,14 +15,14 @@ from fanin.calling import block, done, has_text, plain, text_of
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import listing, messages, worker
 from fanin.queue.background import Background, in_threads
-from fanin.queue.doorbell import Doorbell, Ring
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import ShutDown
 from fanin.queue.fair_lock import Turnstile
 from fanin.queue.keys import QueueKey
 from fanin.queue.lifecycle import telling
 from fanin.queue.maintenance import Tell
-from fanin.queue.model import Dead, Depth, Job, JobState, Member, NewJob, OnBusy, Options, Rejected
+from fanin.queue.model import Dead, Depth, Job, JobState, Member, NewJob, OnBusy, Options, Rejected, Ring
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
 from fanin.queue.store import QueueStore

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.limits import POLL_SECONDS
 from fanin.errors import InvalidRequest
-from fanin.queue.doorbell import Ring
 from fanin.queue.keys import QueueKey
 from fanin.queue.messages import body, ring_of
+from fanin.queue.model import Ring
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
