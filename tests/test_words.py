@@ -1,0 +1,109 @@
+"""The vocabulary: product code and documents use the field's terms, not words coined here.
+
+Each pattern is one row of a table: what is not written, and what is. A wire name or a name that users of
+0.1.0 may hold is listed in ``KEPT``, with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = (
+    "shared",
+    "functions",
+    "infra",
+    "pipeline",
+    "benchmarks",
+    "docs",
+    "README.md",
+    "CONTRIBUTING.md",
+    "Makefile",
+    "cdk.json",
+)
+SUFFIXES = {".py", ".md", ".json", ".svg", ".toml", ""}
+
+# what is not written (as whole words, in any case unless the pattern says otherwise): what is
+WORDS = {
+    r"told|tells?|untold|tellers?|tellings?|retold": "reported, notified, configured; outbox entry",
+    r"hears?|heard|unheard": "is notified, receives",
+    r"speaks?|speakers?|spoken": "caller; refers to",
+    r"words?": "ack entry, outcome; page masks; name, text",
+    r"wish(es|ed)?": "request, query, spec",
+    r"turned|reborn|born": "transition; LeadResult, LeadOutcome; new_job",
+    r"letters?": "dead-letter message",
+    r"courtesy": "informational",
+    r"fates?": "claim status",
+    r"janitors?": "maintenance",
+    r"turnstiles?": "fair lock",
+    r"aside": "rejected rows",
+    r"weather": "service errors, outages",
+    r"silences?|silent(ly)?": "lost, timed out; without output",
+    r"homes?": "run directory",
+    r"second look": "recheck",
+    r"plainly": "with a message",
+    r"initiators?": "task outcomes, acks",
+    r"whoever|whomever|somebody|someone|nobody|everybody": "name who does it",
+    r"life|lives": "lifecycle",
+    r"farewells?|companions?": "no images",
+}
+CODE_WORDS = {
+    r"\bTurn\b": "Transition, LeadResult",
+    r"\b(put|set|laid|left)_aside\b": "rejected rows",
+    r"\bPlace\b": "QueueContext, position",
+}
+# file: fragments of lines in which a word above may stand, each for a reason
+KEPT: dict[str, tuple[str, ...]] = {
+    "": (
+        "reserved word",  # DynamoDB's term
+        "keyword",
+        "time to live",
+    ),
+}
+
+
+def files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    paths = [ROOT / name for name in listed.stdout.splitlines()]
+    return [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
+
+
+def parts(line: str) -> str:
+    """*line* with the words inside identifiers apart: ``put_aside`` and ``ListWish`` hold two each."""
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", line).replace("_", " ")
+
+
+def old_words(path: Path) -> list[str]:
+    kept = KEPT[""] + KEPT.get(str(path.relative_to(ROOT)), ())
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if any(fragment in line for fragment in kept):
+            continue
+        text = parts(line)
+        for pattern, instead in WORDS.items():
+            if match := re.search(rf"\b({pattern})\b", text, re.IGNORECASE):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match[0]!r}: write {instead}")
+        for pattern, instead in CODE_WORDS.items():
+            if match := re.search(pattern, line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match[0]!r}: write {instead}")
+    return found
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_terms_are_the_fields_own(path):
+    assert old_words(path) == []
+
+
+def test_an_old_word_is_found_wherever_it_stands(tmp_path):
+    for line in ("is told of", "class ListWish:", "put_aside = 1", "DeadLetters", "a life of its own"):
+        assert any(re.search(rf"\b({pattern})\b", parts(line), re.IGNORECASE) for pattern in WORDS), line
+
+
+if __name__ == "__main__":
+    print(*(line for path in files() for line in old_words(path)), sep="\n")
