@@ -11,6 +11,7 @@ import pytest
 from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
 from fanin.tracker.lifecycle import turned
 from fanin.tracker.model import PageKey
+from fanin.tracker.page import PageMasks
 from tests.http.test_tracking import ack, get, send
 
 TENANT = "000000000000"
@@ -68,8 +69,8 @@ def test_t24_a_crash_between_the_last_bit_and_the_announcement_is_repaired_by_th
     api.close(batch)
     key = BatchKey(TENANT, batch)
     far = datetime.now(UTC) + timedelta(days=1)
-    tracker.store.add_bits(PageKey(key, 0, 1), 0b1100, far)
-    tracker.store.add_bits(PageKey(key, 0, 2), 0b1, far)
+    tracker.store.add_bits(PageKey(key, 0, 1), PageMasks(0b1100), far)
+    tracker.store.add_bits(PageKey(key, 0, 2), PageMasks(0b1), far)
     assert get(api, batch)["state"] == "CLOSED"
     later(tracker, timedelta(minutes=16)).sweep()
 

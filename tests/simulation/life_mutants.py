@@ -13,39 +13,49 @@ from fanin.tracker.lifecycle import Turn
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.opening import new_batch
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Written
 from fanin.tracker.sweeping import Sweeper
 from fanin.tracker.walking import Walk
 from tests.simulating.mutants import Mutant
 
-_admits, _fail_bits = Turn.admits, MemoryStore.fail_bits
-_fail = Climber.fail
+_admits, _add_bits = Turn.admits, MemoryStore.add_bits
+_add_count, _mark = MemoryStore.add_count, Climber.mark
 _close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.turn
 
 
-def _fail_bits_uncounted(self, key, mask, expires_at):
+def _failing(write):
+    """The add of failures to a leaf as *write* does it, and every other add as it is."""
+
+    def add_bits(self, key, masks, expires_at):
+        rule = write if masks.failed and key.is_leaf else _add_bits
+        return rule(self, key, masks, expires_at)
+
+    return add_bits
+
+
+def _uncounted(self, key, masks, expires_at):
     before = self.batches[key.batch]
-    done = _fail_bits(self, key, mask, expires_at)
+    written = _add_bits(self, key, masks, expires_at)
     self.batches[key.batch] = before
-    return done
+    return written
 
 
-def _fail_bits_after_the_end(self, key, mask, expires_at):
+def _after_the_end(self, key, masks, expires_at):
     page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
-    if not page.admits(mask):
-        return False
-    self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
-    return self._put(key, page.with_bits(mask, mask)).applied
+    if not page.admits(masks.mask):
+        return Written(page, applied=False)
+    self.batches[key.batch] = replace(batch, failed=batch.failed + masks.failed.bit_count())
+    return self._put(key, page.with_bits(masks))
 
 
-def _fail_over_success(self, key, mask, expires_at):
-    page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+def _over_success(self, key, masks, expires_at):
+    page, batch, mask = self.stored_pages.get(key, Page()), self.batches[key.batch], masks.failed
     if not batch.is_alive or page.compacted or page.failed & mask:
-        return False
+        return Written(page, applied=False)
     self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
-    return self._put(key, replace(page, failed=page.failed | mask, bits=page.bits | mask)).applied
+    return self._put(key, replace(page, failed=page.failed | mask, bits=page.bits | mask))
 
 
 def _heal(alive: bool, guarded: bool):
@@ -61,9 +71,11 @@ def _heal(alive: bool, guarded: bool):
     return heal_bits
 
 
-def _succeed_without_healing(self, batch, number, mask, caller):
+def _succeed_without_healing(self, batch, number, masks, caller, seen=None):
+    if masks.failed or seen is not None:
+        return _mark(self, batch, number, masks, caller, seen)
     key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, mask)
+    fresh, page = self._write(batch, key, masks)
     return BitsSet(fresh, page, self.climb(batch, key, page, caller))
 
 
@@ -93,8 +105,9 @@ def _admits_without_expected(self, batch):
     return _admits(replace(self, expected=False), batch)
 
 
-def _fail_without_end(self, batch, number, mask, caller):
-    return _fail(self, replace(batch, max_failures=None), number, mask, caller)
+def _fail_without_end(self, batch, number, masks, caller, seen=None):
+    bears = replace(batch, max_failures=None) if masks.failed and seen is None else batch
+    return _mark(self, bears, number, masks, caller, seen)
 
 
 def _end_by_failures_unseen(self, batch, caller):
@@ -221,18 +234,18 @@ def _wanted_though_compacted(self, page, size):
     return page.failed if self.failures else (1 << size) - 1 & ~page.bits
 
 
-def _unmarked_parents(self, key, mask, expires_at, failed=0):
-    page = self.stored_pages.get(key, Page())
-    return self._put(key, page.with_bits(mask)) if page.admits(mask) else Written(page, applied=False)
+def _unmarked_parents(self, key, masks, expires_at):
+    return _add_bits(self, key, masks if key.is_leaf else PageMasks(masks.mask), expires_at)
 
 
 def _ended_forgotten(self, request, page):
     """Ended or not, the page is written."""
-    return self._mark(request, page) if page.batch.mode.value == "exact" else self._count(request, page)
+    alive = replace(page, batch=replace(page.batch, state=State.CLOSED))
+    self._record_page(request, alive)
 
 
-def _fail_count_uncounted(self, key, count, expires_at):
-    return self.add_count(key, count, expires_at)
+def _add_count_uncounted(self, key, count, outcome, expires_at):
+    return _add_count(self, key, count, Outcome.SUCCESS, expires_at)
 
 
 def _in_order_of_coming(self):
@@ -302,15 +315,15 @@ def _turn_from_anywhere(self, key, turn):
 ALL = (State.OPEN, State.CLOSED, State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED)
 
 LIFE_MUTANTS = (
-    Mutant("a failure is counted with its bit", (MemoryStore, "fail_bits", _fail_bits_uncounted)),
-    Mutant("a failure is counted in a live batch", (MemoryStore, "fail_bits", _fail_bits_after_the_end)),
-    Mutant("failure never overrides success", (MemoryStore, "fail_bits", _fail_over_success)),
-    Mutant("success heals a failure", (Climber, "succeed", _succeed_without_healing)),
+    Mutant("a failure is counted with its bit", (MemoryStore, "add_bits", _failing(_uncounted))),
+    Mutant("a failure is counted in a live batch", (MemoryStore, "add_bits", _failing(_after_the_end))),
+    Mutant("failure never overrides success", (MemoryStore, "add_bits", _failing(_over_success))),
+    Mutant("success heals a failure", (Climber, "mark", _succeed_without_healing)),
     Mutant("healing wants the bits to be failed", (MemoryStore, "heal_bits", _heal(True, False))),
     Mutant("healing wants a live batch", (MemoryStore, "heal_bits", _heal(False, True))),
     Mutant("healing goes on with what is left", (Climber, "_heal", _heal_once)),
     Mutant("enough failures are enough, not one more", (Turn, "admits", _one_failure_late)),
-    Mutant("enough failures end a batch", (Climber, "fail", _fail_without_end)),
+    Mutant("enough failures end a batch", (Climber, "mark", _fail_without_end)),
     Mutant(
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
@@ -345,7 +358,7 @@ LIFE_MUTANTS = (
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
     Mutant("nothing is written to what has ended", (Recorder, "_too_late", _ended_forgotten)),
-    Mutant("a failure is counted in an estimate", (MemoryStore, "fail_count", _fail_count_uncounted)),
+    Mutant("a failure is counted in an estimate", (MemoryStore, "add_count", _add_count_uncounted)),
     Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
     Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),
     Mutant("a key's batch is not looked for by counting", (Tracker, "open", _open_by_turn)),

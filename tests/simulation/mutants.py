@@ -23,12 +23,14 @@ from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
-_turn = MemoryStore.turn
+_turn, _mark = MemoryStore.turn, Climber.mark
 
 
-def _climb_if_fresh(self, batch, number, mask, caller):
+def _climb_if_fresh(self, batch, number, masks, caller, seen=None):
+    if masks.failed or seen is not None:
+        return _mark(self, batch, number, masks, caller, seen)
     key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, mask)
+    fresh, page = self._write(batch, key, masks)
     return BitsSet(fresh, page, self.climb(batch, key, page, caller) if fresh else None)
 
 
@@ -127,13 +129,13 @@ def _judge_without_bound(batch, ack, now):
 def _replace_bits(n: bool, compacted: bool) -> Callable[..., Written]:
     """The replacement of a page with some of its conditions."""
 
-    def replace_bits(self, key, seen, mask, expires_at, failed=0):
+    def replace_bits(self, key, seen, masks, expires_at):
         page = self.stored_pages.get(key, Page())
         if (n and page.n != seen.n) or (compacted and page.compacted):
             return Written(page, applied=False)
-        if not self._count_failures(key.batch, failed):
+        if not self._count_failures(key, masks.failed.bit_count()):
             return Written(page, applied=False)
-        return self._put(key, page.with_bits(seen.unset(mask), failed))
+        return self._put(key, page.with_bits(masks.within(seen.unset(masks.mask))))
 
     return replace_bits
 
@@ -185,7 +187,7 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 
 MUTANTS = (
-    Mutant("a duplicate climbs", (Climber, "succeed", _climb_if_fresh)),
+    Mutant("a duplicate climbs", (Climber, "mark", _climb_if_fresh)),
     Mutant("a compacted page climbs", (Climber, "climb", _climb_if_not_compacted)),
     Mutant("an add is guarded", (Page, "admits", lambda self, mask: True)),
     Mutant(
@@ -200,7 +202,7 @@ MUTANTS = (
         (MemoryStore, "turn", _complete_is_mine_if_applied),
     ),
     Mutant("told is who is stored, not whoever asks", (Climber, "complete", _tell_everyone)),
-    Mutant("a caller has one name for all its attempts", (PagePlan, "speaker", _new_name_each_time)),
+    Mutant("a caller has one name for all its attempts", (PagePlan, "caller", _new_name_each_time)),
     Mutant("a batch closes once", (MemoryStore, "turn", _close_always)),
     Mutant("a batch is created once a key", (MemoryStore, "create_under", _create_always)),
     Mutant("a reservation wants an open batch", (MemoryStore, "reserve", _reserve(False, True, True))),

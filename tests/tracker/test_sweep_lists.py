@@ -98,7 +98,7 @@ def test_a_child_stays_due_where_its_parent_cannot_be_told(tracker, clock, monke
     parent, group = opened(tracker, 1)
     child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
     ended = tracker.store.turn(child.key, turned(child, State.CANCELLED, clock.at))
-    monkeypatch.setattr(tracker.store, "fail_bits", unavailable)
+    monkeypatch.setattr(tracker.store, "add_bits", unavailable)
     with pytest.raises(StoreUnavailable):
         tracker.confirm(ended)
     monkeypatch.undo()

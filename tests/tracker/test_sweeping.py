@@ -16,7 +16,7 @@ from fanin.tracker import (
 from fanin.tracker.lifecycle import CHECK_AFTER, turned
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 
@@ -106,7 +106,9 @@ def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_di
     batch_id, group = opened(tracker, 5, max_failures=2)
     fail(tracker, batch_id, group, 0)
     key = BatchKey("t", batch_id)
-    tracker.store.fail_bits(PageKey(key, 0, 0), 0b10, tracker.store.get(key).pages_expire_at)
+    tracker.store.add_bits(
+        PageKey(key, 0, 0), PageMasks(failure=0b10), tracker.store.get(key).pages_expire_at
+    )
     clock.at += CHECK_AFTER
     tracker.sweep()
 

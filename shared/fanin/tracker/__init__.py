@@ -1,6 +1,6 @@
 """When is it done? The capability that tracks a batch of items to its one completion."""
 
-from fanin.tracker.acking import PageAcked, Words
+from fanin.tracker.acking import PageAcked
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
 from fanin.tracker.listing import ListWish
 from fanin.tracker.model import (
@@ -24,6 +24,7 @@ from fanin.tracker.model import (
     State,
     Verdict,
 )
+from fanin.tracker.page import PageMasks
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep
@@ -48,6 +49,7 @@ __all__ = [
     "OpenBatch",
     "Outcome",
     "PageAcked",
+    "PageMasks",
     "Progress",
     "Result",
     "Retention",
@@ -58,6 +60,5 @@ __all__ = [
     "Tracker",
     "TrackerStore",
     "Verdict",
-    "Words",
     "checked_batch_id",
 ]

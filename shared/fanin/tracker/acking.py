@@ -10,7 +10,7 @@ from datetime import datetime
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
-from fanin.tracker.page import Page, mask_of
+from fanin.tracker.page import PageMasks, mask_of
 from fanin.tracker.tree import capacity, stretches
 
 TOO_LATE = {
@@ -24,29 +24,6 @@ PAGES_MAX = {Outcome.SUCCESS: 1_000, Outcome.FAILURE: 250}
 
 BATCHES_MAX = 100
 """Batches that one request may name: each is read, and may end, and so may its parents."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Folded acks of one leaf page, as masks of its bits: *good* succeeded, *bad* failed.
-
-    An item that did both has succeeded, as it has where the one ack comes after the other.
-    """
-
-    good: int
-    bad: int = 0
-
-    @property
-    def mask(self) -> int:
-        return self.good | self.bad
-
-    @property
-    def failed(self) -> int:
-        return self.bad & ~self.good
-
-    def asks_of(self, page: Page) -> bool:
-        """Whether *page* lacks any of it, or may have yet to climb; a page is compacted once it has."""
-        return bool(page.unset(self.mask) or self.good & page.failed or not page.compacted or page.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +81,18 @@ class PagePlan:
         return union
 
     @property
+    def masks(self) -> PageMasks:
+        """The bits to set."""
+        return PageMasks.of(self.mask, self.outcome)
+
+    @property
     def size(self) -> int:
         """How many acks fall into the page, each counted."""
         return sum(piece.size for piece in self.pieces)
 
     @property
-    def speaker(self) -> str:
-        """The caller in whose name the page is written: the one with the highest item."""
+    def caller(self) -> str:
+        """The caller on whose behalf the page is written: that of the highest item."""
         return max(self.pieces, key=lambda piece: piece.last).ack.caller
 
     @property
@@ -191,11 +173,11 @@ def verdicts(mask: int, fresh: int, known: int, otherwise: Verdict) -> dict[Verd
     return {verdict: items.bit_count() for verdict, items in counts if items}
 
 
-def covers(batch: Batch, pages: Mapping[int, Words]) -> bool:
+def covers(batch: Batch, pages: Mapping[int, PageMasks]) -> bool:
     """Whether every bit of *pages* is an item of *batch*, as far as it has grown."""
     return all(
-        number >= 0 and not words.mask >> capacity(0, number, batch.total, batch.shape)
-        for number, words in pages.items()
+        number >= 0 and not masks.mask >> capacity(0, number, batch.total, batch.shape)
+        for number, masks in pages.items()
     )
 
 

@@ -15,8 +15,8 @@ from threading import Lock
 from fanin.errors import StoreUnavailable
 from fanin.pacing import pause
 from fanin.tracker.lifecycle import Turn, turned
-from fanin.tracker.model import Batch, PageKey, State
-from fanin.tracker.page import DIGIT_BITS, Page, digits
+from fanin.tracker.model import Batch, Outcome, PageKey, State
+from fanin.tracker.page import DIGIT_BITS, Page, PageMasks, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
 
@@ -53,41 +53,31 @@ class Climber:
     pause: Callable[[int], None] = pause
     in_turn: Lock = field(default_factory=Lock, repr=False)
 
-    def succeed(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
-        """Ack items of a leaf; those that had failed are healed."""
-        return self.settle(batch, number, mask, 0, caller)
-
-    def settle(
-        self, batch: Batch, number: int, good: int, bad: int, caller: str, seen: Page | None = None
+    def mark(
+        self, batch: Batch, number: int, masks: PageMasks, caller: str, seen: Page | None = None
     ) -> BitsSet:
-        """Ack items of a leaf in one write, those of *bad* as failed; *good* ones that had failed are healed.
+        """Ack items of a leaf in one write; those that succeeded and had failed before are healed.
 
-        *bad* has none of *good*. *seen*: the page, where it has been read.
+        A failure changes nothing where the item was acked before. *seen*: the page, where it has been read.
         """
         key = PageKey(batch.key, 0, number)
-        fresh, page = self._write(batch, key, good | bad, bad, seen)
-        failed = good & page.failed & ~fresh
+        fresh, page = self._write(batch, key, masks, seen)
+        failed = masks.success & page.failed & ~fresh
         healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
-        ended = self.climb(batch, key, page, caller)
-        if bad:
-            ended = ended or self.end_by_failures(batch, caller)
+        ended = self._after(batch, key, page, caller, bool(masks.failed))
         return BitsSet(fresh | healed, page, ended, healed)
 
-    def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
-        """Mark items of a leaf as failed, but none that was acked before."""
-        return self.settle(batch, number, 0, mask, caller)
-
-    def count(self, batch: Batch, number: int, count: int, caller: str, failed: bool = False) -> BitsSet:
+    def count(self, batch: Batch, number: int, count: int, outcome: Outcome, caller: str) -> BitsSet:
         """Count acks in a leaf of an estimated batch; ``fresh`` is 1 where they counted."""
         key = PageKey(batch.key, 0, number)
-        if failed:
-            written = self.store.fail_count(key, count, batch.pages_expire_at)
-        else:
-            written = self.store.add_count(key, count, batch.pages_expire_at)
-        ended = self.climb(batch, key, written.page, caller)
-        if failed:
-            ended = ended or self.end_by_failures(batch, caller)
+        written = self.store.add_count(key, count, outcome, batch.pages_expire_at)
+        ended = self._after(batch, key, written.page, caller, outcome is Outcome.FAILURE)
         return BitsSet(int(written.applied), written.page, ended)
+
+    def _after(self, batch: Batch, key: PageKey, page: Page, caller: str, failures: bool) -> Batch | None:
+        """Return the batch if it has ended by the write of *page*: the page is full, or failures suffice."""
+        ended = self.climb(batch, key, page, caller)
+        return ended or (self.end_by_failures(batch, caller) if failures else None)
 
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
         """Carry the news of a full page upwards, and compact it only then; the batch, where it has ended."""
@@ -117,9 +107,8 @@ class Climber:
         """Set the bit of a full page in the page above it, with a mark where it held failures."""
         parent, bit = divmod(key.number, batch.shape.fanout)
         above = PageKey(batch.key, key.level + 1, parent)
-        written = self.store.add_bits(
-            above, 1 << bit, batch.pages_expire_at, failed=1 << bit if page.failed else 0
-        )
+        masks = PageMasks.of(1 << bit, Outcome.FAILURE if page.failed else Outcome.SUCCESS)
+        written = self.store.add_bits(above, masks, batch.pages_expire_at)
         return self.climb(batch, above, written.page, caller)
 
     def end_by_failures(self, batch: Batch, caller: str) -> Batch | None:
@@ -167,40 +156,33 @@ class Climber:
         return stored is None or not stored.is_alive
 
     def _write(
-        self, batch: Batch, key: PageKey, mask: int, failed: int = 0, seen: Page | None = None
+        self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None = None
     ) -> tuple[int, Page]:
-        """The bits of *mask* that were set by this call, those of *failed* as failed; the page after it."""
+        """Set the bits of *masks*; return those that this call set, and the page after it."""
         for attempt in range(WRITE_ATTEMPTS):
-            left = mask if seen is None else seen.unset(mask)
-            if attempt and left == mask:
-                if failed & mask and self._is_over(batch):
+            left = masks if seen is None else masks.within(seen.unset(masks.mask))
+            if attempt and left == masks:
+                if left.failed and self._is_over(batch):
                     return 0, seen or Page()
                 self.pause(attempt - 1)
-            mask = left
-            if not mask:
+            masks = left
+            if not masks.mask:
                 return 0, seen or Page()
-            written = self._send(batch, key, seen, mask, failed & mask)
+            written = self._send(batch, key, masks, seen)
             if written.applied:
-                return mask, written.page
+                return masks.mask, written.page
             seen = written.page
         raise StoreUnavailable("a page is written to from too many sides at once; ask again")
 
-    def _send(self, batch: Batch, key: PageKey, seen: Page | None, mask: int, failed: int) -> Written:
-        """One write: a guarded add; of many digits, or of good and bad, a replacement of the page as seen."""
-        if failed in (0, mask) and sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
-            return self._add(batch, key, mask, failed)
+    def _send(self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None) -> Written:
+        """Send one write: a guarded add; for many digits or two outcomes, a replacement of the page seen."""
+        if not masks.is_mixed and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
+            return self.store.add_bits(key, masks, batch.pages_expire_at)
         if seen is None:
             seen = self.store.pages([key]).get(key, Page())
-        if seen.unset(mask) != mask:
+        if seen.unset(masks.mask) != masks.mask:
             return Written(seen, applied=False)
-        return self.store.replace_bits(key, seen, mask, batch.pages_expire_at, failed)
-
-    def _add(self, batch: Batch, key: PageKey, mask: int, failed: int) -> Written:
-        """The guarded add, of failures in a transaction with their count, which brings no page along."""
-        if not failed:
-            return self.store.add_bits(key, mask, batch.pages_expire_at)
-        applied = self.store.fail_bits(key, mask, batch.pages_expire_at)
-        return Written(self.store.pages([key]).get(key, Page()), applied)
+        return self.store.replace_bits(key, seen, masks, batch.pages_expire_at)
 
 
 def _ended(stored: Batch | None) -> Batch | None:

@@ -9,8 +9,19 @@ from datetime import datetime
 from typing import Any
 
 from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, shard_of
-from fanin.tracker.page import Page
+from fanin.tracker.model import (
+    Batch,
+    BatchKey,
+    Group,
+    Outcome,
+    PageKey,
+    Query,
+    Receipt,
+    Sample,
+    State,
+    shard_of,
+)
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 
 Row = tuple[str, Any]
@@ -122,30 +133,20 @@ class MemoryStore:
         with self.lock:
             self.confirmed.add(key)
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
-            return (
-                self._put(key, page.with_bits(mask, failed), expires_at)
-                if page.admits(mask)
-                else _refused(page)
-            )
-
-    def replace_bits(
-        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-    ) -> Written:
-        with self.lock:
-            page = self._page(key)
-            if page.n != seen.n or page.compacted or not self._count_failures(key.batch, failed):
+            if not page.admits(masks.mask) or not self._count_failures(key, masks.failed.bit_count()):
                 return _refused(page)
-            return self._put(key, page.with_bits(mask, failed), expires_at)
+            return self._put(key, page.with_bits(masks), expires_at)
 
-    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
-            if not page.admits(mask) or not self._count_failures(key.batch, mask):
-                return False
-            return self._put(key, page.with_bits(mask, mask), expires_at).applied
+            unchanged = page.n == seen.n and not page.compacted
+            if not unchanged or not self._count_failures(key, masks.failed.bit_count()):
+                return _refused(page)
+            return self._put(key, page.with_bits(masks), expires_at)
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         with self.lock:
@@ -156,17 +157,12 @@ class MemoryStore:
             self.batches[key.batch] = replace(batch, failed=batch.failed - count, healed=batch.healed + count)
             return self._put(key, page.healed(mask)).applied
 
-    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
+        failures = count if outcome is Outcome.FAILURE else 0
         with self.lock:
             page = self._page(key)
-            return _refused(page) if page.compacted else self._put(key, page.with_count(count), expires_at)
-
-    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        with self.lock:
-            page, batch = self._page(key), self.batches.get(key.batch)
-            if batch is None or not batch.is_alive or page.compacted:
+            if page.compacted or not self._count_failures(key, failures):
                 return _refused(page)
-            self.batches[key.batch] = replace(batch, failed=batch.failed + count)
             return self._put(key, page.with_count(count), expires_at)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
@@ -236,14 +232,14 @@ class MemoryStore:
                 batch = self.batches[key] = change(batch)
             return batch
 
-    def _count_failures(self, key: BatchKey, failed: int) -> bool:
-        """Count the bits of *failed* in the live batch; False where it has ended, or there is none."""
-        if not failed:
+    def _count_failures(self, key: PageKey, failures: int) -> bool:
+        """Count *failures* of a leaf in the live batch; False where it has ended, or there is none."""
+        if not failures or not key.is_leaf:
             return True
-        batch = self.batches.get(key)
+        batch = self.batches.get(key.batch)
         if batch is None or not batch.is_alive:
             return False
-        self.batches[key] = replace(batch, failed=batch.failed + failed.bit_count())
+        self.batches[key.batch] = replace(batch, failed=batch.failed + failures)
         return True
 
     def _page(self, key: PageKey) -> Page:

@@ -123,6 +123,11 @@ class PageKey:
     level: int
     number: int
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether its bits stand for items, not for pages."""
+        return self.level == 0
+
     def __str__(self) -> str:
         return f"{self.batch}#{self.level}#{self.number}"
 

@@ -13,9 +13,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fanin.tracker.model import Outcome
+
 DIGIT_BITS = 6
 DIGIT_MAX = 2**DIGIT_BITS - 1
 PAGE_BITS_MAX = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PageMasks:
+    """The bits that a write sets in one page, as a mask for each outcome.
+
+    An item that is in both masks has succeeded, because a success overrides a failure in either order.
+    """
+
+    success: int = 0
+    failure: int = 0
+
+    @classmethod
+    def of(cls, mask: int, outcome: Outcome) -> PageMasks:
+        """Return the masks in which every bit of *mask* has the one *outcome*."""
+        return cls(mask) if outcome is Outcome.SUCCESS else cls(0, mask)
+
+    @property
+    def mask(self) -> int:
+        """All bits, whatever their outcome."""
+        return self.success | self.failure
+
+    @property
+    def failed(self) -> int:
+        """The bits to mark as failed."""
+        return self.failure & ~self.success
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the bits have more than one outcome."""
+        return self.failed not in (0, self.mask)
+
+    def within(self, mask: int) -> PageMasks:
+        """Return the part of the masks that lies in *mask*."""
+        return PageMasks(self.success & mask, self.failure & mask)
+
+    def need_write(self, page: Page) -> bool:
+        """Whether *page* lacks any of the bits, or may still have to climb: a page that has is compacted."""
+        return bool(page.unset(self.mask) or self.success & page.failed or not page.compacted or page.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +85,10 @@ class Page:
         """The guard of an add: all of *mask* is clear, so that adding it is setting it."""
         return not self.compacted and not self.bits & mask
 
-    def with_bits(self, mask: int, failed: int = 0) -> Page:
-        """The page after an admitted add; *failed* is the part of *mask* that failed."""
-        return replace(self, bits=self.bits | mask, n=self.n + mask.bit_count(), failed=self.failed | failed)
+    def with_bits(self, masks: PageMasks) -> Page:
+        """Return the page after an admitted add."""
+        bits, failed = self.bits | masks.mask, self.failed | masks.failed
+        return replace(self, bits=bits, n=self.n + masks.mask.bit_count(), failed=failed)
 
     def with_count(self, count: int) -> Page:
         """The page of an estimated batch after *count* more acks."""

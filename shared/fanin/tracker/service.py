@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.pacing import Each, each_in_turn, pause
-from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
+from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, plan, word_of
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
 from fanin.tracker.lifecycle import due, earliest, ends_at, prolonged, turned
@@ -33,6 +33,7 @@ from fanin.tracker.model import (
     State,
 )
 from fanin.tracker.opening import new_batch, same_wish
+from fanin.tracker.page import PageMasks
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
 from fanin.tracker.sampling import samples
@@ -191,7 +192,7 @@ class Tracker:
         return report
 
     def ack_pages(
-        self, tenant: str, batch_id: str, pages: Mapping[int, Words], caller: str
+        self, tenant: str, batch_id: str, pages: Mapping[int, PageMasks], caller: str
     ) -> Sequence[PageAcked]:
         """Mark folded acks of an exact batch: all pages are read at once, one that lacks any is written once.
 
@@ -203,7 +204,7 @@ class Tracker:
         self._need_exact(batch, "which items are acked")
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
-        done = recorder.record_words(batch, pages, caller, at)
+        done = recorder.record_folded(batch, pages, caller, at)
         self._prolong(batch)
         for batch in ended.values():
             self._has_ended(batch)
@@ -313,7 +314,7 @@ class Tracker:
         kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
         return not kept
 
-    def _holding(self, key: BatchKey, pages: Mapping[int, Words]) -> Batch:
+    def _holding(self, key: BatchKey, pages: Mapping[int, PageMasks]) -> Batch:
         """The batch that has all items of *pages*; read anew where it has grown since it was known."""
         batch = self._known_batch(key)
         if batch is not None and not covers(batch, pages):

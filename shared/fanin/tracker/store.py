@@ -15,8 +15,8 @@ from datetime import datetime
 from typing import Protocol
 
 from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Place, Query, Receipt, Sample
-from fanin.tracker.page import Page
+from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Place, Query, Receipt, Sample
+from fanin.tracker.page import Page, PageMasks
 
 ROWS_A_READ = 500
 READS_A_LISTING = 4
@@ -91,31 +91,27 @@ class TrackerStore(Protocol):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         """Note that the bus has the ending event."""
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
-        """Set the bits of *mask* if all are clear and the page is not compacted, else change nothing.
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
+        """Set the bits of *masks* if all are clear and the page is not compacted, else change nothing.
 
-        *failed*: the part of it to mark as failed too; it is counted nowhere.
+        Bits of a leaf that failed are counted in the live batch in the same transaction; a leaf of a batch
+        that has ended takes none. The marks of a parent page are counted nowhere.
         """
 
-    def replace_bits(
-        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-    ) -> Written:
-        """Set the bits of *mask* if the page still has the count of bits *seen*, else change nothing.
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+        """Set the bits of *masks* if the page still has the count of bits *seen*, else change nothing.
 
-        *failed*: the part of it to mark as failed too and to count in the live batch, all or nothing.
+        Failures are counted as :meth:`add_bits` counts them.
         """
-
-    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
-        """Set the bits of *mask* as failed and count them in the live batch, all or nothing."""
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         """Take the failed bits of *mask* off the page and off the live batch's count, all or nothing."""
 
-    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        """Count acks in a page of an estimated batch, unless it is compacted."""
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
+        """Count acks in a page of an estimated batch, unless it is compacted.
 
-    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        """Count failures in a page of an estimated batch and in the live batch, all or nothing."""
+        Failures are counted in the live batch in the same transaction.
+        """
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         """Tell the last page of a level its size, and whether it is the root; the page as stored now."""

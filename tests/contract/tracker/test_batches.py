@@ -9,6 +9,7 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.lifecycle import Turn
+from fanin.tracker.page import PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 
@@ -147,7 +148,7 @@ def test_close_waits_for_the_items_that_are_expected(store, batch, expected, sta
 
 def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b11, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b11), LATER)
     turn = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
 
     assert store.turn(KEY, turn).state is State.OPEN
@@ -156,7 +157,7 @@ def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
 
 def test_failures_end_a_batch_only_if_none_was_healed_since_they_were_seen(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b1111, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b1111), LATER)
     unhealed = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=1)
     store.heal_bits(LEAF, 0b1)
     healed = store.get(KEY)
@@ -187,7 +188,7 @@ def test_an_ended_batch_does_not_live_longer(store, batch):
 def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
     store.create(batch)
     store.turn(KEY, ENDINGS[0])
-    store.add_bits(LEAF, 1, batch.pages_expire_at)
+    store.add_bits(LEAF, PageMasks(1), batch.pages_expire_at)
     row = store._row({"pk": {"S": str(KEY)}, "sk": {"S": "batch"}})
 
     assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import Group, Listing, State, dynamodb, memory
+from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
+from fanin.tracker.dynamodb import store as dynamodb
 from fanin.tracker.lifecycle import turned
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt

@@ -25,7 +25,7 @@ from fanin.tracker.dynamodb.items import (
 )
 from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
-from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
+from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
 
 
 def create(table: str, batch: Batch) -> Item:
@@ -66,29 +66,23 @@ def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
     return {"TransactItems": [*puts, {"Update": grown}]}
 
 
-def add_bits(table: str, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Item:
+def add_bits(table: str, key: PageKey, masks: PageMasks, expires_at: datetime) -> Item:
     """The guarded add: DynamoDB knows no bitwise OR, but a digit has only 64 values, so the condition can
     name those in which the wanted bits are clear; then an addition is an OR. A bit of the failed family is
     set with its twin and never before it, so it needs no guard of its own.
     """
     guards, adds = ["attribute_not_exists(compacted)"], ["n :count"]
-    values: Item = {":count": number(mask.bit_count())}
-    for digit, value in digits(mask):
+    values: Item = {":count": number(masks.mask.bit_count())}
+    for digit, value in digits(masks.mask):
         clear = [v for v in range(DIGIT_MAX + 1) if not v & value]
         values |= {f":v{v}": number(v) for v in clear} | {f":m{digit}": number(value)}
         guards.append(f"(attribute_not_exists(d{digit}) OR d{digit} IN ({_names(clear)}))")
         adds.append(f"d{digit} :m{digit}")
-    for digit, value in digits(failed):
+    for digit, value in digits(masks.failed):
         values[f":x{digit}"] = number(value)
         adds.append(f"x{digit} :x{digit}")
     update = f"SET #ttl = :ttl ADD {', '.join(adds)}"
     return _page_update(table, key, update, " AND ".join(guards), values, expires_at)
-
-
-def fail_bits(tables: tuple[str, str], key: PageKey, mask: int, expires_at: datetime) -> Item:
-    """One transaction: the bits of the page as failed, and their number on the live batch."""
-    page = add_bits(tables[1], key, mask, expires_at, failed=mask)
-    return _with_count(tables[0], key.batch, in_transaction(page), mask.bit_count())
 
 
 def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
@@ -118,22 +112,19 @@ def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Ite
     )
 
 
-def fail_count(tables: tuple[str, str], key: PageKey, count: int, expires_at: datetime) -> Item:
-    """One transaction: failures of an estimated batch, counted in its page and on the live batch."""
-    return _with_count(
-        tables[0], key.batch, in_transaction(add_count(tables[1], key, count, expires_at)), count
-    )
+def with_failures(table: str, key: BatchKey, page: Item, failures: int) -> Item:
+    """Return one transaction: the write of a *page*, and the number of its *failures* on the live batch."""
+    return _with_count(table, key, in_transaction(page), failures)
 
 
-def replace_bits(
-    table: str, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-) -> Item:
+def replace_bits(table: str, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Item:
     """Many digits at once, over the page as it was seen: bits are only ever set, so ``n`` is its version.
 
     Healing leaves ``n`` as it was, so the failed family is added to; its new bits are clear, as their twins
     are. Digits share the names of their values: all of a page, in both families, stay within 4 KB.
     """
-    after, marks = dict(digits(seen.bits | mask)), dict(digits(failed))
+    mask = masks.mask
+    after, marks = dict(digits(seen.bits | mask)), dict(digits(masks.failed))
     written = {digit: after[digit] for digit, _ in digits(mask)}
     values = {f":v{value}": number(value) for value in {*written.values(), *marks.values()}}
     values |= {":count": number(mask.bit_count())}
@@ -144,14 +135,6 @@ def replace_bits(
         unchanged, values[":seen"] = "n = :seen", number(seen.n)
     guard = f"attribute_not_exists(compacted) AND {unchanged}"
     return _page_update(table, key, f"SET #ttl = :ttl,{sets} ADD {adds}", guard, values, expires_at)
-
-
-def replace_and_fail(
-    tables: tuple[str, str], key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int
-) -> Item:
-    """One transaction: many digits at once, and the number of those that failed on the live batch."""
-    page = replace_bits(tables[1], key, seen, mask, expires_at, failed)
-    return _with_count(tables[0], key.batch, in_transaction(page), failed.bit_count())
 
 
 def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datetime) -> Item:
