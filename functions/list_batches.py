@@ -9,7 +9,7 @@ from fanin.api.answers import ListedBatches
 from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, caller, edge
 from fanin.api.requests import UserKey
-from fanin.tracker import ListWish, State
+from fanin.tracker import ListQuery, State
 from functions.wiring import tracking
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
@@ -31,8 +31,13 @@ def list_batches(
     user_key: ByUserKey = None, state: ByState = None, limit: ListLimit = 20, cursor: Cursor = None
 ) -> ListedBatches:
     """List your batches, newest first; the list may lag behind by a moment."""
-    wish = ListWish(user_key, State(state) if state else None, limit, cursors.place_at(cursor))
-    return ListedBatches.of(tracking.tracker().list(caller(app).tenant, wish))
+    query = ListQuery(
+        user_key=user_key,
+        state=State(state) if state else None,
+        limit=limit,
+        after=cursors.place_at(cursor),
+    )
+    return ListedBatches.of(tracking.tracker().list(caller(app).tenant, query))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

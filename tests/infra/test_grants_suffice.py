@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
-from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, State, Tracker
+from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.lifecycle import turned
 from infra.handlers import (
@@ -216,8 +216,8 @@ def notify_later(tracker, batch_and_items):
 
 
 def list_all_and_some(tracker, batch_and_items):
-    tracker.list("t", ListWish())
-    tracker.list("t", ListWish(user_key="orders"))
+    tracker.list("t", ListQuery())
+    tracker.list("t", ListQuery(user_key="orders"))
 
 
 def outstanding(tracker, batch_and_items):

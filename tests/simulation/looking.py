@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
-from fanin.tracker import Batch, GroupId, ListWish, Mode, Slice, State, Tracker
+from fanin.tracker import Batch, GroupId, ListQuery, Mode, Slice, State, Tracker
 from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
@@ -45,7 +45,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
     except NotFound:
         world.check_gone(key)
         return
-    tracker.list(TENANT, ListWish(user_key=ledger.script.name, limit=2))
+    tracker.list(TENANT, ListQuery(user_key=ledger.script.name, limit=2))
     if batch.mode is Mode.ESTIMATED:
         tracker.progress(batch)
         return

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.model import Place
+from fanin.tracker.model import Position
 
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6
@@ -33,7 +33,7 @@ def item_at(cursor: str | None) -> int:
     return 0 if cursor is None else int.from_bytes(_bytes(cursor, ITEM_BYTES), "big")
 
 
-def of_place(resume: Place | None) -> str | None:
+def of_place(resume: Position | None) -> str | None:
     """The cursor of a place in a list of batches."""
     if resume is None:
         return None
@@ -41,7 +41,7 @@ def of_place(resume: Place | None) -> str | None:
     return _text(((at - EPOCH) // MICROSECOND).to_bytes(8, "big") + UUID(batch_id).bytes)
 
 
-def place_at(cursor: str | None) -> Place | None:
+def place_at(cursor: str | None) -> Position | None:
     """The place that *cursor* stands for; InvalidRequest for any other text."""
     if cursor is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
@@ -127,16 +128,15 @@ class OpenBatchBody(Body):
 
     def wish(self) -> OpenBatch:
         """As the tracker takes it."""
+        options = {option.name for option in fields(OpenBatch)}
+        same = {name: value for name, value in self if name in options}
         seconds = self.deadline_seconds
-        return OpenBatch(
-            user_key=self.user_key,
-            mode=Mode(self.mode),
-            retention=self.retention_seconds.retention(),
-            expected_items=self.expected_items,
-            deadline=None if seconds is None else timedelta(seconds=seconds),
-            max_failures=self.max_failures,
-            parent_item_id=self.parent_item_id,
-        )
+        converted = {
+            "mode": Mode(self.mode),
+            "retention": self.retention_seconds.retention(),
+            "deadline": None if seconds is None else timedelta(seconds=seconds),
+        }
+        return OpenBatch(**same | converted)
 
 
 class AddItemsBody(Body):

@@ -53,7 +53,7 @@ from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
 from fanin.queue import Options, Queue
-from fanin.tracker import Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
+from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
@@ -209,9 +209,11 @@ class Fanin:
 
     def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
         """Batches, newest first: those of a user key, in a state, or all; asked for as you go."""
-        wanted = None if state is None else state_of(state)
-        named = text_or_none(user_key, "a user key", "userKey")
-        ask = partial(self._transport.batches, named, wanted)
+        wanted = BatchFilter(
+            user_key=text_or_none(user_key, "a user key", "userKey"),
+            state=None if state is None else state_of(state),
+        )
+        ask = partial(self._transport.batches, wanted)
         return (batch for page in _pages(ask) for batch in page.batches)
 
     def task(

@@ -2,13 +2,15 @@
 
 from fanin.tracker.acking import PageAcked
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
-from fanin.tracker.listing import ListWish
+from fanin.tracker.listing import ListQuery
 from fanin.tracker.model import (
     Ack,
     AckReport,
     Added,
     Batch,
+    BatchFilter,
     BatchKey,
+    BatchOptions,
     Closed,
     Completion,
     Group,
@@ -36,14 +38,16 @@ __all__ = [
     "AckReport",
     "Added",
     "Batch",
+    "BatchFilter",
     "BatchKey",
+    "BatchOptions",
     "Closed",
     "Completion",
     "Group",
     "GroupId",
     "ItemId",
     "ItemRange",
-    "ListWish",
+    "ListQuery",
     "Listing",
     "Mode",
     "OpenBatch",

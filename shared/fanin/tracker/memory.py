@@ -186,9 +186,7 @@ class MemoryStore:
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         with self.lock:
-            return [
-                self.kept[place] for place in sorted(self.kept, key=lambda place: place[1]) if place[0] == key
-            ]
+            return [self.kept[slot] for slot in sorted(self.kept, key=lambda slot: slot[1]) if slot[0] == key]
 
     def remember(
         self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
@@ -210,18 +208,17 @@ class MemoryStore:
 
     def live(self, shard: int) -> Iterable[BatchKey]:
         with self.lock:
-            found = [(batch.place, key) for key, batch in self.batches.items() if batch.is_alive]
+            found = [(batch.position, key) for key, batch in self.batches.items() if batch.is_alive]
         return [key for _, key in sorted(found, key=lambda row: row[0]) if shard_of(key.batch_id) == shard]
 
     def listing(self, query: Query) -> Listing:
         with self.lock:
-            whole = replace(query, state=None)
-            rows = [batch for batch in self.batches.values() if whole.covers(batch)]
-        rows.sort(key=lambda batch: batch.place, reverse=True)
+            rows = [batch for batch in self.batches.values() if query.covers(batch)]
+        rows.sort(key=lambda batch: batch.position, reverse=True)
         looked = rows[:ROWS_A_LISTING]
-        found = [batch for batch in looked if query.covers(batch)][: query.limit]
+        found = [batch for batch in looked if query.matches(batch)][: query.limit]
         last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
-        return Listing(tuple(found), last.place if last and last is not rows[-1] else None)
+        return Listing(tuple(found), last.position if last and last is not rows[-1] else None)
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]

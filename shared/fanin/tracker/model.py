@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import ItemId
@@ -38,8 +39,8 @@ class State(StrEnum):
 
 
 ALIVE = (State.OPEN, State.CLOSED)
-Place = tuple[datetime, str]
-"""A place in a list: of the batch that was opened then, under that id."""
+Position = tuple[datetime, str]
+"""The position of a batch in a list: when it was opened, and its id."""
 
 
 class Mode(StrEnum):
@@ -87,21 +88,38 @@ class Retention:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBatch:
-    """What a caller wants of a new batch."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOptions:
+    """The options of a batch that every answer about it shows; they are chosen at open and never change."""
 
     user_key: str | None = None
     mode: Mode = Mode.EXACT
-    retention: Retention = field(default_factory=Retention)
     expected_items: int | None = None
-    deadline: timedelta | None = None
     max_failures: int | None = None
     parent_item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions(ShownOptions):
+    """All options of a batch that its row keeps."""
+
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBatch(BatchOptions):
+    """A request for a new batch. *deadline*: the batch times out so long after it was opened."""
+
+    deadline: timedelta | None = None
 
     def __post_init__(self) -> None:
         if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
             raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
+
+
+def options_of(source: BatchOptions) -> dict[str, Any]:
+    """Return the options of a batch, or of the request for it, by their names."""
+    return {option.name: getattr(source, option.name) for option in fields(BatchOptions)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +150,9 @@ class PageKey:
         return f"{self.batch}#{self.level}#{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch as it is stored. Salt, page size, mode and retention never change.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch(BatchOptions):
+    """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
     """
@@ -142,14 +160,11 @@ class Batch:
     tenant: str
     batch_id: str
     state: State
-    mode: Mode
-    user_key: str | None
     total: int
     failed: int
     page_bits: int
     salt: bytes = field(repr=False)
     fingerprint: str
-    retention: Retention
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None
@@ -157,10 +172,7 @@ class Batch:
     completed_by: str | None = None
     ended_at: datetime | None = None
     end_reason: str | None = None
-    expected_items: int | None = None
     deadline_at: datetime | None = None
-    max_failures: int | None = None
-    parent_item_id: str | None = None
     due_at: datetime | None = None
     healed: int = 0
 
@@ -169,8 +181,8 @@ class Batch:
         return BatchKey(self.tenant, self.batch_id)
 
     @property
-    def place(self) -> Place:
-        """Where it stands in a list."""
+    def position(self) -> Position:
+        """Its position in a list."""
         return self.created_at, self.batch_id
 
     @property
@@ -341,28 +353,49 @@ class Slice:
     resume: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFilter:
+    """Which batches of a tenant are listed: those that have every property given here."""
+
+    user_key: str | None = None
+    state: State | None = None
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether rows have to be read to find the batches: only a user key has a list of its own."""
+        return self.state is not None
+
+    def matches(self, batch: Batch) -> bool:
+        """Whether *batch* has every property."""
+        same_key = self.user_key is None or batch.user_key == self.user_key
+        return same_key and (self.state is None or batch.state is self.state)
+
+
+def filter_of(source: BatchFilter) -> dict[str, Any]:
+    """Return the properties of a filter, or of a query that has one, by their names."""
+    return {wanted.name: getattr(source, wanted.name) for wanted in fields(BatchFilter)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query(BatchFilter):
     """One list of a tenant's batches: those of a user key, or one shard of all.
 
     *before*: only batches opened earlier, or at the same time with a smaller id.
     """
 
     tenant: str
-    user_key: str | None
     shard: int
-    state: State | None
     limit: int
-    before: Place | None = None
+    before: Position | None = None
 
     def covers(self, batch: Batch) -> bool:
-        """Whether *batch* belongs on this list, after the place to go on from."""
-        mine = batch.tenant == self.tenant and (self.state is None or batch.state is self.state)
-        if self.user_key is None:
-            mine = mine and shard_of(batch.batch_id) == self.shard
-        else:
-            mine = mine and batch.user_key == self.user_key
-        return mine and (self.before is None or batch.place < self.before)
+        """Whether the rows of this list that are read include *batch*, whether it matches or not."""
+        listed = shard_of(batch.batch_id) == self.shard if self.user_key is None else self._is_named(batch)
+        earlier = self.before is None or batch.position < self.before
+        return batch.tenant == self.tenant and listed and earlier
+
+    def _is_named(self, batch: Batch) -> bool:
+        return batch.user_key == self.user_key
 
 
 def shard_of(batch_id: str) -> int:

@@ -15,7 +15,7 @@ from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, p
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
 from fanin.tracker.lifecycle import due, earliest, ends_at, prolonged, turned
-from fanin.tracker.listing import ListWish, listing
+from fanin.tracker.listing import ListQuery, listing
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -32,7 +32,7 @@ from fanin.tracker.model import (
     Slice,
     State,
 )
-from fanin.tracker.opening import new_batch, same_wish
+from fanin.tracker.opening import new_batch, same_request
 from fanin.tracker.page import PageMasks
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
@@ -74,20 +74,20 @@ class Tracker:
     each: Each = each_in_turn
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
-    def open(self, tenant: str, wish: OpenBatch, key: str | None = None) -> Batch:
+    def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
         """A new batch; under an idempotency *key* that came before, the batch of that time.
 
         Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
         with another wish.
         """
         if key is None:
-            return self.store.create(self._new(tenant, wish))
+            return self.store.create(self._new(tenant, request))
         held = self.store.named(tenant, key)
         for _ in range(OPEN_ATTEMPTS):
             stored = held and self._standing(tenant, held)
             if stored:
-                return same_wish(stored, wish)
-            batch = self._new(tenant, wish)
+                return same_request(stored, request)
+            batch = self._new(tenant, request)
             held = self.store.create_under(batch, key, held)
             if held == batch.batch_id:
                 return batch
@@ -103,9 +103,9 @@ class Tracker:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
-    def list(self, tenant: str, wish: ListWish) -> Listing:
+    def list(self, tenant: str, query: ListQuery) -> Listing:
         """A page of the tenant's batches, newest first; it may lag behind by a moment."""
-        return listing(self.store, tenant, wish, self.now())
+        return listing(self.store, tenant, query, self.now())
 
     def progress(self, batch: Batch) -> Progress:
         """How far the batch is, at a cost that does not grow with it."""
@@ -250,12 +250,12 @@ class Tracker:
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
-    def _new(self, tenant: str, wish: OpenBatch) -> Batch:
+    def _new(self, tenant: str, request: OpenBatch) -> Batch:
         """A batch that is not stored yet, under an id that was never used and never will be again."""
-        if wish.parent_item_id is not None:
-            self._check_parent(tenant, wish.parent_item_id)
+        if request.parent_item_id is not None:
+            self._check_parent(tenant, request.parent_item_id)
         key = BatchKey(tenant, str(self.new_id()))
-        return new_batch(key, wish, self.page_bits, self.entropy(16), self.now())
+        return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
 
     def _standing(self, tenant: str, batch_id: str) -> Batch | None:
         """The batch as it stands; None where it is over for good, whether its row is deleted or not."""

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Protocol
 
 from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Place, Query, Receipt, Sample
+from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 
 ROWS_A_READ = 500
@@ -33,13 +33,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A part of a list of batches, newest first; *resume* is the place to go on after, None at its end.
+    """A part of a list of batches, newest first; *resume* is the position to continue after, None at its end.
 
     A part may be short, or empty, and not be the last.
     """
 
     batches: tuple[Batch, ...]
-    resume: Place | None
+    resume: Position | None
 
 
 class TrackerStore(Protocol):
@@ -148,5 +148,5 @@ class TrackerStore(Protocol):
     def listing(self, query: Query) -> Listing:
         """Batches of one list, newest first; at most ``query.limit``, all older than ``query.before``.
 
-        It looks at ``ROWS_A_LISTING`` batches at most, however few of them are in the state asked for.
+        It looks at ``ROWS_A_LISTING`` batches at most, however few of them match the filter.
         """

@@ -152,7 +152,7 @@ def test_a_list_that_stops_says_where_to_go_on(store, batch, state):
         at = NOW + timedelta(seconds=number // 2)
         of = State.CLOSED if number % 4 == 0 else State.OPEN
         store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
-    whole = Query(KEY.tenant, None, shard_of(KEY.batch_id), state, limit=100)
+    whole = Query(tenant=KEY.tenant, shard=shard_of(KEY.batch_id), state=state, limit=100)
     parts = [store.listing(replace(whole, limit=2))]
     while parts[-1].resume is not None:
         parts.append(store.listing(replace(whole, limit=2, before=parts[-1].resume)))
@@ -170,7 +170,7 @@ def test_a_state_that_is_rare_is_looked_for_in_so_many_rows_a_call(store, batch,
     for number in range(10):
         at, of = NOW + timedelta(seconds=number), State.OPEN if number else State.CLOSED
         store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
-    query = Query(KEY.tenant, None, shard_of(KEY.batch_id), State.CLOSED, limit=10)
+    query = Query(tenant=KEY.tenant, shard=shard_of(KEY.batch_id), state=State.CLOSED, limit=10)
     first = store.listing(query)
     second = store.listing(replace(query, before=first.resume))
     third = store.listing(replace(query, before=second.resume))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fanin.aws.rows import Item, number, text
 from fanin.tracker.model import (
     Batch,
     BatchKey,
+    BatchOptions,
     Group,
     Mode,
     PageKey,
-    Place,
+    Position,
     Receipt,
     Retention,
     Sample,
@@ -50,45 +52,64 @@ def receipt_row(key: str) -> str:
 
 def batch_item(batch: Batch) -> Item:
     """The row of a batch that was just opened."""
-    kept = batch.retention
     item = {
         "pk": text(str(batch.key)),
         "sk": text(BATCH_ROW),
         "tenant": text(batch.tenant),
         "batchId": text(batch.batch_id),
         "state": text(batch.state),
-        "mode": text(batch.mode),
         "total": number(batch.total),
         "failed": number(batch.failed),
         "pageBits": number(batch.page_bits),
         "salt": {"B": batch.salt},
         "fingerprint": text(batch.fingerprint),
-        "retainOpen": number(kept.open // SECOND),
-        "retainClosed": number(kept.closed // SECOND),
-        "retainComplete": number(kept.complete // SECOND),
         "createdAt": number(milliseconds(batch.created_at)),
         "createdKey": text(created_key(batch.created_at, batch.batch_id)),
         "tenantShard": text(f"{batch.tenant}#{shard_of(batch.batch_id)}"),
         "expiresAt": number(milliseconds(batch.expires_at)),
         "ttl": number(seconds(batch.row_expires_at)),
     }
-    return item | _options(batch)
+    return item | _options_item(batch) | _indexes(batch)
 
 
-def _options(batch: Batch) -> Item:
-    """What only some batches have."""
-    options = {
-        "userKey": batch.user_key and text(batch.user_key),
+def _options_item(options: BatchOptions) -> Item:
+    """Return the attributes of a batch's options; :func:`_options_of` reads them."""
+    kept = options.retention
+    attributes = {
+        "mode": text(options.mode),
+        "retainOpen": number(kept.open // SECOND),
+        "retainClosed": number(kept.closed // SECOND),
+        "retainComplete": number(kept.complete // SECOND),
+        "userKey": options.user_key and text(options.user_key),
+        "expectedItems": _optional(options.expected_items),
+        "maxFailures": _optional(options.max_failures),
+        "parentItemId": options.parent_item_id and text(options.parent_item_id),
+    }
+    return {name: value for name, value in attributes.items() if value}
+
+
+def _options_of(item: Item) -> dict[str, Any]:
+    """Return the options that the row of a batch holds, by their names in the model."""
+    return {
+        "mode": Mode(item["mode"]["S"]),
+        "retention": _retention(item),
+        "user_key": item.get("userKey", {}).get("S"),
+        "expected_items": _number_if(item, "expectedItems"),
+        "max_failures": _number_if(item, "maxFailures"),
+        "parent_item_id": item.get("parentItemId", {}).get("S"),
+    }
+
+
+def _indexes(batch: Batch) -> Item:
+    """Return the attributes that only some batches have: the deadline, and the keys of sparse indexes."""
+    attributes = {
         "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
-        "expectedItems": _optional(batch.expected_items),
-        "maxFailures": _optional(batch.max_failures),
-        "parentItemId": batch.parent_item_id and text(batch.parent_item_id),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
         "dueAt": batch.due_at and number(milliseconds(batch.due_at)),
         "dueShard": batch.due_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
         "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
     }
-    return {name: value for name, value in options.items() if value}
+    return {name: value for name, value in attributes.items() if value}
 
 
 def user_list(tenant: str, user_key: str) -> str:
@@ -101,7 +122,7 @@ def created_key(at: datetime, batch_id: str) -> str:
     return f"{milliseconds(at):013d}#{batch_id}"
 
 
-def place_of(key: str) -> Place:
+def position_of(key: str) -> Position:
     """The inverse of :func:`created_key`."""
     at, batch_id = key.split("#")
     return EPOCH + int(at) * MILLISECOND, batch_id
@@ -129,14 +150,11 @@ def batch_of(item: Item) -> Batch:
         tenant=item["tenant"]["S"],
         batch_id=item["batchId"]["S"],
         state=State(item["state"]["S"]),
-        mode=Mode(item["mode"]["S"]),
-        user_key=item.get("userKey", {}).get("S"),
         total=int(item["total"]["N"]),
         failed=int(item["failed"]["N"]),
         page_bits=int(item["pageBits"]["N"]),
         salt=bytes(item["salt"]["B"]),
         fingerprint=item["fingerprint"]["S"],
-        retention=_retention(item),
         created_at=_time(item, "createdAt"),
         expires_at=_time(item, "expiresAt"),
         closed_at=_time_if(item, "closedAt"),
@@ -144,12 +162,10 @@ def batch_of(item: Item) -> Batch:
         completed_by=item.get("completedBy", {}).get("S"),
         ended_at=_time_if(item, "endedAt"),
         end_reason=item.get("endReason", {}).get("S"),
-        expected_items=_number_if(item, "expectedItems"),
         deadline_at=_time_if(item, "deadlineAt"),
-        max_failures=_number_if(item, "maxFailures"),
-        parent_item_id=item.get("parentItemId", {}).get("S"),
         due_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        **_options_of(item),
     )
 
 

@@ -66,15 +66,24 @@ def listing(table: str, query: Query) -> Item:
         "KeyConditionExpression": f"{name} = :list",
         "ExpressionAttributeValues": {":list": text(value)},
         "ScanIndexForward": False,
-        "Limit": query.limit if query.state is None else ROWS_A_READ,
+        "Limit": ROWS_A_READ if query.reads_rows else query.limit,
     }
     if query.before is not None:
         request["KeyConditionExpression"] += " AND createdKey < :before"
         request["ExpressionAttributeValues"][":before"] = text(created_key(*query.before))
+    return _filtered(request, query)
+
+
+def _filtered(request: Item, query: Query) -> Item:
+    """Return *request* with what rows have to match beside their list."""
+    conditions, names = [], {}
+    values = request["ExpressionAttributeValues"]
     if query.state is not None:
-        request |= {"FilterExpression": "#state = :state", "ExpressionAttributeNames": {"#state": "state"}}
-        request["ExpressionAttributeValues"][":state"] = text(query.state)
-    return request
+        conditions.append("#state = :state")
+        names["#state"], values[":state"] = "state", text(query.state)
+    if not conditions:
+        return request
+    return request | {"FilterExpression": " AND ".join(conditions), "ExpressionAttributeNames": names}
 
 
 def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:

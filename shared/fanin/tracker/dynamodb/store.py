@@ -162,8 +162,8 @@ class DynamoStore:
                 break
             request |= {"ExclusiveStartKey": last}
         if len(found) > query.limit:
-            return Listing(tuple(found[: query.limit]), found[query.limit - 1].place)
-        return Listing(tuple(found), items.place_of(last["createdKey"]["S"]) if last else None)
+            return Listing(tuple(found[: query.limit]), found[query.limit - 1].position)
+        return Listing(tuple(found), items.position_of(last["createdKey"]["S"]) if last else None)
 
     def _query(self, request: Item, limit: int | None = None) -> Iterator[Item]:
         """The rows that a query finds, page by page; at most *limit*, and no more is read."""
