@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
-from fanin.tracker.model import LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
+from fanin.tracker.model import LABELS_MAX, LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -110,6 +110,24 @@ ParentItemId = Annotated[
 ]
 
 
+Label = Annotated[
+    str,
+    StringConstraints(min_length=2, max_length=321, pattern=PRINTABLE),
+    Field(description="A label as `key:value`; no control characters."),
+]
+Labels = Annotated[
+    dict[
+        Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PRINTABLE)],
+        Annotated[str, StringConstraints(max_length=256, pattern=PRINTABLE)],
+    ],
+    Field(
+        max_length=LABELS_MAX,
+        description="Up to 10 labels to list batches by: keys of 1 to 64 characters without a colon, values"
+        " of up to 256; no control characters.",
+    ),
+]
+
+
 class OpenBatchBody(Body):
     """The settings of a new batch; ``{}``, or no body, takes the defaults."""
 
@@ -125,6 +143,7 @@ class OpenBatchBody(Body):
     parent_item_id: ParentItemId | None = None
     retention_seconds: RetentionBody = RetentionBody()
     max_failures: MaxFailures | None = None
+    labels: Labels = {}
 
     def wish(self) -> OpenBatch:
         """As the tracker takes it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -106,6 +106,7 @@ class Fanin:
         parent: str | ItemId | None = None,
         max_failures: int | None = None,
         retention: Retention | None = None,
+        labels: Mapping[str, str] | None = None,
         key: str | None = None,
     ) -> Batch:
         """A new batch, or the one that was opened under this *key*. *user_key*: your own name for it.
@@ -114,6 +115,7 @@ class Fanin:
         *expected_items*: close is refused until so many were added. *deadline*: the batch times out so long
         after now, in whole seconds, 1 s to 400 days. *parent*: an item of another batch of yours, which is
         acked when this batch ends, as it ended. *max_failures*: the batch ends once so many items failed.
+        *labels*: up to 10 texts by name, in every status, list and ending event of the batch.
         """
         key = key_or_fresh(key)
         wish = OpenBatch(
@@ -124,6 +126,7 @@ class Fanin:
             deadline=deadline_of(deadline),
             parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
+            labels={} if labels is None else labels,
         )
         return Batch(self, self._transport.open(wish, key), key)
 
@@ -207,11 +210,17 @@ class Fanin:
         """Reasons of failures, at most 128 of them."""
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
-    def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
-        """Batches, newest first: those of a user key, in a state, or all; asked for as you go."""
+    def batches(
+        self, user_key: str | None = None, state: State | str | None = None, label: str | None = None
+    ) -> Iterator[Summary]:
+        """List batches, newest first: of a user key, in a state, with a label (``key:value``), or all.
+
+        Pages are requested as you iterate.
+        """
         wanted = BatchFilter(
             user_key=text_or_none(user_key, "a user key", "userKey"),
             state=None if state is None else state_of(state),
+            label=text_or_none(label, "a label", "label"),
         )
         ask = partial(self._transport.batches, wanted)
         return (batch for page in _pages(ask) for batch in page.batches)

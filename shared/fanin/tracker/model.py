@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
@@ -20,6 +21,9 @@ GRACE = timedelta(days=30)
 """A batch's row outlasts its pages by so much: for its event, should the sweeper come late."""
 USER_KEY_MAX = 256
 """Characters of a user key."""
+LABELS_MAX = 10
+LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:]{1,64}")
+LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,256}")
 SHARDS = 8
 """Parts of the list of batches to look at, and of a tenant's list: no index partition takes every write."""
 
@@ -97,6 +101,7 @@ class ShownOptions:
     expected_items: int | None = None
     max_failures: int | None = None
     parent_item_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +120,23 @@ class OpenBatch(BatchOptions):
     def __post_init__(self) -> None:
         if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
             raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
+        object.__setattr__(self, "labels", _checked_labels(self.labels))
+
+
+def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Return *labels* in the order of their keys; raise InvalidRequest for a key or a value out of bounds."""
+    if not isinstance(labels, Mapping) or len(labels) > LABELS_MAX:
+        raise InvalidRequest(f"labels are a mapping of at most {LABELS_MAX} keys to values", field="labels")
+    for key, value in labels.items():
+        if not isinstance(key, str) or not LABEL_KEY.fullmatch(key):
+            raise InvalidRequest(
+                "the key of a label has 1 to 64 characters, no control character and no colon", field="labels"
+            )
+        if not isinstance(value, str) or not LABEL_VALUE.fullmatch(value):
+            raise InvalidRequest(
+                "the value of a label has up to 256 characters and no control character", field="labels"
+            )
+    return dict(sorted(labels.items()))
 
 
 def options_of(source: BatchOptions) -> dict[str, Any]:
@@ -359,16 +381,28 @@ class BatchFilter:
 
     user_key: str | None = None
     state: State | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.label is not None and (not isinstance(self.label, str) or ":" not in self.label):
+            raise InvalidRequest("batches are listed by a label as key:value", field="label")
 
     @property
     def reads_rows(self) -> bool:
         """Whether rows have to be read to find the batches: only a user key has a list of its own."""
-        return self.state is not None
+        return self.state is not None or self.label is not None
+
+    @property
+    def label_pair(self) -> tuple[str, str] | None:
+        """The key and the value of the label, where it is given."""
+        key, _, value = (self.label or "").partition(":")
+        return None if self.label is None else (key, value)
 
     def matches(self, batch: Batch) -> bool:
         """Whether *batch* has every property."""
         same_key = self.user_key is None or batch.user_key == self.user_key
-        return same_key and (self.state is None or batch.state is self.state)
+        labeled = self.label_pair is None or self.label_pair in batch.labels.items()
+        return same_key and labeled and (self.state is None or batch.state is self.state)
 
 
 def filter_of(source: BatchFilter) -> dict[str, Any]:

@@ -145,6 +145,25 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
 
 
+def test_a_list_by_label_holds_the_batches_that_have_it_with_that_value(store, batch):
+    for number, labels in enumerate(
+        ({"team": "a"}, {"team": "b", "a.b#c": ""}, {}, {"team": "a", "x": ":y: "})
+    ):
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", labels=labels))
+    store.create(replace(batch, tenant="other", labels={"team": "a"}))
+
+    assert store.get(replace(KEY, batch_id=f"{batch.batch_id[:-5]}10001")).labels == {
+        "team": "b",
+        "a.b#c": "",
+    }
+    assert listed(store, label="team:a") == ["30001", "00001"]
+    assert listed(store, label="a.b#c:") == ["10001"]
+    assert listed(store, label="x::y: ") == ["30001"]
+    assert listed(store, label="team:") == []
+    assert listed(store, label="team:a", state=State.CLOSED) == []
+    assert listed(store, label="team:b", user_key=batch.user_key) == ["10001"]
+
+
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CLOSED])
 def test_a_list_that_stops_says_where_to_go_on(store, batch, state):
     """Nothing is left out, nothing comes twice, and the end is said."""

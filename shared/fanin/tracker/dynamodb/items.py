@@ -75,7 +75,7 @@ def batch_item(batch: Batch) -> Item:
 def _options_item(options: BatchOptions) -> Item:
     """Return the attributes of a batch's options; :func:`_options_of` reads them."""
     kept = options.retention
-    attributes = {
+    attributes: Item = {
         "mode": text(options.mode),
         "retainOpen": number(kept.open // SECOND),
         "retainClosed": number(kept.closed // SECOND),
@@ -84,6 +84,9 @@ def _options_item(options: BatchOptions) -> Item:
         "expectedItems": _optional(options.expected_items),
         "maxFailures": _optional(options.max_failures),
         "parentItemId": options.parent_item_id and text(options.parent_item_id),
+        "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
+        if options.labels
+        else None,
     }
     return {name: value for name, value in attributes.items() if value}
 
@@ -97,6 +100,7 @@ def _options_of(item: Item) -> dict[str, Any]:
         "expected_items": _number_if(item, "expectedItems"),
         "max_failures": _number_if(item, "maxFailures"),
         "parent_item_id": item.get("parentItemId", {}).get("S"),
+        "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
     }
 
 

@@ -81,6 +81,10 @@ def _filtered(request: Item, query: Query) -> Item:
     if query.state is not None:
         conditions.append("#state = :state")
         names["#state"], values[":state"] = "state", text(query.state)
+    if query.label_pair is not None:
+        conditions.append("#labels.#key = :label")
+        names |= {"#labels": "labels", "#key": query.label_pair[0]}
+        values[":label"] = text(query.label_pair[1])
     if not conditions:
         return request
     return request | {"FilterExpression": " AND ".join(conditions), "ExpressionAttributeNames": names}
