@@ -1,16 +1,16 @@
-"""Every error that fanin raises on purpose.
+"""The exceptions that fanin raises.
 
 FaninError
-├── InvalidRequest        the caller can fix it
-│   ├── TooManyPages      it asks for more than one request may do; ask in parts
-│   └── TooManyBatches    the same, of batches
-├── NotFound              no such batch, for this tenant
-├── Conflict              a rule said no
-│   ├── KeyReused         the idempotency key came before, with another payload
-│   └── StaleWrite        somebody wrote first; the item as it is stored comes along
-└── StoreUnavailable      throttled or unreachable; the state is unknown, ask again
+├── InvalidRequest        the request is malformed or out of bounds
+│   ├── TooManyPages      it touches too many pages; send smaller requests
+│   └── TooManyBatches    it names too many batches; send smaller requests
+├── NotFound              this tenant has no such batch
+├── Conflict              a rule of the batch refuses the request
+│   ├── KeyReused         the idempotency key was used with another payload
+│   └── StaleWrite        a condition failed; the error has the stored item
+└── StoreUnavailable      throttled or unreachable; the result is unknown: repeat the request
 
-An error of another kind is a bug or somebody else's, and passes through untouched.
+An error of another kind is a bug, or comes from another library, and is not converted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 
 class FaninError(Exception):
-    """The root of the tree; its text is fit for the caller to read."""
+    """The base of all errors; its text is written for the caller."""
 
 
 class InvalidRequest(FaninError):
-    """The request is malformed; *field* names the part to mend, where there is one."""
+    """The request is malformed; *field* names the field to correct, if there is one."""
 
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
@@ -31,11 +31,11 @@ class InvalidRequest(FaninError):
 
 
 class TooManyPages(InvalidRequest):
-    """The request touches more pages than one may; the same in smaller requests is fine."""
+    """The request touches more pages than one request may; send it in smaller requests."""
 
 
 class TooManyBatches(InvalidRequest):
-    """The request names more batches than one may; the same in smaller requests is fine."""
+    """The request names more batches than one request may; send it in smaller requests."""
 
 
 class NotFound(FaninError):
@@ -43,7 +43,7 @@ class NotFound(FaninError):
 
 
 class Conflict(FaninError):
-    """A rule of the batch refuses the request; asking again will not help."""
+    """A rule of the batch refuses the request; repeating it does not help."""
 
 
 class KeyReused(Conflict):
@@ -51,7 +51,7 @@ class KeyReused(Conflict):
 
 
 class StaleWrite(Conflict):
-    """A condition failed; *stored* holds the items as they are, one for each written item.
+    """A condition failed; *stored* has the stored items, one for each written item.
 
     *failed*: of a transaction, the positions of the writes whose conditions do not hold.
     """
@@ -69,4 +69,4 @@ class StaleWrite(Conflict):
 
 
 class StoreUnavailable(FaninError):
-    """The store was throttled or out of reach: the request may or may not have been applied."""
+    """The store was throttled or unreachable: the request may or may not have been applied."""

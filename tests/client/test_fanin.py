@@ -299,7 +299,7 @@ def test_a_single_range_where_a_list_is_due_is_refused_and_told_how(fanin, call)
 def test_times_are_timedeltas_and_a_refusal_says_so(fanin):
     with pytest.raises(InvalidRequest, match=r"a deadline is a timedelta, such as timedelta\(hours=1\)"):
         fanin.open(deadline=5)
-    with pytest.raises(InvalidRequest, match="a retention is told in timedeltas"):
+    with pytest.raises(InvalidRequest, match="a retention is given in timedeltas"):
         Retention(open=5)
     with pytest.raises(InvalidRequest, match=r"a retention is a Retention, such as Retention\("):
         fanin.open(retention=timedelta(days=1))

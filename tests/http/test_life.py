@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import PageMasks
 from tests.http.test_tracking import ack, get, send
@@ -259,7 +259,7 @@ def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracke
     batch, items = opened(api, 9)
     api.ack(*items)
     stored = tracker.get(TENANT, batch)
-    tracker.store.turn(stored.key, turned(stored, State.CLOSED, datetime.now(UTC)))
+    tracker.store.transition(stored.key, transition(stored, State.CLOSED, datetime.now(UTC)))
     later(tracker, timedelta(minutes=16)).sweep()
 
     assert get(api, batch)["state"] == "COMPLETE"

@@ -13,7 +13,7 @@ from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
@@ -246,7 +246,7 @@ def describe(tracker, batch_id):
 def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
     batch_id, _ = batch_and_items
     batch = tracker.get("t", batch_id)
-    tracker.store.turn(batch.key, turned(batch, State.CANCELLED, AT))
+    tracker.store.transition(batch.key, transition(batch, State.CANCELLED, AT))
     confirm_twice(tracker, batch_id)
 
 

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.tracker import Outcome, State, Tracker, service, sweeping
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.opening import new_batch
@@ -20,9 +20,9 @@ from fanin.tracker.sweeping import Sweeper
 from fanin.tracker.walking import Walk
 from tests.simulating.mutants import Mutant
 
-_admits, _add_bits = Turn.admits, MemoryStore.add_bits
+_admits, _add_bits = Transition.admits, MemoryStore.add_bits
 _add_count, _mark = MemoryStore.add_count, Climber.mark
-_close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.turn
+_close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.transition
 
 
 def _failing(write):
@@ -115,7 +115,7 @@ def _end_by_failures_unseen(self, batch, caller):
     stored = self.store.get(batch.key) if batch.max_failures is not None else None
     if stored is None:
         return None
-    ended = self.store.turn(batch.key, self._enough(stored, caller))
+    ended = self.store.transition(batch.key, self._enough(stored, caller))
     return ended if ended and not ended.is_alive else None
 
 
@@ -123,34 +123,34 @@ def _admits_whatever_was_healed(self, batch):
     return _admits(replace(self, healed=batch.healed), batch)
 
 
-def _extend_always(self, key, expires_at, due_at):
+def _extend_always(self, key, expires_at, next_check_at):
     batch = self.batches[key]
     if batch.is_alive:
-        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, next_check_at=next_check_at)
     return batch
 
 
-def _extend_the_ended(self, key, expires_at, due_at):
+def _extend_the_ended(self, key, expires_at, next_check_at):
     batch = self.batches[key]
     if batch.expires_at < expires_at:
-        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, next_check_at=next_check_at)
     return batch
 
 
 def _extend_as_open(self, batch):
     at = self.now()
-    until = service.prolonged(batch, at) if batch.is_alive else None
+    until = service.extended_expiry(batch, at) if batch.is_alive else None
     if until is not None:
-        self.store.extend(batch.key, until, service.due(batch, batch.state, at, until))
+        self.store.extend(batch.key, until, service.first_check(batch, batch.state, at, until))
 
 
-def _postpone_always(self, seen, due_at):
-    self.batches[seen.key] = replace(self.batches[seen.key], due_at=due_at)
+def _postpone_always(self, seen, next_check_at):
+    self.batches[seen.key] = replace(self.batches[seen.key], next_check_at=next_check_at)
 
 
-def _postpone_unless_turned(self, seen, due_at):
+def _postpone_unless_turned(self, seen, next_check_at):
     if self.batches[seen.key].state is seen.state:
-        _postpone_always(self, seen, due_at)
+        _postpone_always(self, seen, next_check_at)
 
 
 def _repaired_without_leaves(self, batch):
@@ -189,7 +189,7 @@ def _announce(parent: bool, notice: bool, forget: bool):
             return
         if notice:
             store.notice(batch, now)
-        store.postpone(batch, sweeping.next_look(batch, now))
+        store.postpone(batch, sweeping.next_check(batch, now))
 
     return announce
 
@@ -200,17 +200,17 @@ def _confirm(parent: bool, leave: bool):
     def confirm(self, batch):
         self.store.confirm(batch.key, batch.expires_at)
         if parent:
-            self._tell_parent(batch)
-        if leave and batch.due_at is not None:
+            self._ack_parent(batch)
+        if leave and batch.next_check_at is not None:
             self.store.postpone(batch, None)
 
     return confirm
 
 
-def _tell_parent_first(self, tenant, batch_id, caller):
+def _ack_parent_first(self, tenant, batch_id, caller):
     seen = self.get(tenant, batch_id)
     if seen.parent_item_id is not None:
-        self._tell_parent(replace(seen, state=State.COMPLETE))
+        self._ack_parent(replace(seen, state=State.COMPLETE))
     return _close(self, tenant, batch_id, caller)
 
 
@@ -289,7 +289,7 @@ def _open_without_end(self, tenant, wish, key=None):
 
 def _open_by_turn(self, tenant, wish, key=None):
     """A key's batches have ids that follow from it, and the first id that is free or alive is taken."""
-    names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{turn}") for turn in count())
+    names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{step}") for step in count())
     keys = (BatchKey(tenant, str(name)) for name in names)
     new = (new_batch(named, wish, self.page_bits, self.entropy(16), self.now()) for named in keys)
     stored = (self._ended_if_due(self.store.create(batch)) for batch in new)
@@ -304,11 +304,11 @@ def _samples_as_kept(self, batch):
     return self.store.samples(batch.key)
 
 
-def _turn_from_anywhere(self, key, turn):
+def _turn_from_anywhere(self, key, step):
     before = self.batches[key]
-    _turn(self, key, turn)
-    if turn.to is State.CANCELLED:
-        self.batches[key] = turn.apply(before)
+    _turn(self, key, step)
+    if step.to is State.CANCELLED:
+        self.batches[key] = step.apply(before)
     return self.batches[key]
 
 
@@ -322,18 +322,20 @@ LIFE_MUTANTS = (
     Mutant("healing wants the bits to be failed", (MemoryStore, "heal_bits", _heal(True, False))),
     Mutant("healing wants a live batch", (MemoryStore, "heal_bits", _heal(False, True))),
     Mutant("healing goes on with what is left", (Climber, "_heal", _heal_once)),
-    Mutant("enough failures are enough, not one more", (Turn, "admits", _one_failure_late)),
+    Mutant("enough failures are enough, not one more", (Transition, "admits", _one_failure_late)),
     Mutant("enough failures end a batch", (Climber, "mark", _fail_without_end)),
     Mutant(
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
-        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=7400
+        "enough failures, and nothing healed since",
+        (Transition, "admits", _admits_whatever_was_healed),
+        since=7400,
     ),
-    Mutant("a step starts from its states", (Turn, "sources", ALL)),
-    Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
-    Mutant("a batch expires when it was not active", (Turn, "admits", _admits_without("expires_at"))),
-    Mutant("a batch closes with what it expects", (Turn, "admits", _admits_without_expected)),
+    Mutant("a step starts from its states", (Transition, "sources", ALL)),
+    Mutant("what has ended is not cancelled", (MemoryStore, "transition", _turn_from_anywhere)),
+    Mutant("a batch expires when it was not active", (Transition, "admits", _admits_without("expires_at"))),
+    Mutant("a batch closes with what it expects", (Transition, "admits", _admits_without_expected)),
     Mutant("an extension does not shorten", (MemoryStore, "extend", _extend_always)),
     Mutant("an extension wants a live batch", (MemoryStore, "extend", _extend_the_ended)),
     Mutant("an extension expects that the batch was closed", (Tracker, "_prolong", _extend_as_open)),
@@ -351,9 +353,9 @@ LIFE_MUTANTS = (
     ),
     Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
-    Mutant("a parent is told", (Tracker, "_tell_parent", lambda self, batch: None)),
-    Mutant("a parent is told after the end", (Tracker, "close", _tell_parent_first)),
-    Mutant("a parent is told how it ended", (Tracker, "_tell_parent", _tell_good_news_only)),
+    Mutant("a parent is told", (Tracker, "_ack_parent", lambda self, batch: None)),
+    Mutant("a parent is told after the end", (Tracker, "close", _ack_parent_first)),
+    Mutant("a parent is told how it ended", (Tracker, "_ack_parent", _tell_good_news_only)),
     Mutant("failures lie under full pages too", (Page, "is_worth", _worth_whatever_failed)),
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
@@ -369,7 +371,7 @@ LIFE_MUTANTS = (
 
 LIFE_EQUIVALENT = (
     (
-        Mutant("the store looks for enough failures", (Turn, "admits", _one_failure_early)),
+        Mutant("the store looks for enough failures", (Transition, "admits", _one_failure_early)),
         "who asks has seen enough of them, and that none was healed since",
     ),
     (
@@ -377,7 +379,7 @@ LIFE_EQUIVALENT = (
         "within a state all plans for the next look are early enough, whichever of two is kept",
     ),
     (
-        Mutant("a batch times out at its deadline", (Turn, "admits", _admits_without("deadline_at"))),
+        Mutant("a batch times out at its deadline", (Transition, "admits", _admits_without("deadline_at"))),
         "a deadline never changes, and who asks has looked at it and at the clock",
     ),
     (

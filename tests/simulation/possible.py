@@ -12,7 +12,7 @@ POSSIBLE = {
     "reserve": ON_TRANSACTIONS,
     "receipt": ON_READS,
     "groups": ON_READS,
-    "turn": ON_TRANSACTIONS,
+    "transition": ON_TRANSACTIONS,
     "extend": ON_TRANSACTIONS,
     "postpone": ON_TRANSACTIONS,
     "notice": ON_WRITES,

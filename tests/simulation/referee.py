@@ -20,7 +20,7 @@ from fanin.tracker.page import Page, PageMasks
 from tests.simulating.violation import Violation, require
 from tests.simulation.ledger import Asked
 
-BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "turn", "tail", "read", "notice"
+BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "transition", "tail", "read", "notice"
 KINDS = {
     "add_bits": BITS,
     "replace_bits": BITS,
@@ -29,7 +29,7 @@ KINDS = {
     "create": TURN,
     "create_under": TURN,
     "reserve": TURN,
-    "turn": TURN,
+    "transition": TURN,
     "extend": TURN,
     "postpone": TURN,
     "mark_tail": TAIL,
@@ -263,7 +263,7 @@ class Referee:
             require(after.total == before.total, "I5", f"{key} grew from {before.total} to {after.total}")
         if not before.is_alive:
             require(after.completed_by == before.completed_by, "I3", f"{key} was completed twice")
-            same = replace(after, due_at=before.due_at) == before
+            same = replace(after, next_check_at=before.next_check_at) == before
             require(same, "end", f"{key} has ended and changed: {before}, {after}")
         elif after.state is not before.state:
             self._check_step(before, after)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fanin.errors import StoreUnavailable
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import Written
@@ -56,14 +56,14 @@ class UnreliableStore:
     def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         return self._send("groups", key, start, last, limit)
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._send("turn", key, turn)
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._send("transition", key, change)
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
-        return self._send("extend", key, expires_at, due_at)
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
+        return self._send("extend", key, expires_at, next_check_at)
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
-        self._send("postpone", seen, due_at)
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
+        self._send("postpone", seen, next_check_at)
 
     def notice(self, batch: Batch, at: datetime) -> None:
         self._send("notice", batch, at)

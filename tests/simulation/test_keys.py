@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from fanin.tracker import ItemId, OpenBatch, Retention, State, Tracker
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import PageMasks
@@ -72,7 +72,7 @@ def test_whichever_child_of_an_item_has_ended_may_say_so_and_no_other_word_is_be
 ):
     parent, opened = children
     assert not heard(referee, parent, PageMasks(failure=0b10))
-    referee.apply("turn", (opened[which].key, turned(opened[which], State.CANCELLED, NOW)))
+    referee.apply("transition", (opened[which].key, transition(opened[which], State.CANCELLED, NOW)))
 
     assert heard(referee, parent, PageMasks(failure=0b10))
     assert not heard(referee, parent, PageMasks(failure=0b01))

@@ -31,7 +31,7 @@ class CountingStore(MemoryStore):
         self.seen: Counter[str] = Counter()
 
     def __getattribute__(self, name: str):
-        if name in {"pages", "add_bits", "replace_bits", "heal_bits", "compact", "turn", "get"}:
+        if name in {"pages", "add_bits", "replace_bits", "heal_bits", "compact", "transition", "get"}:
             super().__getattribute__("seen")[name] += 1
         return super().__getattribute__(name)
 
@@ -121,11 +121,11 @@ def test_a_page_is_written_once_and_all_are_read_at_once(clock):
     store.seen.clear()
     tracker.ack_pages("t", batch_id, folded(range(0, 5000, 2), [], 1024), "bulk")
 
-    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "turn")} == {
+    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "transition")} == {
         "pages": 1,
         "replace_bits": 5,
         "add_bits": 0,
-        "turn": 0,
+        "transition": 0,
     }
 
 
@@ -256,7 +256,7 @@ def test_folded_acks_that_come_again_tell_a_parent_whom_a_crash_kept_from_hearin
     child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")
     tracker.close("t", child_id, "me")
     crashed = replace(tracker, _known={})
-    crashed._tell_parent = lambda _: None
+    crashed._ack_parent = lambda _: None
     put(crashed, child_id, [0, 1])
     assert tracker.get("t", parent_id).state is State.CLOSED
 

@@ -20,15 +20,15 @@ class Straying(MemoryStore):
         super().__init__()
         self.strays, self.meanwhile = [], None
 
-    def turn(self, key, turn):
+    def transition(self, key, step):
         if self.meanwhile:
             self.meanwhile()
-        self.strays.append((key, turn))
-        return super().turn(key, turn)
+        self.strays.append((key, step))
+        return super().transition(key, step)
 
     def land(self):
-        for key, turn in self.strays:
-            super().turn(key, turn)
+        for key, step in self.strays:
+            super().transition(key, step)
 
 
 @pytest.fixture

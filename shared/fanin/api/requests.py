@@ -19,7 +19,8 @@ from pydantic_core import PydanticCustomError
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
-from fanin.tracker.model import LABELS_MAX, LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
+from fanin.tracker.model import Ack, Outcome
+from fanin.tracker.options import LABELS_MAX, LIFETIME_MAX, Mode, OpenBatch, Retention
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -27,7 +28,7 @@ RANGES_MAX = 100_000
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
-DEADLINE_MAX_SECONDS = LIFE_MAX // timedelta(seconds=1)
+DEADLINE_MAX_SECONDS = LIFETIME_MAX // timedelta(seconds=1)
 REASON_MAX = 512
 """Characters of a reason."""
 

@@ -30,7 +30,7 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Batch, BatchFilter, ListQuery, OpenBatch, Result, Slice, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.model import filter_of
+from fanin.tracker.options import filter_of
 
 NO_TASKS = "the tables of the tracker take no tasks: register them over HTTP"
 

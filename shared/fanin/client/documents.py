@@ -36,7 +36,7 @@ from fanin.errors import (
     TooManyPages,
 )
 from fanin.tracker import Ack, BatchFilter, Mode, OpenBatch, Outcome, Sample, State, Verdict
-from fanin.tracker.model import filter_of
+from fanin.tracker.options import filter_of
 
 T = TypeVar("T")
 Document = Mapping[str, Any]

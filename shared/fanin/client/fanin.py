@@ -109,15 +109,12 @@ class Fanin:
         labels: Mapping[str, str] | None = None,
         key: str | None = None,
     ) -> Batch:
-        """A new batch, or the one that was opened under this *key*. *user_key*: your own name for it.
+        """Open a batch, or return the one opened under this *key*. *user_key*, *labels*: yours, to find it.
 
-        *mode*: ``exact``, or ``estimated`` for counters in which a duplicate ack counts twice.
-        *expected_items*: close is refused until so many were added. *deadline*: the batch times out so long
-        after now, in whole seconds, 1 s to 400 days. *parent*: an item of another batch of yours, which is
-        acked when this batch ends, as it ended. *max_failures*: the batch ends once so many items failed.
-        *labels*: up to 10 texts by name, in every status, list and ending event of the batch.
+        *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
+        now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
+        this one. *max_failures*: failed items that end the batch. More in docs/client.md.
         """
-        key = key_or_fresh(key)
         wish = OpenBatch(
             user_key=text_or_none(user_key, "a user key", "userKey"),
             mode=mode_of(mode),
@@ -128,7 +125,7 @@ class Fanin:
             max_failures=counted(max_failures, "maxFailures", 1),
             labels={} if labels is None else labels,
         )
-        return Batch(self, self._transport.open(wish, key), key)
+        return Batch(self, self._transport.open(wish, key := key_or_fresh(key)), key)
 
     def get(self, batch_id: str) -> Status:
         """How the batch stands. Raises NotFound."""
@@ -213,17 +210,15 @@ class Fanin:
     def batches(
         self, user_key: str | None = None, state: State | str | None = None, label: str | None = None
     ) -> Iterator[Summary]:
-        """List batches, newest first: of a user key, in a state, with a label (``key:value``), or all.
-
-        Pages are requested as you iterate.
-        """
-        wanted = BatchFilter(
-            user_key=text_or_none(user_key, "a user key", "userKey"),
-            state=None if state is None else state_of(state),
-            label=text_or_none(label, "a label", "label"),
+        """List batches, newest first: of a user key, in a state, with a label ``key:value``, or all."""
+        named = text_or_none(user_key, "a user key", "userKey")
+        with_label, state = (
+            text_or_none(label, "a label", "label"),
+            None if state is None else state_of(state),
         )
-        ask = partial(self._transport.batches, wanted)
-        return (batch for page in _pages(ask) for batch in page.batches)
+        wanted = BatchFilter(user_key=named, state=state, label=with_label)
+        pages = _pages(partial(self._transport.batches, wanted))
+        return (batch for page in pages for batch in page.batches)
 
     def task(
         self,

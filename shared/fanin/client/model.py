@@ -9,7 +9,7 @@ from typing import Any
 
 from fanin.client.items import Items
 from fanin.tracker import Sample, State, Verdict
-from fanin.tracker.model import ShownOptions
+from fanin.tracker.options import ShownOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,24 +8,20 @@ from fanin.tracker.model import (
     AckReport,
     Added,
     Batch,
-    BatchFilter,
     BatchKey,
-    BatchOptions,
     Closed,
     Completion,
     Group,
     ItemRange,
-    Mode,
-    OpenBatch,
     Outcome,
     Progress,
     Result,
-    Retention,
     Sample,
     Slice,
     State,
     Verdict,
 )
+from fanin.tracker.options import BatchFilter, BatchOptions, Mode, OpenBatch, Retention
 from fanin.tracker.page import PageMasks
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import Listing, TrackerStore

@@ -8,7 +8,8 @@ from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 
-from fanin.tracker.model import SHARDS, BatchFilter, Position, Query, State, filter_of
+from fanin.tracker.model import SHARDS, Position, Query, State
+from fanin.tracker.options import BatchFilter, filter_of
 from fanin.tracker.store import Listing, TrackerStore
 
 

@@ -1,4 +1,4 @@
-"""A store in a dictionary: for tests, for the simulator, and as the plainest statement of the contract."""
+"""A store in memory, for tests and the simulator; it implements the contract in the simplest way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import (
     Batch,
     BatchKey,
@@ -25,15 +25,15 @@ from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 
 Row = tuple[str, Any]
-"""A row as TTL sees it: the field of the store that holds it, and its key there."""
+"""A row for TTL: the field of the store that holds it, and its key there."""
 
 
 @dataclass
 class MemoryStore:
-    """Keeps the tracker's items in this process; one lock makes each request atomic.
+    """Keeps the tracker's rows in this process; one lock makes each request atomic.
 
-    *expiring*: when the rows may be deleted. It is TTL that deletes them, which here is whoever calls
-    ``delete_expired``: at their time, or later, or never.
+    *expiring*: when each row may be deleted. ``delete_expired`` stands for DynamoDB's TTL: a test calls it
+    at that time, later or never.
     """
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class MemoryStore:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def delete_expired(self, at: datetime, deletes: Callable[[Row], bool] = lambda _: True) -> None:
-        """Delete those rows whose time has come by *at* and that TTL *deletes* now."""
+        """Delete the rows that have expired by *at* and that *deletes* selects."""
         with self.lock:
             for row in [row for row, expires_at in self.expiring.items() if expires_at <= at]:
                 if deletes(row):
@@ -104,21 +104,21 @@ class MemoryStore:
             held = [first for first in sorted(own) if first <= last and first + own[first].upto > start]
             return [(first, own[first]) for first in held[:limit]]
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._change(key, turn.admits, turn.apply)
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._change(key, change.admits, change.apply)
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         return self._change(
             key,
             lambda batch: batch.is_alive and batch.expires_at < expires_at,
-            lambda batch: replace(batch, expires_at=expires_at, due_at=due_at),
+            lambda batch: replace(batch, expires_at=expires_at, next_check_at=next_check_at),
         )
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
         self._change(
             seen.key,
-            lambda batch: (batch.state, batch.due_at) == (seen.state, seen.due_at),
-            lambda batch: replace(batch, due_at=due_at),
+            lambda batch: (batch.state, batch.next_check_at) == (seen.state, seen.next_check_at),
+            lambda batch: replace(batch, next_check_at=next_check_at),
         )
 
     def notice(self, batch: Batch, at: datetime) -> None:
@@ -200,9 +200,9 @@ class MemoryStore:
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         with self.lock:
             found = [
-                (batch.due_at, str(key), key)
+                (batch.next_check_at, str(key), key)
                 for key, batch in self.batches.items()
-                if batch.due_at is not None and batch.due_at <= at and batch.is_alive is alive
+                if batch.next_check_at is not None and batch.next_check_at <= at and batch.is_alive is alive
             ]
         return [key for *_, key in sorted(found) if shard_of(key.batch_id) == shard]
 

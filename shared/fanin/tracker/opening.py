@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from datetime import datetime
 
 from fanin.errors import KeyReused
-from fanin.tracker.lifecycle import due
-from fanin.tracker.model import Batch, BatchKey, OpenBatch, State, options_of
+from fanin.tracker.lifecycle import first_check
+from fanin.tracker.model import Batch, BatchKey, State
+from fanin.tracker.options import OpenBatch, options_of
 
 FIRST_OPTIONS = (
     "user_key",
@@ -46,7 +47,7 @@ def new_batch(key: BatchKey, request: OpenBatch, page_bits: int, salt: bytes, at
         deadline_at=at + request.deadline if request.deadline is not None else None,
         **options_of(request),
     )
-    return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
+    return replace(batch, next_check_at=first_check(batch, State.OPEN, at, expires_at))
 
 
 def _fingerprint(request: OpenBatch) -> str:

@@ -1,4 +1,4 @@
-"""Carry an ack request out: page by page, and what follows for the batch, its parent and its callers."""
+"""Write the pages of an ack request, and find the batches that end and the completions of its callers."""
 
 from __future__ import annotations
 
@@ -14,32 +14,22 @@ from fanin.pacing import Each, each_in_turn
 from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId
-from fanin.tracker.model import (
-    Ack,
-    Batch,
-    BatchKey,
-    Completion,
-    Mode,
-    Outcome,
-    PageKey,
-    Sample,
-    State,
-    Verdict,
-)
+from fanin.tracker.model import Ack, Batch, BatchKey, Completion, Outcome, PageKey, Sample, State, Verdict
+from fanin.tracker.options import Mode
 from fanin.tracker.page import Page, PageMasks, lowest
 
 SAMPLES = 128
 SAMPLE_PROBES = 4
 OFFERS_A_REQUEST = 64
-"""Reasons that one request offers to be kept: an offer is a write, or several where others were first."""
+"""Reasons that one request offers to the sample: an offer is one write, or several if slots are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Writes what an ack request asks for; *ended* hears of every batch that it finds ended.
+    """Writes an ack request, and calls *ended* with every batch that it finds ended.
 
-    *each*: how pages of successes are written, which do not depend on each other. *offered*: items of this
-    request whose reasons were offered to be kept.
+    *each*: runs the writes of pages of successes, which are independent. *offered*: items of this request
+    whose reasons were offered to the sample.
     """
 
     climber: Climber
@@ -66,9 +56,9 @@ class Recorder:
     def record_folded(
         self, batch: Batch, pages: Mapping[int, PageMasks], caller: str, at: datetime
     ) -> list[PageAcked]:
-        """Write folded acks of an exact batch, pages of successes first; all pages are read at once.
+        """Write folded acks of an exact batch, pages of successes first; all pages are read in one call.
 
-        *at*: a time before the batch was looked at.
+        *at*: a time before the batch was read.
         """
         if is_expired(batch, at):
             gone = {number: {Verdict.EXPIRED: masks.mask.bit_count()} for number, masks in pages.items()}
@@ -87,7 +77,7 @@ class Recorder:
         return sorted(done, key=attrgetter("number"))
 
     def _in_order(self, pages: Mapping[int, PageMasks]) -> Iterator[tuple[Each, list[int]]]:
-        """The pages of successes, and then each that has failures by itself: one may end the batch."""
+        """Yield the pages of successes together, then each page with failures alone: it may end the batch."""
         numbers = sorted(pages)
         yield self.each, [number for number in numbers if not pages[number].failed]
         for number in numbers:
@@ -102,7 +92,7 @@ class Recorder:
         caller: str,
         number: int,
     ) -> tuple[PageAcked, Batch | None]:
-        """One page; and the batch, where it has ended."""
+        """Write one page; return its result, and the batch if it has ended."""
         masks, seen = pages[number], stored.get(PageKey(batch.key, 0, number), Page())
         mask = masks.mask
         if not batch.is_alive or not masks.need_write(seen):
@@ -118,7 +108,7 @@ class Recorder:
     def _found(
         self, batch: Batch, done: BitsSet, all_taken: bool, usual: Verdict = Verdict.LATE
     ) -> tuple[Batch | None, Verdict]:
-        """The batch, where it has ended, and what that says of items that were not taken."""
+        """Return the batch if it has ended, and the verdict that follows for items that were not set."""
         ended = done.ended
         if not all_taken and ended is None:
             ended = self.climber.store.get(batch.key)
@@ -145,7 +135,7 @@ class Recorder:
         return ended
 
     def _too_late(self, request: AckPlan, page: PagePlan) -> None:
-        """Nothing is written to a batch that has ended; what was acked before is told from what was not."""
+        """Note verdicts for a batch that has ended: nothing is written; items acked before are duplicates."""
         verdict = TOO_LATE[page.batch.state]
         if page.batch.mode is Mode.ESTIMATED:
             for piece in page.pieces:
@@ -156,23 +146,23 @@ class Recorder:
         request.settle(page, 0, _set(stored, page.mask), verdict)
 
     def keep_reasons(self, request: AckPlan) -> None:
-        """Keep what *request* says of items that are stored as failed; nothing is acked."""
+        """Keep the reasons in *request* of items that are stored as failed; ack nothing."""
         for page in request.pages.values():
             key = PageKey(page.batch.key, 0, page.number)
             self._keep_reasons(page, self.climber.store.pages([key]).get(key, Page()).failed)
 
     def _keep_reasons(self, page: PagePlan, failed: int) -> None:
-        """Keep the reasons of a bounded number of failures, whichever come first."""
+        """Keep the reasons of the first failures, up to the limit of a request."""
         for piece in page.pieces:
             fresh = piece.mask & failed
             offers = piece.ack.reason is not None and len(self.offered) < OFFERS_A_REQUEST
             if offers and page.outcome is Outcome.FAILURE and fresh:
                 self._keep(page.batch, piece.ack, page.number * page.batch.shape.leaf + lowest(fresh))
 
-    def _keep(self, batch: Batch, ack: Ack, place: int) -> None:
-        """Keep the reason of the item at *place* of the batch."""
+    def _keep(self, batch: Batch, ack: Ack, position: int) -> None:
+        """Keep the reason of the item at *position* in the batch."""
         group = GroupId.decode(ack.group_id)
-        item = str(ItemId(ack.batch_id, ack.group_id, place - (group.start if group else 0)))
+        item = str(ItemId(ack.batch_id, ack.group_id, position - (group.start if group else 0)))
         sample = Sample(item, ack.reason or "", self.climber.now())
         self.offered.append(item)
         first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
@@ -184,12 +174,12 @@ class Recorder:
 
 
 def _set(page: Page, mask: int) -> int:
-    """The part of *mask* that is set in *page*, compacted or not."""
+    """Return the bits of *mask* that are set in *page*, compacted or not."""
     return mask & ~page.unset(mask)
 
 
 def _judged(page: PagePlan) -> Batch:
-    """The batch of a page; only after the last one of a request it is asked if it bears so many failures."""
+    """Return the batch of a page, with ``max_failures`` only on the last page, so it is checked once."""
     return page.batch if page.last else replace(page.batch, max_failures=None)
 
 

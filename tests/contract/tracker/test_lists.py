@@ -10,15 +10,15 @@ import pytest
 from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
 from fanin.tracker.dynamodb import store as dynamodb
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
 
 def test_batches_are_due_in_order_and_by_shard(store, batch):
-    first = replace(batch, due_at=NOW)
-    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", due_at=NOW - timedelta(seconds=1))
-    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", due_at=LATER)
+    first = replace(batch, next_check_at=NOW)
+    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", next_check_at=NOW - timedelta(seconds=1))
+    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", next_check_at=LATER)
     for each in (first, second, later):
         store.create(each)
     shard = shard_of(batch.batch_id)
@@ -35,7 +35,7 @@ def test_due_and_live_batches_are_listed_to_the_end(store, batch, monkeypatch):
     ids = [f"{batch.batch_id[:-5]}{number}0001" for number in range(9)]
     for place, batch_id in enumerate(ids):
         at = NOW - place * timedelta(seconds=1)
-        store.create(replace(batch, batch_id=batch_id, due_at=at, created_at=at))
+        store.create(replace(batch, batch_id=batch_id, next_check_at=at, created_at=at))
     shard = shard_of(ids[0])
 
     assert [key.batch_id for key in store.due(shard, True, NOW)] == ids[::-1]
@@ -45,15 +45,15 @@ def test_due_and_live_batches_are_listed_to_the_end(store, batch, monkeypatch):
 
 @pytest.mark.parametrize("to", [State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED])
 def test_a_batch_stands_among_the_live_until_it_ends_and_then_among_the_ended(store, batch, to):
-    batch = replace(batch, due_at=NOW, deadline_at=NOW)
+    batch = replace(batch, next_check_at=NOW, deadline_at=NOW)
     store.create(batch)
     shard = shard_of(KEY.batch_id)
-    closed = store.turn(KEY, turned(batch, State.CLOSED, NOW))
+    closed = store.transition(KEY, transition(batch, State.CLOSED, NOW))
     assert on_lists(store, shard) == ([KEY], [], [KEY])
     store.extend(KEY, closed.expires_at + timedelta(days=1), LATER)
     store.postpone(store.get(KEY), LATER)
     assert on_lists(store, shard) == ([KEY], [], [KEY])
-    ended = store.turn(KEY, turned(closed, to, LATER + timedelta(days=400), caller="c"))
+    ended = store.transition(KEY, transition(closed, to, LATER + timedelta(days=400), caller="c"))
 
     assert on_lists(store, shard) == ([], [KEY], [])
     store.postpone(ended, LATER)
@@ -69,15 +69,15 @@ def on_lists(store, shard):
 
 
 def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
-    batch = replace(batch, due_at=NOW)
+    batch = replace(batch, next_check_at=NOW)
     store.create(batch)
-    store.postpone(replace(batch, due_at=LATER), None)
-    assert store.get(KEY).due_at == NOW
+    store.postpone(replace(batch, next_check_at=LATER), None)
+    assert store.get(KEY).next_check_at == NOW
     store.postpone(batch, LATER)
-    assert store.get(KEY).due_at == LATER
+    assert store.get(KEY).next_check_at == LATER
     store.postpone(store.get(KEY), None)
 
-    assert store.get(KEY).due_at is None
+    assert store.get(KEY).next_check_at is None
     assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == []
 
 

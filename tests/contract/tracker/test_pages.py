@@ -179,7 +179,7 @@ def test_a_bulk_write_of_failures_over_a_page_that_has_moved_changes_nothing(sto
 def test_a_bulk_write_of_failures_to_a_batch_that_has_ended_changes_nothing(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(0b1), LATER)
-    store.turn(KEY, ENDINGS[0])
+    store.transition(KEY, ENDINGS[0])
     written = store.replace_bits(LEAF, page(store), PageMasks(0b100, 0b010), LATER)
 
     assert not written.applied
@@ -208,7 +208,7 @@ def test_healing_what_did_not_fail_changes_nothing(store, batch):
 def test_nothing_fails_or_heals_in_a_batch_that_has_ended(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(failure=1), LATER)
-    store.turn(KEY, ENDINGS[0])
+    store.transition(KEY, ENDINGS[0])
 
     assert not store.add_bits(LEAF, PageMasks(failure=0b10), LATER).applied
     assert not store.heal_bits(LEAF, 1)

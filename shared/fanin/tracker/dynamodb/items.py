@@ -1,4 +1,4 @@
-"""How the tracker's values are written as DynamoDB items, and read back."""
+"""Convert the tracker's values to DynamoDB items and back."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
-from fanin.tracker.model import (
-    Batch,
-    BatchKey,
-    BatchOptions,
-    Group,
-    Mode,
-    PageKey,
-    Position,
-    Receipt,
-    Retention,
-    Sample,
-    State,
-    shard_of,
-)
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
+from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
 
 SECOND = timedelta(seconds=1)
@@ -36,22 +24,22 @@ def milliseconds(at: datetime) -> int:
 
 
 def seconds(at: datetime) -> int:
-    """The first whole second at which *at* has come: TTL deletes no row before its time."""
+    """Return *at* rounded up to a whole second, so that TTL deletes no row early."""
     return -((EPOCH - at) // SECOND)
 
 
 def elapsed_seconds(at: datetime) -> int:
-    """The last whole second that has come at *at*: a row has expired if its ``ttl`` is no later."""
+    """Return *at* rounded down to a whole second: a row has expired if its ``ttl`` is not later."""
     return (at - EPOCH) // SECOND
 
 
 def receipt_row(key: str) -> str:
-    """The sort key of the reservation made under an idempotency key (its hash)."""
+    """Return the sort key of the reservation made under an idempotency key (its hash)."""
     return f"add#{key}"
 
 
 def batch_item(batch: Batch) -> Item:
-    """The row of a batch that was just opened."""
+    """Return the row of a new batch."""
     item = {
         "pk": text(str(batch.key)),
         "sk": text(BATCH_ROW),
@@ -109,47 +97,47 @@ def _indexes(batch: Batch) -> Item:
     attributes = {
         "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
-        "dueAt": batch.due_at and number(milliseconds(batch.due_at)),
-        "dueShard": batch.due_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
+        "dueAt": batch.next_check_at and number(milliseconds(batch.next_check_at)),
+        "dueShard": batch.next_check_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
         "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
     }
     return {name: value for name, value in attributes.items() if value}
 
 
 def user_list(tenant: str, user_key: str) -> str:
-    """The list of a tenant's user key; the length keeps two tenants apart, whatever their names hold."""
+    """Return the index key of a tenant's user key; the length keeps tenants apart, whatever their names."""
     return f"{len(tenant)}#{tenant}#{user_key}"
 
 
 def created_key(at: datetime, batch_id: str) -> str:
-    """Sorts batches by the time they were opened, and by id where that is the same."""
+    """Return the sort key of lists: the time of opening, then the id."""
     return f"{milliseconds(at):013d}#{batch_id}"
 
 
 def position_of(key: str) -> Position:
-    """The inverse of :func:`created_key`."""
+    """Return the position in a list: the inverse of :func:`created_key`."""
     at, batch_id = key.split("#")
     return EPOCH + int(at) * MILLISECOND, batch_id
 
 
 def due_list(shard: int, alive: bool) -> str:
-    """The list of the batches of a shard to look at: those that ended never stand before the live ones."""
+    """Return the list of a shard's batches to check: ended batches are in another list than live ones."""
     return str(shard) if alive else f"{shard}#ended"
 
 
 def live_list(shard: int) -> str:
-    """The list of the live batches of a shard."""
+    """Return the list of the live batches of a shard."""
     return str(shard)
 
 
 def key_of(pk: str) -> BatchKey:
-    """The batch whose rows have this partition key."""
+    """Return the key of the batch whose rows have this partition key."""
     tenant, batch_id = pk.rsplit("#", 1)
     return BatchKey(tenant, batch_id)
 
 
 def batch_of(item: Item) -> Batch:
-    """The batch that a row describes."""
+    """Return the batch of a row."""
     return Batch(
         tenant=item["tenant"]["S"],
         batch_id=item["batchId"]["S"],
@@ -167,7 +155,7 @@ def batch_of(item: Item) -> Batch:
         ended_at=_time_if(item, "endedAt"),
         end_reason=item.get("endReason", {}).get("S"),
         deadline_at=_time_if(item, "deadlineAt"),
-        due_at=_time_if(item, "dueAt"),
+        next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
         **_options_of(item),
     )
@@ -188,7 +176,7 @@ def receipt_of(key: str, item: Item) -> Receipt:
 
 
 def group_item(batch: Batch, start: int, group: Group) -> Item:
-    """The row that maps a stretch of the index space back to its group; rows sort by start."""
+    """Return the row that maps a stretch of the index space to its group; rows sort by start."""
     return {
         "pk": text(str(batch.key)),
         "sk": text(f"group#{start:013d}"),
@@ -219,13 +207,13 @@ def sample_of(item: Item) -> Sample:
 
 
 def key_item(tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> Item:
-    """An idempotency key, hashed as it comes from outside, under its tenant and route; a partition each."""
+    """Return the row of an idempotency key: hashed, under its tenant and route, in its own partition."""
     expiry = {"ttl": number(seconds(expires_at))}
     return key_key(tenant, route, key) | {"fingerprint": text(fingerprint)} | expiry
 
 
 def open_key_item(batch: Batch, key: str) -> Item:
-    """The idempotency key of an open, with the batch that it stands for."""
+    """Return the row of an open's idempotency key, with the id of its batch."""
     stands_for = {"batchId": text(batch.batch_id), "ttl": number(seconds(batch.row_expires_at))}
     return open_key(batch.tenant, key) | stands_for
 
@@ -235,7 +223,7 @@ def open_key(tenant: str, key: str) -> Item:
 
 
 def key_key(tenant: str, route: str, key: str) -> Item:
-    """The key of an idempotency key's row."""
+    """Return the primary key of an idempotency key's row."""
     digest = hashlib.sha256(key.encode()).hexdigest()
     return {"pk": text(f"{tenant}#key#{route}#{digest}"), "sk": text(KEY_ROW)}
 
@@ -245,7 +233,7 @@ def page_key(key: PageKey) -> Item:
 
 
 def page_of(item: Item | None) -> Page:
-    """The page that a row describes; no row is a page on which nothing was acked."""
+    """Return the page of a row; without a row, a page on which nothing is acked."""
     if not item:
         return Page()
     return Page(
@@ -259,7 +247,7 @@ def page_of(item: Item | None) -> Page:
 
 
 def _bits(item: Item, family: str) -> int:
-    """The bits of one family of digits: ``d`` those that are set, ``x`` those that failed."""
+    """Return the bits of one family of digits: ``d`` the acked bits, ``x`` the failed ones."""
     return bits_of(
         (int(name[1:]), int(value["N"]))
         for name, value in item.items()

@@ -1,4 +1,4 @@
-"""Every query of the tracker's tables, as plain data: no client, no network, nothing sent here."""
+"""Build every query of the tracker's tables as plain data; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ GROUP = "group#{:013d}"
 DUE_INDEX = "due"
 LIVE_INDEX = "live"
 ROWS_A_LOOK = 10
-"""Rows of the live batches that are read at once: the first is the answer, unless the index lags."""
+"""Rows of the live batches in one read: the first is the oldest, unless the index lags."""
 TENANT_INDEX = "byTenant"
 USER_INDEX = "byUser"
 
 
 def group_before(table: str, key: BatchKey, start: int) -> Item:
-    """The group that begins at item *start*, or the last one before it."""
+    """Query the group that begins at item *start*, or the last one before it."""
     return _rows(table, key, GROUP.format(0), GROUP.format(start)) | {"ScanIndexForward": False, "Limit": 1}
 
 
 def groups(table: str, key: BatchKey, first: int, last: int) -> Item:
-    """The groups that begin at the items *first* to *last*."""
+    """Query the groups that begin at the items *first* to *last*."""
     return _rows(table, key, GROUP.format(first), GROUP.format(last))
 
 
 def samples(table: str, key: BatchKey) -> Item:
-    """The kept reasons of failures."""
+    """Query the kept reasons of failures."""
     return _rows(table, key, "sample#", "sample#~")
 
 
 def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
-    """Keys of the batches of a shard that are due by *at*, live or ended."""
+    """Query the keys of a shard's live or ended batches whose check is due by *at*."""
     return {
         "TableName": table,
         "IndexName": DUE_INDEX,
@@ -45,7 +45,7 @@ def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
 
 
 def live(table: str, shard: int) -> Item:
-    """Keys of the live batches of a shard, the oldest first."""
+    """Query the keys of a shard's live batches, the oldest first."""
     return {
         "TableName": table,
         "IndexName": LIVE_INDEX,
@@ -56,7 +56,7 @@ def live(table: str, shard: int) -> Item:
 
 
 def listing(table: str, query: Query) -> Item:
-    """The rows of one list, newest first, after the place to go on from; a state is looked for in many."""
+    """Query the rows of one list, newest first, after a position; a filter reads many rows."""
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
         index, name, value = USER_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
@@ -75,7 +75,7 @@ def listing(table: str, query: Query) -> Item:
 
 
 def _filtered(request: Item, query: Query) -> Item:
-    """Return *request* with what rows have to match beside their list."""
+    """Return *request* with a filter expression for the state and the label."""
     conditions, names = [], {}
     values = request["ExpressionAttributeValues"]
     if query.state is not None:
@@ -91,7 +91,7 @@ def _filtered(request: Item, query: Query) -> Item:
 
 
 def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:
-    """Rows that belong to a batch, by their sort keys, read consistently."""
+    """Query rows of a batch by their sort keys, with a consistent read."""
     return {
         "TableName": table,
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",

@@ -14,7 +14,7 @@ from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
 from fanin.tracker.dynamodb import items, lookups, requests
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DynamoStore:
-    """Keeps the tracker's items in DynamoDB through a low-level client."""
+    """Keeps the tracker's rows in DynamoDB through a low-level client."""
 
     client: DynamoDBClient
     tables: Tables
@@ -74,14 +74,14 @@ class DynamoStore:
             found += [items.group_of(row) for row in rows]
         return found
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._change(key, requests.turn(self.tables.batches, key, turn))
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._change(key, requests.transition(self.tables.batches, key, change))
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
-        return self._change(key, requests.extend(self.tables.batches, key, expires_at, due_at))
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
+        return self._change(key, requests.extend(self.tables.batches, key, expires_at, next_check_at))
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
-        self._written(self.client.update_item, requests.postpone(self.tables.batches, seen, due_at))
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
+        self._written(self.client.update_item, requests.postpone(self.tables.batches, seen, next_check_at))
 
     def notice(self, batch: Batch, at: datetime) -> None:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
@@ -166,7 +166,7 @@ class DynamoStore:
         return Listing(tuple(found), items.position_of(last["createdKey"]["S"]) if last else None)
 
     def _query(self, request: Item, limit: int | None = None) -> Iterator[Item]:
-        """The rows that a query finds, page by page; at most *limit*, and no more is read."""
+        """Yield the rows of a query, page by page; with a *limit*, no more rows are read."""
         if limit is not None:
             request = {**request, "Limit": limit}
         while True:
@@ -185,7 +185,7 @@ class DynamoStore:
         return send(self.client.get_item, request).get("Item")
 
     def _written(self, operation: Callable[..., Any], request: Item) -> bool:
-        """Whether a write was applied; refused, it found its work done, or its time past."""
+        """Send a write; return whether its condition held."""
         try:
             send(operation, request)
         except StaleWrite:
@@ -199,7 +199,7 @@ class DynamoStore:
             return self._stored_batch(key, stale)
 
     def _stored_batch(self, key: BatchKey, stale: StaleWrite) -> Batch | None:
-        """The batch that a refused write came upon, read where the refusal did not bring it along."""
+        """Return the stored batch after a refused write, from the refusal or by a read."""
         (item,) = stale.stored
         return items.batch_of(item) if item else self.get(key)
 
