@@ -65,4 +65,4 @@ def number_namesakes(items: list[pytest.Item]) -> None:
     for item in items:
         seen[item.nodeid] += 1
         if seen[item.nodeid] > 1:
-            item._nodeid = f"{item.nodeid}[{seen[item.nodeid]}]"
+            item._id = item.parent.id.child(f"{item.name}[{seen[item.nodeid]}]")
