@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from fanin.api.task_acks import tell
+from fanin.api.task_acks import ack_items
 from fanin.grouper import (
     Answer,
     BundleMessage,
     Grouper,
     ItemAck,
     NewTask,
-    Notices,
     Outcome,
+    OutcomeNotifier,
     Policies,
     Policy,
     TaskMessage,
@@ -78,10 +78,10 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     made = Stage()
     world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
     grouper = Grouper(world)
-    notices = Notices(made.published.extend, lambda words: tell(tracker, words))
+    notifier = OutcomeNotifier(made.published.extend, lambda entries: ack_items(tracker, entries))
     environment.setattr(grouping, "grouper", lambda: grouper)
     environment.setattr(grouping, "downstream", lambda: made)
-    environment.setattr(grouping, "notices", lambda: notices)
+    environment.setattr(grouping, "notifier", lambda: notifier)
     return made
 
 
@@ -170,7 +170,7 @@ def test_items_are_acked_as_their_tasks_ended_and_failures_are_published(
 def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     item = f"{batch_id}:{tracker.add('t', batch_id, 1).groups[0].id}:0"
-    tell(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
+    ack_items(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
 
     assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
 
@@ -178,7 +178,9 @@ def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker
 def test_the_words_on_more_items_than_one_request_may_fail_are_all_told(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     group = tracker.add("t", batch_id, 8 * 600).groups[0].id
-    tell(tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)])
+    ack_items(
+        tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)]
+    )
 
     assert tracker.get("t", batch_id).failed == 600
 

@@ -131,20 +131,22 @@ def test_any_other_status_refuses_the_bundle(service, status):
 def test_an_answer_that_cannot_be_read_is_no_success(service, body):
     service.body = body
 
-    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer cannot be read")
+    assert service.api.call(CALL).whole == Outcome(
+        Verdict.RETRY, "the response is not of the form {results: [{taskId, outcome}]}"
+    )
 
 
 def test_an_answer_without_end_is_not_read(service):
     service.body = b" " * (ANSWER_BYTES + 1)
 
-    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer is too long")
+    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the response is longer than 1048576 bytes")
 
 
 def test_silence_has_the_bundle_called_again():
     answer = HttpDownstream("http://127.0.0.1:1/", timeout=0.5).call(CALL)
 
     assert answer.whole.verdict is Verdict.RETRY
-    assert answer.whole.detail.startswith("no answer")
+    assert answer.whole.detail.startswith("no response")
 
 
 def test_a_slow_service_is_not_waited_for(service):

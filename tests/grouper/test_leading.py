@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, NotFound
-from fanin.grouper import BundleMessage, BundleState, Lease, NewTask, Policy, TaskMessage, Timing, Turned
+from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
 from fanin.grouper.rules import empty_bundle
 from tests.grouper.conftest import TENANT, Bench
 
@@ -70,7 +70,7 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     bench.register("a", "b")
     first = bench.step()
 
-    assert first.turned is Turned.WAITING
+    assert first.outcome is LeadOutcome.WAITING
     assert bench.queue.sent[-1].delay == 9
     bench.drain()
     assert bench.called() == [["a", "b"]]
@@ -81,7 +81,7 @@ def test_a_full_bundle_does_not_wait():
     bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
     bench.register("a", "b")
 
-    assert bench.step().turned is Turned.LED
+    assert bench.step().outcome is LeadOutcome.LED
 
 
 def test_larger_priorities_come_into_the_first_bundle(bench):
@@ -99,7 +99,7 @@ def test_a_message_waits_as_a_copy_while_another_leads(bench):
     turn = bench.step()
     copy = bench.queue.sent[-1]
 
-    assert (turn.turned, turn.contended) == (Turned.WAITING, True)
+    assert (turn.outcome, turn.contended) == (LeadOutcome.WAITING, True)
     assert copy.message == TaskMessage(bench.task("a").key, waits=1)
     assert copy.delay >= 1
 
@@ -110,7 +110,7 @@ def test_a_swept_message_does_not_wait(bench):
     sent = len(bench.queue.sent)
     turn = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
 
-    assert turn.turned is Turned.DROPPED
+    assert turn.outcome is LeadOutcome.DROPPED
     assert len(bench.queue.sent) == sent
 
 
@@ -185,8 +185,8 @@ def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
     bench.drain()
     gone = TaskMessage(replace(bench.task("a").key, task_id="gone"))
 
-    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).turned is Turned.SETTLED
-    assert bench.grouper.lead(gone).turned is Turned.SETTLED
+    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).outcome is LeadOutcome.SETTLED
+    assert bench.grouper.lead(gone).outcome is LeadOutcome.SETTLED
 
 
 def test_bundles_of_a_target_are_listed_from_the_newest(bench):
@@ -235,4 +235,4 @@ def test_tasks_that_rest_are_no_company_for_one_that_waits():
     bench.queue.waiting.pop(0)
     bench.clock.advance(seconds=1)
 
-    assert bench.step().turned is Turned.WAITING
+    assert bench.step().outcome is LeadOutcome.WAITING

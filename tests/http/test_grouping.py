@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.batch_api import BatchApi, Weather
+from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.grouping import configure, counted, endings, judged, register, sizes
 from benchmarks.races import Api
 from fanin.local import LocalRun, functions
@@ -32,12 +32,12 @@ POLICIES = [
     },
     {"pattern": "*", "lingerSeconds": 1, "maxDelaySeconds": 1, "maxSize": SIZE},
 ]
-WEATHER = Weather("7", throttled=10, failing=10, rejected=3, slow_seconds=0.2)
+ERRORS = ServiceErrors("7", throttled=10, failing=10, rejected=3, slow_seconds=0.2)
 
 
 @pytest.fixture(scope="module")
 def batch_api(run: LocalRun) -> Iterator[BatchApi]:
-    with BatchApi(WEATHER) as batch_api:
+    with BatchApi(ERRORS) as batch_api:
         configure(run, POLICIES, batch_api)
         yield batch_api
 
@@ -80,8 +80,8 @@ def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch
 
 def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, batch_api: BatchApi) -> None:
     batch, items = api.opened(8)
-    rejected = next(f"item-{n}" for n in range(1000) if WEATHER.is_hit(3, "rejected", f"item-{n}"))
-    names = [rejected, *(f"fine-{n}" for n in range(1000) if not WEATHER.is_hit(3, "rejected", f"fine-{n}"))]
+    rejected = next(f"item-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"item-{n}"))
+    names = [rejected, *(f"fine-{n}" for n in range(1000) if not ERRORS.is_hit(3, "rejected", f"fine-{n}"))]
     api.close(batch)
     for name, item in zip(names, items, strict=False):
         body = {"taskId": name, "target": "items", "payload": None, "itemId": item}

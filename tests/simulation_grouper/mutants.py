@@ -23,7 +23,7 @@ from fanin.grouper import (
 )
 from fanin.grouper.filling import Filler
 from fanin.grouper.handling import Handled, HandledAs, Handler
-from fanin.grouper.leading import Leader, Turn, Turned
+from fanin.grouper.leading import Leader, LeadOutcome, LeadResult
 from fanin.grouper.limiting import Limiter
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.sweeping import Sweeper, Swept
@@ -191,14 +191,14 @@ def _apply_unrecorded(self, bundle, policy, answer):
     applied = replace(bundle, outcomes=outcomes)
     for task in self._tasks(applied).values():
         self._settle(applied, task, policy)
-    return self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
+    return self.world.store.replace_bundle(bundle.transition(BundleState.APPLYING, outcomes=outcomes))
 
 
 def _notify_last(self, bundle, policy):
     """The bundle is over before its tasks' initiators are told."""
     tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
     back = [task for task in tasks if task and task.state is TaskState.CREATED]
-    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    done = bundle.transition(rules.ended_state(bundle), call_until=None)
     stored = self.world.store.replace_bundle(done)
     self.world.queue.send([self._posting(task) for task in back])
     self.notifier.notify([t for t in tasks if t and t.state.ended and t.bundle_id == bundle.bundle_id])
@@ -206,7 +206,7 @@ def _notify_last(self, bundle, policy):
 
 
 def _end_without_applying(self, bundle, policy):
-    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    done = bundle.transition(rules.ended_state(bundle), call_until=None)
     stored = self.world.store.replace_bundle(done)
     return _apply(self, bundle, policy) if stored == done else Handled(HandledAs.APPLIED, stored)
 
@@ -217,7 +217,7 @@ def _wait_by_failing(self, message, delay, contended=False):
 
 
 def _wait_by_forgetting(self, message, delay, contended=False):
-    return Turn(Turned.WAITING, contended=contended)
+    return LeadResult(LeadOutcome.WAITING, contended=contended)
 
 
 def _no_recheck(self, message, task, seen, term):

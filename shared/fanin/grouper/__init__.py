@@ -1,8 +1,11 @@
-"""Group tasks into bundles: one call of a batch API for many tasks, by a leader who may die at any step."""
+"""Group tasks into bundles: one call of a batch API for many tasks.
+
+A leader fills the bundles of its lane. After a crash the next leader, or the sweeper, continues its work.
+"""
 
 from fanin.grouper.downstream import Answer, ByTarget, Call, Downstream, Function, Member, Refused, Retry
 from fanin.grouper.handling import Handled, HandledAs
-from fanin.grouper.leading import Turn, Turned
+from fanin.grouper.leading import LeadOutcome, LeadResult
 from fanin.grouper.messages import BundleMessage, Message, Posting, Queue, TaskMessage
 from fanin.grouper.model import (
     Bundle,
@@ -18,7 +21,7 @@ from fanin.grouper.model import (
     TaskState,
     Verdict,
 )
-from fanin.grouper.notices import ItemAck, Notices, Notifier
+from fanin.grouper.notifying import ItemAck, Notifier, OutcomeNotifier
 from fanin.grouper.policy import Isolation, Policies, Policy, Timing
 from fanin.grouper.service import Grouper, Status
 from fanin.grouper.store import Claim, GrouperStore, Page
@@ -44,13 +47,15 @@ __all__ = [
     "Isolation",
     "ItemAck",
     "Lane",
+    "LeadOutcome",
+    "LeadResult",
     "Lease",
     "Member",
     "Message",
     "NewTask",
-    "Notices",
     "Notifier",
     "Outcome",
+    "OutcomeNotifier",
     "Page",
     "Policies",
     "Policy",
@@ -65,8 +70,6 @@ __all__ = [
     "TaskMessage",
     "TaskState",
     "Timing",
-    "Turn",
-    "Turned",
     "Verdict",
     "World",
 ]

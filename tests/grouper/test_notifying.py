@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.grouper import ItemAck, Notices, TaskState
-from fanin.grouper.notices import event_id
+from fanin.grouper import ItemAck, OutcomeNotifier, TaskState
+from fanin.grouper.notifying import event_id
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def ended(bench):
 
 def told(*tasks):
     published, acked = [], []
-    Notices(published.extend, acked.extend).notify(tasks)
+    OutcomeNotifier(published.extend, acked.extend).notify(tasks)
     return published, acked
 
 
