@@ -105,8 +105,3 @@ def _named(part: dict[str, Any]) -> dict[str, Any]:
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
     return schemas
-
-
-if __name__ == "__main__":
-    json.dump(document(), sys.stdout, indent=2, sort_keys=True)
-    sys.stdout.write("\n")
