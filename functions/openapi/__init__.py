@@ -1,7 +1,6 @@
 """The API's published description, from the routes: ``python -m functions.openapi > docs/openapi.json``."""
 
 import json
-import sys
 from typing import Any
 
 from functions import (
