@@ -29,7 +29,7 @@ def _check_task(world: World, task: Task) -> None:
     require(task.state.ended, "B3", f"{name} is still {task.state}")
     require(
         world.listeners.told.get((task.key, task.created_at)) is task.state,
-        "told",
+        "reported",
         f"nobody was told that {name} {task.state}",
     )
     poison = {wanted.task_id: wanted.poison for wanted in world.scenario.tasks}[name]

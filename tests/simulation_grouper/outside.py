@@ -152,5 +152,5 @@ class Listeners(Receiver):
 
     def notify(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            require(task in self._referee.endings, "told", f"{task.task_id} was told as {task.state}")
+            require(task in self._referee.endings, "reported", f"{task.task_id} was reported as {task.state}")
             self.told[task.key, task.created_at] = task.state
