@@ -12,8 +12,7 @@ from fanin.errors import KeyReused
 from fanin.grouper import TaskState, Timing
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
-from tests.simulation_grouper.loop import START
-from tests.simulation_grouper.scenario import Scenario, Wanted
+from tests.simulation_grouper.scenario import START, Scenario, Wanted
 from tests.simulation_grouper.world import World
 
 ENDED = (60, 120)

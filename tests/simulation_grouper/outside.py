@@ -22,8 +22,8 @@ from fanin.grouper import (
     Verdict,
 )
 from fanin.grouper.registering import payload_text
+from tests.simulating.loop import Loop
 from tests.simulating.violation import require
-from tests.simulation_grouper.loop import Loop
 from tests.simulation_grouper.referee import Referee
 from tests.simulation_grouper.scenario import RECEIVES_MAX, VISIBILITY, Scenario
 
