@@ -110,7 +110,7 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
-def test_without_time_for_a_term_nobody_leads_and_that_counts_as_no_error(stage: Stage) -> None:
+def test_without_time_for_a_term_no_leader_is_elected_and_that_counts_as_no_error(stage: Stage) -> None:
     stage.left_ms = 15_000
     tasks = registered(stage, None, None)
     answer, _ = stage.deliver(lead_tasks.handler, *tasks)
@@ -175,7 +175,7 @@ def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker
     assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
 
 
-def test_the_words_on_more_items_than_one_request_may_fail_are_all_told(tracker: Tracker) -> None:
+def test_the_acks_of_more_items_than_one_request_may_fail_are_all_sent(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     group = tracker.add("t", batch_id, 8 * 600).groups[0].id
     ack_items(

@@ -41,20 +41,20 @@ def test_tenants_share_no_bundle(bench):
 def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
     bench.register(*"abcdefg")
     bench.clock.advance(seconds=1)
-    turn = bench.step()
+    result = bench.step()
 
-    assert [len(bundle.members) for bundle in turn.bundles] == [3, 3, 1]
-    assert turn.longest_wait == timedelta(seconds=1)
-    assert not turn.took_over
+    assert [len(bundle.members) for bundle in result.bundles] == [3, 3, 1]
+    assert result.longest_wait == timedelta(seconds=1)
+    assert not result.took_over
     assert bench.drain() == 6 + 3
 
 
 def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
     bench = Bench(Policy(max_size=3, linger=timedelta(), max_delay=timedelta(seconds=60)))
     bench.register(*"abcd")
-    turn = bench.step()
+    result = bench.step()
 
-    assert [len(bundle.members) for bundle in turn.bundles] == [3]
+    assert [len(bundle.members) for bundle in result.bundles] == [3]
     assert len(bench.grouper.open_tasks(TENANT, "search")) == 1
 
 
@@ -96,10 +96,10 @@ def test_larger_priorities_come_into_the_first_bundle(bench):
 def test_a_message_waits_as_a_copy_while_another_leads(bench):
     bench.register("a")
     held_by_another(bench)
-    turn = bench.step()
+    result = bench.step()
     copy = bench.queue.sent[-1]
 
-    assert (turn.outcome, turn.contended) == (LeadOutcome.WAITING, True)
+    assert (result.outcome, result.contended) == (LeadOutcome.WAITING, True)
     assert copy.message == TaskMessage(bench.task("a").key, waits=1)
     assert copy.delay >= 1
 
@@ -108,9 +108,9 @@ def test_a_swept_message_does_not_wait(bench):
     bench.register("a")
     held_by_another(bench)
     sent = len(bench.queue.sent)
-    turn = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
+    result = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
 
-    assert turn.outcome is LeadOutcome.DROPPED
+    assert result.outcome is LeadOutcome.DROPPED
     assert len(bench.queue.sent) == sent
 
 
@@ -120,9 +120,9 @@ def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
     left = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
     bench.store.claim(left, ("b",))
     bench.clock.advance(seconds=1)
-    turn = bench.step()
+    result = bench.step()
 
-    assert turn.took_over
+    assert result.took_over
     assert bench.store.bundle(left.key).state is BundleState.READY
     assert BundleMessage(left.key) in [posting.message for posting in bench.queue.sent]
 
@@ -157,9 +157,9 @@ def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
 def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
     bench.register("a")
     slow = replace(bench.world, timing=Timing(lease=timedelta(seconds=3), margin=timedelta(seconds=3)))
-    turn = type(bench.grouper)(slow).lead(bench.queue.receive())
+    result = type(bench.grouper)(slow).lead(bench.queue.receive())
 
-    assert turn.bundles == ()
+    assert result.bundles == ()
     assert bench.queue.sent[-1].message.waits == 1
 
 

@@ -14,7 +14,7 @@ class Crash(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """*applied*: the store carries the request out. *again*: the client silently sends it once more.
+    """*applied*: the store carries the request out. *again*: the client sends it once more.
 
     *copied*: a copy of it stays behind in the network and lands later. *answered*: the caller gets the
     answer; otherwise it gets StoreUnavailable, or crashes if *crash* is set.

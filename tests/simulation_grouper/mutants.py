@@ -195,7 +195,7 @@ def _apply_unrecorded(self, bundle, policy, answer):
 
 
 def _notify_last(self, bundle, policy):
-    """The bundle is over before its tasks' initiators are told."""
+    """The bundle ends before its tasks are reported."""
     tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
     back = [task for task in tasks if task and task.state is TaskState.CREATED]
     done = bundle.transition(rules.ended_state(bundle), call_until=None)
@@ -226,7 +226,7 @@ def _no_recheck(self, message, task, seen, term):
 
 
 def _index_only(self, bundle, size, own):
-    known = self.ghosts | set(bundle.members)
+    known = self.stale | set(bundle.members)
     found = self.world.store.candidates(bundle.lane, size + len(known))
     return [c for c in found if c.task_id not in known and c.due_at <= self.world.now()]
 
@@ -306,7 +306,7 @@ MUTANTS = (
         "no fence: a lease is taken, kept and released without condition",
         (MemoryStore, "put_lease", _put_lease_always),
     ),
-    Mutant("a lease is released by whoever comes", (MemoryStore, "put_lease", _release_always)),
+    Mutant("a lease is released by any caller", (MemoryStore, "put_lease", _release_always)),
     Mutant("a redelivery comes in under the same fence", (rules, "first_term", _holder_is_the_task)),
     Mutant("a bundle is written without condition", (MemoryStore, "replace_bundle", _replace_always)),
     Mutant(
@@ -326,7 +326,7 @@ MUTANTS = (
     Mutant("a recorded outcome does not keep from calling", (rules, "next_step", _call_again_when_done)),
     Mutant("the outcome is applied before it is recorded", (Handler, "_decide", _apply_unrecorded)),
     Mutant("the bundle is over before its outcome is applied", (Handler, "_apply", _end_without_applying)),
-    Mutant("the bundle is over before anybody is told", (Handler, "_apply", _notify_last)),
+    Mutant("the bundle ends before its tasks are reported", (Handler, "_apply", _notify_last)),
     Mutant("waiting raises the receive count", (Leader, "_wait", _wait_by_failing)),
     Mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
     Mutant("no limit of rate", (Limiter, "take", _take_always)),

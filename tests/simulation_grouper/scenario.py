@@ -19,9 +19,9 @@ RECEIVES_MAX = 6
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing.
+    """A task that callers register, *callers* times, at a moment. *poison*: refuse, hang or nothing.
 
-    *turn*: which use of the id it is; a task that comes after another has expired is another task.
+    *use*: the number of uses of the id before it; after one task has expired, the next is another.
     """
 
     task_id: str
@@ -31,7 +31,7 @@ class Wanted:
     patience: int
     priority: int
     poison: str
-    turn: int = 0
+    use: int = 0
 
 
 @dataclass(frozen=True, slots=True)

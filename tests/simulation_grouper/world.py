@@ -122,10 +122,10 @@ class World:
             self._start("sweeper", self._sweep)
 
     def _register(self, wanted: Wanted, failures: int) -> None:
-        payload = {"id": wanted.task_id, "turn": wanted.turn}
-        wish = NewTask(payload, wanted.target, wanted.task_id, wanted.priority)
+        payload = {"id": wanted.task_id, "use": wanted.use}
+        new_task = NewTask(payload, wanted.target, wanted.task_id, wanted.priority)
         try:
-            self.grouper.register(TENANT, wish)
+            self.grouper.register(TENANT, new_task)
         except (StoreUnavailable, Crash):
             if failures + 1 < wanted.patience:
                 self._arrivals.append((self.loop.at + timedelta(seconds=1), wanted, failures + 1))

@@ -3,6 +3,8 @@
 A leader fills the bundles of its lane. After a crash the next leader, or the sweeper, continues its work.
 """
 
+from warnings import warn
+
 from fanin.grouper.downstream import Answer, ByTarget, Call, Downstream, Function, Member, Refused, Retry
 from fanin.grouper.handling import Handled, HandledAs
 from fanin.grouper.leading import LeadOutcome, LeadResult
@@ -73,3 +75,11 @@ __all__ = [
     "Verdict",
     "World",
 ]
+
+
+def __getattr__(name: str) -> type:
+    """Return the class of a deprecated name, until the next version."""
+    if name == "Notices":
+        warn("Notices is deprecated; use OutcomeNotifier", DeprecationWarning, stacklevel=2)
+        return OutcomeNotifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -48,8 +48,8 @@ class EventBus:
         raise StoreUnavailable("the event bus did not accept every event; retry later")
 
     def _entry(self, task: Task) -> dict[str, Any]:
-        text = json.dumps(detail(task))
-        return {"EventBusName": self.name, "Source": SOURCE, "DetailType": DETAIL_TYPE, "Detail": text}
+        said = json.dumps(detail(task))
+        return {"EventBusName": self.name, "Source": SOURCE, "DetailType": DETAIL_TYPE, "Detail": said}
 
 
 def detail(task: Task) -> dict[str, Any]:
