@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
@@ -313,12 +314,13 @@ class Batch:
 
     As a context it is closed where its block ends. Where the block raises, the batch is cancelled, so that
     nothing completes half-filled, and the exception goes on with a note that says so; unless it was closed
-    before. *closed* is the answer of close, None before.
+    before. A forked child leaves its parent's block without a request. *closed* is the answer of close.
     """
 
     def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
         self.id = batch_id
         self.closed: Closed | None = None
+        self._entered_in: int | None = None
         self._fanin = fanin
         self._key = key
 
@@ -356,12 +358,13 @@ class Batch:
         return self._fanin.samples(self.id)
 
     def __enter__(self) -> Self:
+        self._entered_in = os.getpid()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.closed is not None:
+        if self.closed is not None or self._entered_in != os.getpid():
             return
         if error is None:
             self.close()
