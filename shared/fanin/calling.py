@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
@@ -46,6 +47,12 @@ def done(result: T, name: str) -> T:
         kind = type(result).__name__
         raise WorkNotDone(f"{name} returned a {kind}, which nobody runs, so its work is not done: {INSTEAD}")
     return result
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether *error* is a failure of the work: an Exception, or the cancellation of its coroutine."""
+    asyncio = sys.modules.get("asyncio")  # its import takes 0.1 s, and without it nothing can be cancelled
+    return isinstance(error, Exception) or (asyncio is not None and isinstance(error, asyncio.CancelledError))
 
 
 def text_of(error: BaseException) -> str:
