@@ -6,6 +6,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from types import TracebackType
@@ -41,11 +42,13 @@ def plain(function: F, name: str) -> F:
 
 def done(result: T, name: str) -> T:
     """Return the *result* of the function *name*; WorkNotDone where it is still to be awaited or iterated."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+    pending = inspect.isawaitable(result) or isinstance(result, Future)
+    if pending or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()
         kind = type(result).__name__
-        raise WorkNotDone(f"{name} returned a {kind}, which nobody runs, so its work is not done: {INSTEAD}")
+        left = "which nobody runs or waits for, so its work is not done"
+        raise WorkNotDone(f"{name} returned a {kind}, {left}: {INSTEAD}")
     return result
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import warnings
+from concurrent.futures import Future
 from functools import partial, wraps
 from types import SimpleNamespace
 
@@ -79,6 +80,7 @@ HIDDEN = {
     "generator": lambda record: generator(record, 1),
     "async generator": lambda record: async_generator(record, 1),
     "wrapped": wrapped,
+    "submitted to a pool": lambda record: Future(),  # as a pool's submit returns it
 }
 
 
