@@ -14,7 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
 from fanin.calling import plain
-from fanin.client.adapter import Adapter
+from fanin.client.adapter import Adapter, hide_by_sqs
 from fanin.client.checking import (
     PAGE_BITS,
     PRIORITY_MAX,
@@ -303,10 +303,10 @@ class Fanin:
     def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """The Lambda of a dead-letter queue: every message fails its item, so that its batch can end.
 
-        A message without an item goes back, and stays on the queue. *item_id*: record -> item id.
+        A message without an item in a batch goes back after growing pauses. *item_id*: record -> item id.
         """
-        plain(item_id, "item_id")
-        return handler_of(Adapter(self._transport, ack_of=partial(failed_letter, item_id=item_id)))
+        ack_of = partial(failed_letter, item_id=plain(item_id, "item_id"))
+        return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))
 
 
 class Batch:
