@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import done, has_text, plain, text_of
+from fanin.calling import done, has_text, is_failure, plain, text_of
 from fanin.grouper.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -91,7 +91,9 @@ class Function:
             return Answer(Outcome(Verdict.RETRY, _said(retry)), retry_after=retry.after)
         except Refused as refused:
             return Answer(Outcome(Verdict.FAIL, _said(refused)))
-        except Exception as error:  # a user's code: whatever it was, the bundle must go on
+        except BaseException as error:  # a user's code: whatever it was, the bundle must go on
+            if not is_failure(error):
+                raise
             return Answer(Outcome(Verdict.RETRY, text_of(error)))
 
 
