@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -205,3 +206,12 @@ def test_a_service_that_answers_a_byte_at_a_time_is_not_waited_for(pieces):
 
 def test_a_detail_of_null_says_nothing():
     assert results(b'{"results": [{"taskId": "a", "outcome": "fail", "detail": null}]}')["a"].detail == ""
+
+
+def test_a_function_whose_coroutine_was_cancelled_is_called_again():
+    async def call_api(call):
+        raise asyncio.CancelledError
+
+    answer = Function(lambda call: asyncio.run(call_api(call))).call(CALL)
+
+    assert answer.whole == Outcome(Verdict.RETRY, "CancelledError: ")

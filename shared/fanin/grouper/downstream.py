@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import done, has_text, plain, text_of
+from fanin.calling import done, has_text, is_failure, plain, text_of
 from fanin.grouper.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -95,7 +95,9 @@ class Function:
             return Answer(Outcome(Verdict.RETRY, _text(retry)), retry_after=retry.after)
         except Refused as refused:
             return Answer(Outcome(Verdict.FAIL, _text(refused)))
-        except Exception as error:  # of the user's code: the bundle is called again
+        except BaseException as error:  # of the user's code: the bundle is called again
+            if not is_failure(error):
+                raise
             return Answer(Outcome(Verdict.RETRY, text_of(error)))
 
 
