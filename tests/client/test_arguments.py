@@ -135,7 +135,7 @@ def test_functions_and_transports_are_what_they_are(fanin, other):
         lambda: fanin.acks(other or 7),
         lambda: fanin.acks(item_id=other or 7),
         lambda: fanin.acks(on_acked=other or 7),
-        lambda: fanin.dead_letters(other or 7),
+        lambda: fanin.dead_letter_handler(other or 7),
     ):
         with pytest.raises(InvalidRequest):
             call()

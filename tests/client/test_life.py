@@ -268,18 +268,28 @@ def test_fail_after_counts_from_one(fanin):
 def test_a_queue_of_dead_letters_fails_its_items(fanin):
     with fanin.open() as batch:
         items = batch.add(2)
-    handler = fanin.dead_letters()
+    handler = fanin.dead_letter_handler()
     response = handler(sqs_event(items[0], {"itemId": items[1]}, "nothing"), None)
 
     assert [one["itemIdentifier"] for one in response["batchItemFailures"]] == ["m2"]
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 2)
-    assert {sample.reason for sample in batch.samples()} == {"dead letter"}
+    assert {sample.reason for sample in batch.samples()} == {"dead-letter message"}
 
 
 def test_dead_letters_may_name_their_item_in_a_way_of_ones_own(fanin):
     batch = fanin.open()
     items = batch.add(1)
-    handler = fanin.dead_letters(item_id=lambda record: record["body"].removeprefix("item "))
+    handler = fanin.dead_letter_handler(item_id=lambda record: record["body"].removeprefix("item "))
 
     assert handler(sqs_event(f"item {items[0]}"), None) == {"batchItemFailures": []}
+    assert batch.status().failed == 1
+
+
+def test_the_old_name_of_the_dead_letter_handler_warns_and_works(fanin):
+    batch = fanin.open()
+    (item,) = batch.add(1)
+    with pytest.warns(DeprecationWarning, match="call dead_letter_handler"):
+        handler = fanin.dead_letters()
+
+    assert handler(sqs_event(item), None) == {"batchItemFailures": []}
     assert batch.status().failed == 1

@@ -51,7 +51,7 @@ def test_dead_letters_end_their_batch_with_failures(tracker: Tracker, batch: tup
     assert failed(response) == []
     assert (stored.state, stored.result, stored.failed) == (State.COMPLETE, "completed_with_failures", 2)
     assert {(one.item_id, one.reason) for one in tracker.samples(stored)} == {
-        (item, "dead letter of work") for item in items[1:]
+        (item, "dead-letter message of work") for item in items[1:]
     }
 
 
@@ -77,4 +77,4 @@ def test_a_letter_without_a_source_says_what_it_is(tracker: Tracker, batch: tupl
     batch_id, items = batch
     fail_letters.handler(delivery(items[1]), None)
 
-    assert [one.reason for one in tracker.samples(tracker.get(TENANT, batch_id))] == ["dead letter"]
+    assert [one.reason for one in tracker.samples(tracker.get(TENANT, batch_id))] == ["dead-letter message"]

@@ -8,10 +8,10 @@ from typing import Any
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome
+from fanin.tracker.reasons import REASON_MAX, is_reason
 
 BODY_MAX = 4096
 """Characters of a message: an item id has less than 100, a reason 512, escapes included."""
-REASON_MAX = 512
 FIELDS = {"itemId", "outcome", "reason"}
 
 
@@ -44,10 +44,7 @@ def _reason(document: Mapping[str, str]) -> str | None:
     reason = document.get("reason")
     if reason is None:
         return None
-    plain = 1 <= len(reason) <= REASON_MAX and not any(
-        ord(one) < 32 or 127 <= ord(one) < 160 for one in reason
-    )
-    if not plain or document.get("outcome") != Outcome.FAILURE:
+    if not is_reason(reason) or document.get("outcome") != Outcome.FAILURE:
         raise InvalidRequest(
             f"a reason is 1 to {REASON_MAX} characters on a failure, none of them control characters",
             field="reason",

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
 from fanin.tracker.model import LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
+from fanin.tracker.reasons import PRINTABLE, REASON_MAX
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -27,8 +28,6 @@ KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
 DEADLINE_MAX_SECONDS = LIFE_MAX // timedelta(seconds=1)
-REASON_MAX = 512
-"""Characters of a reason."""
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
@@ -42,7 +41,6 @@ def _parsed(text: str) -> str:
         raise PydanticCustomError("item_id", "{reason}", {"reason": str(error)}) from error
 
 
-PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 UserKey = Annotated[
     str,
     StringConstraints(min_length=1, max_length=256, pattern=PRINTABLE),

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
-from fanin.api.requests import ITEM_FORM, PRINTABLE, UUID_FORM
+from fanin.api.requests import ITEM_FORM, UUID_FORM
 from fanin.queue.keys import QUEUE_FORM
+from fanin.tracker.reasons import PRINTABLE
 
 KEY_PATTERN = r"^[\x20-\x7e]{1,128}$"
 QUEUE_PATTERN = f"^{QUEUE_FORM.pattern}$"
