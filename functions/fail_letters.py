@@ -1,4 +1,4 @@
-"""A dead-letter queue of the user's: every message is an item that failed, so that its batch can end."""
+"""Consumer of the user's dead-letter queues: fails the item of each message, so that its batch can end."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from fanin.api.task_acks import tell
+from fanin.api.task_acks import ack_task_items
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
@@ -47,4 +47,4 @@ def downstream() -> ByTarget:
 def notices() -> Notices:
     """Events on the bus for failed tasks, and acks of the items that tasks were for."""
     bus = EventBus(clients.events(), settings().bus)
-    return Notices(bus.publish, partial(tell, tracking.transport().tracker))
+    return Notices(bus.publish, partial(ack_task_items, tracking.transport().tracker))

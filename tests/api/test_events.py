@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events import confirm, endings, turned_into
+from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
 from fanin.tracker import Ack, Batch, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
@@ -143,7 +143,7 @@ def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
     notice = record(batch_id, sk="notice#0000000000001")
 
     assert describe_event.handler([notice], None) == [told(batch_id)]
-    assert turned_into([notice]) == []
+    assert ended_states([notice]) == []
 
 
 @pytest.mark.parametrize("state", ["OPEN", "CLOSED"])

@@ -137,7 +137,7 @@ def test_attempts_are_bounded(over_http, service, pauses, fault):
 def test_nobody_listening_is_an_unavailable_store(service, pauses):
     nobody = Fanin(HttpTransport("http://127.0.0.1:1", pause=pauses.append, attempts=2))
 
-    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer; is it running"):
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer; check the URL"):
         nobody.open()
     assert len(pauses) == 1
 
@@ -225,7 +225,7 @@ def test_refusals_in_another_form_are_told_as_well_as_can_be(over_http, service,
 def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, service, body):
     service.faults.append(answers(200, body))
 
-    with pytest.raises(FaninError, match="is it the right URL"):
+    with pytest.raises(FaninError, match="check the URL"):
         over_http.open()
 
 

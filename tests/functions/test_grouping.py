@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.task_acks import tell
+from fanin.api.task_acks import ack_task_items
 from fanin.grouper import (
     Answer,
     BundleMessage,
@@ -78,7 +78,7 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     made = Stage()
     world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
     grouper = Grouper(world)
-    notices = Notices(made.published.extend, lambda words: tell(tracker, words))
+    notices = Notices(made.published.extend, lambda item_acks: ack_task_items(tracker, item_acks))
     environment.setattr(grouping, "grouper", lambda: grouper)
     environment.setattr(grouping, "downstream", lambda: made)
     environment.setattr(grouping, "notices", lambda: notices)
@@ -167,18 +167,20 @@ def test_items_are_acked_as_their_tasks_ended_and_failures_are_published(
     assert [(task.task_id, task.detail) for task in stage.published] == [("task-1", "bad")]
 
 
-def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker) -> None:
+def test_a_malformed_item_id_does_not_keep_other_items_from_their_acks(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     item = f"{batch_id}:{tracker.add('t', batch_id, 1).groups[0].id}:0"
-    tell(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
+    ack_task_items(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
 
     assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
 
 
-def test_the_words_on_more_items_than_one_request_may_fail_are_all_told(tracker: Tracker) -> None:
+def test_more_failed_items_than_one_request_may_have_are_all_acked(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     group = tracker.add("t", batch_id, 8 * 600).groups[0].id
-    tell(tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)])
+    ack_task_items(
+        tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)]
+    )
 
     assert tracker.get("t", batch_id).failed == 600
 

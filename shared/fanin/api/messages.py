@@ -1,4 +1,4 @@
-"""SQS messages that are acks: as strict as the HTTP edge, without what it costs to import."""
+"""Acks in SQS messages, parsed as strictly as by the HTTP edge, without importing it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ FIELDS = {"itemId", "outcome", "reason"}
 
 
 def ack_of(record: Mapping[str, Any]) -> Ack:
-    """The ack that *record* is, in the name of its message: its body is the id of an item that is done, or
-    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
+    """Return the ack of *record*, whose caller is the message id.
 
-    Raises InvalidRequest for any other message: what says more may say something that would be got wrong.
+    The body is the id of an item that is done, or
+    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
+    Raises InvalidRequest for any other body; unknown fields are refused, because ignoring one could ack an
+    item wrongly.
     """
     body: str = record["body"].strip()
     if len(body) > BODY_MAX:
-        raise InvalidRequest("an ack is a short message")
+        raise InvalidRequest(f"the body of an ack has at most {BODY_MAX} characters")
     if not body.startswith("{"):
         return Ack.of(body, record["messageId"])
     document = strict_json.parse(body)

@@ -1,4 +1,4 @@
-"""The word on the items of tasks, as the tracker takes it."""
+"""Acks of the items of ended tasks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 
 ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())
-"""Items that are never too many, wherever they lie."""
+"""Items of one ack request, even if each is in a batch and a page of its own."""
 
 
-def tell(tracker: Tracker, words: Sequence[ItemAck]) -> None:
-    """Ack the items of ended tasks, the failed ones with their reason; a word on no item is passed over."""
+def ack_task_items(tracker: Tracker, item_acks: Sequence[ItemAck]) -> None:
+    """Ack the items of ended tasks, the failed ones with their reason; malformed item ids are skipped."""
     by_tenant: dict[str, list[Ack]] = {}
-    for word in words:
-        ack = _ack(word)
+    for item_ack in item_acks:
+        ack = _ack(item_ack)
         if ack is not None:
-            by_tenant.setdefault(word.tenant, []).append(ack)
+            by_tenant.setdefault(item_ack.tenant, []).append(ack)
     for tenant, acks in by_tenant.items():
         for first in range(0, len(acks), ITEMS_AT_ONCE):
             tracker.ack(tenant, acks[first : first + ITEMS_AT_ONCE])
 
 
-def _ack(word: ItemAck) -> Ack | None:
-    outcome = Outcome.FAILURE if word.failed else Outcome.SUCCESS
+def _ack(item_ack: ItemAck) -> Ack | None:
+    outcome = Outcome.FAILURE if item_ack.failed else Outcome.SUCCESS
     try:
-        return Ack.of(word.item_id, word.caller, outcome, word.reason or None)
+        return Ack.of(item_ack.item_id, item_ack.caller, outcome, item_ack.reason or None)
     except InvalidRequest:
         return None

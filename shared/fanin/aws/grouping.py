@@ -1,4 +1,4 @@
-"""The part of the process environment that is the group-batcher's."""
+"""Settings of the group-batcher, from the environment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fanin.aws.settings import needed
 
 @dataclass(frozen=True, slots=True)
 class GroupingSettings:
-    """What a deployed function of the group-batcher is told.
+    """Settings of the deployed functions of the group-batcher.
 
     ``FANIN_GROUP_TASKS_TABLE``, ``FANIN_GROUP_LEASES_TABLE``, ``FANIN_GROUP_BUNDLES_TABLE``: table names.
-    ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: where messages of tasks and of bundles go.
-    ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, read by ``fanin.grouper.parsing``.
-    ``FANIN_BUS_NAME``: the bus that hears of failed tasks; empty where the function tells nobody.
+    ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: SQS queues of tasks and of bundles.
+    ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, parsed by ``fanin.grouper.parsing``.
+    ``FANIN_BUS_NAME``: the bus for events of failed tasks; empty for a function that sends none.
     """
 
     tasks_table: str
@@ -30,7 +30,7 @@ class GroupingSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> GroupingSettings:
-        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        """Read *env*, by default the process environment. Raises InvalidRequest for a missing name."""
         env = os.environ if env is None else env
         return cls(
             tasks_table=needed(env, "FANIN_GROUP_TASKS_TABLE"),
