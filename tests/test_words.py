@@ -63,6 +63,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "keyword",
         "time to live",
     ),
+    "shared/fanin/client/fanin.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
 

@@ -13,7 +13,7 @@ from fanin.client.adapter import (
     Adapter,
     pause_of,
 )
-from fanin.client.consumer import dead_letter_ack
+from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.tracker import OpenBatch, Tracker
@@ -49,7 +49,7 @@ def item(tracker: Tracker) -> str:
 
 def adapter(tracker: Tracker, hidden: Hidden, tenant: str = TENANT) -> Adapter:
     transport = DirectTransport(tracker, tenant)
-    return Adapter(transport, ack_of=dead_letter_ack, hide=hidden, chance=lambda: 0.0)
+    return Adapter(transport, ack_of=dead_letter_message_ack, hide=hidden, chance=lambda: 0.0)
 
 
 def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(

@@ -183,7 +183,7 @@ def handler_of(consumer: Consumer) -> Handler:
     return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
 
 
-def dead_letter_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
+def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
     """Return the ack of a dead-letter message: its item failed, because no consumer could process it.
 
     *item_id*: record -> item id; by default :func:`item_id_of`. Raises InvalidRequest if the message names

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, overload
+from typing import Any, Self, overload
 from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.jobs import JobSettings
@@ -45,11 +45,12 @@ from fanin.client.consumer import (
     Handler,
     Outcomes,
     Record,
-    dead_letter_ack,
+    dead_letter_message_ack,
     handler_of,
 )
 from fanin.client.items import Items
 from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
+from fanin.client.paging import pages
 from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
@@ -58,16 +59,6 @@ from fanin.tracker import Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Samp
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
-
-
-class _Page(Protocol):
-    """One page of a list."""
-
-    @property
-    def cursor(self) -> Any: ...
-
-
-P = TypeVar("P", bound=_Page)
 
 
 class Fanin:
@@ -187,7 +178,7 @@ class Fanin:
         """Yield the ranges of items that are not acked yet, one request for each page."""
         return (
             items
-            for page in _pages(self._transport.outstanding, batch_id_given(batch_id))
+            for page in pages(self._transport.outstanding, batch_id_given(batch_id))
             for items in page.items
         )
 
@@ -195,7 +186,7 @@ class Fanin:
         """Yield the ranges of failed items, one request for each page."""
         return (
             items
-            for page in _pages(self._transport.failures, batch_id_given(batch_id))
+            for page in pages(self._transport.failures, batch_id_given(batch_id))
             for items in page.items
         )
 
@@ -208,7 +199,7 @@ class Fanin:
         wanted = None if state is None else state_of(state)
         named = text_or_none(user_key, "a user key", "userKey")
         ask = partial(self._transport.batches, named, wanted)
-        return (batch for page in _pages(ask) for batch in page.batches)
+        return (batch for page in pages(ask) for batch in page.batches)
 
     def task(
         self,
@@ -301,7 +292,7 @@ class Fanin:
         A message that matches no item stays on the queue. *item_id*: record -> item id.
         """
         plain(item_id, "item_id")
-        return handler_of(Adapter(self._transport, ack_of=partial(dead_letter_ack, item_id=item_id)))
+        return handler_of(Adapter(self._transport, ack_of=partial(dead_letter_message_ack, item_id=item_id)))
 
     def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return :meth:`dead_letter_handler`, its new name."""
@@ -382,15 +373,6 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
-
-
-def _pages(ask: Callable[..., P], *arguments: str) -> Iterator[P]:
-    """Yield the pages of a list, each requested when it is needed."""
-    page = ask(*arguments, None)
-    yield page
-    while page.cursor is not None:
-        page = ask(*arguments, page.cursor)
-        yield page
 
 
 def _over_http(url: str, region: str | None) -> Transport:
