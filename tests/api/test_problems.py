@@ -158,7 +158,7 @@ def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: 
     assert "x" * 65 not in str(single)
 
 
-def test_every_pattern_of_the_contract_is_told_in_words() -> None:
+def test_every_pattern_of_the_contract_has_an_error_text() -> None:
     contract = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text()
     patterns = {json.loads(text) for text in re.findall(r'"pattern": (".*")', contract)}
 
@@ -179,7 +179,7 @@ def test_every_pattern_of_the_contract_is_told_in_words() -> None:
         ),
     ],
 )
-def test_a_text_of_the_wrong_form_is_told_in_words(
+def test_the_answer_to_a_value_of_the_wrong_form_has_the_error_text(
     gateway: Gateway, path: str, body: dict[str, Any], detail: str
 ) -> None:
     assert gateway.send("POST", path, body).body["detail"] == detail

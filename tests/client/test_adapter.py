@@ -106,7 +106,7 @@ def test_pauses_double_to_a_bound_and_are_jittered(longest: int) -> None:
     assert [pause_of(times, longest, 1.0) for times in range(1, 1000)] == [each // 2 for each in pauses]
 
 
-def test_two_weeks_of_a_letter_that_nobody_matches_are_few_deliveries() -> None:
+def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
     at, deliveries = 0, 0
     while at < TWO_WEEKS:
         deliveries += 1

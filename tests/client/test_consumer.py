@@ -1,4 +1,4 @@
-"""A delivery: what was done is acked in one request, what was not goes back, nothing goes round for ever."""
+"""Deliveries: items whose work is done are acked in one request, the other messages return to the queue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NONE_RETURN = {"batchItemFailures": []}
 
 @dataclass
 class CountingStore(MemoryStore):
-    """A store in memory that counts what it is asked, and may be out of reach from some write on."""
+    """A store in memory that counts what it is asked, and fails from some write on."""
 
     asked: Counter = field(default_factory=Counter)
     writes_left: int = 1_000_000
@@ -48,7 +48,7 @@ class CountingStore(MemoryStore):
 
 
 class Context:
-    """Tells, each time it is asked, the next of the milliseconds that are *left*."""
+    """Returns the next of the milliseconds *left* at each call."""
 
     def __init__(self, *left):
         self.left = list(left)

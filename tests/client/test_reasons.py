@@ -1,4 +1,4 @@
-"""Reasons fit wherever they go: into the API, into the store, on one line."""
+"""Reasons are one line that the API and the store accept."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
-def test_without_time_for_a_term_nobody_leads_and_that_counts_as_no_error(stage: Stage) -> None:
+def test_without_time_for_a_term_no_leader_is_elected_and_that_counts_as_no_error(stage: Stage) -> None:
     stage.left_ms = 15_000
     tasks = registered(stage, None, None)
     answer, _ = stage.deliver(lead_tasks.handler, *tasks)
