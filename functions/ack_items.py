@@ -1,4 +1,4 @@
-"""POST /v1/acks."""
+"""POST /v1/acks"""
 
 from typing import Any
 

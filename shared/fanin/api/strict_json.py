@@ -1,4 +1,4 @@
-"""A JSON parser that refuses what Python's accepts beyond RFC 8259: NaN, repeated names, lone surrogates."""
+"""A strict JSON parser: refuses NaN, infinities, repeated names, lone surrogates and deep nesting."""
 
 from __future__ import annotations
 
