@@ -18,7 +18,7 @@ from fanin.client.adapter import (
     Adapter,
     pause_of,
 )
-from fanin.client.consumer import failed_letter
+from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.tracker import OpenBatch, Tracker
@@ -54,7 +54,7 @@ def item(tracker: Tracker) -> str:
 
 def adapter(tracker: Tracker, hidden: Hidden, tenant: str = TENANT) -> Adapter:
     transport = DirectTransport(tracker, tenant)
-    return Adapter(transport, ack_of=failed_letter, hide=hidden, chance=lambda: 0.0)
+    return Adapter(transport, ack_of=dead_letter_message_ack, hide=hidden, chance=lambda: 0.0)
 
 
 def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
@@ -96,7 +96,7 @@ def test_a_delivery_has_one_line_of_what_goes_back(
         adapter(tracker, Hidden()).settle(delivery(*[UNKNOWN] * 30, *["?"] * 20, receives=3, queue=DEAD))
 
     assert [record.getMessage() for record in caplog.records] == [
-        "50 messages go back: 20 name no item, 30 an item that is in no batch of this tenant"
+        "50 messages return to the queue: 20 name no item, 30 an item that is in no batch of this tenant"
     ]
     assert vars(caplog.records[0])["returned"][0] == {"messageId": "message-30", "receives": 3}
 
@@ -111,7 +111,7 @@ def test_pauses_double_to_a_bound_and_are_jittered(longest: int) -> None:
     assert [pause_of(times, longest, 1.0) for times in range(1, 1000)] == [each // 2 for each in pauses]
 
 
-def test_two_weeks_of_a_letter_that_nobody_matches_are_few_deliveries() -> None:
+def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
     at, deliveries = 0, 0
     while at < TWO_WEEKS:
         deliveries += 1

@@ -1,4 +1,4 @@
-"""Whatever a public call is given of the wrong type, it refuses with a sentence before anything is sent."""
+"""Each public call refuses arguments of the wrong type before anything is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sent(AssertionError):
 
 
 class Nowhere:
-    """A way to the tracker on which nothing may be sent."""
+    """A transport that fails each call."""
 
     def __getattr__(self, name):
         def send(*_):
@@ -135,7 +135,7 @@ def test_functions_and_transports_are_what_they_are(fanin, other):
         lambda: fanin.acks(other or 7),
         lambda: fanin.acks(item_id=other or 7),
         lambda: fanin.acks(on_acked=other or 7),
-        lambda: fanin.dead_letters(other or 7),
+        lambda: fanin.dead_letter_handler(other or 7),
     ):
         with pytest.raises(InvalidRequest):
             call()

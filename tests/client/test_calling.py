@@ -106,7 +106,7 @@ def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, id
         with pytest.raises(InvalidRequest, match=f"{option} is a"):
             fanin.acks(**{option: idle})(print)
     with pytest.raises(InvalidRequest, match="item_id is a"):
-        fanin.dead_letters(item_id=idle)
+        fanin.dead_letter_handler(item_id=idle)
 
 
 def test_the_queues_tell_is_refused_in_the_same_way(idle):

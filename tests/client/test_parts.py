@@ -9,7 +9,7 @@ import pytest
 from fanin import Verdict
 from fanin.api import admission
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import failed_letter
+from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.client.http import BODY_MAX, HttpTransport
 from fanin.errors import TooManyBatches, TooManyPages
@@ -88,7 +88,7 @@ def test_a_delivery_of_many_pages_is_settled_whole(tracker, service, over):
     batch = tracker.open(TENANT, OpenBatch())
     group = tracker.add(TENANT, batch.batch_id, 40).groups[0].id
     event = sqs_event(*(f"{batch.batch_id}:{group}:{at}" for at in range(40)))
-    settled = Adapter(transport, ack_of=failed_letter).settle(event)
+    settled = Adapter(transport, ack_of=dead_letter_message_ack).settle(event)
 
     assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 40
     assert [record["messageId"] for record, _ in settled.acked] == [f"m{at}" for at in range(40)]
