@@ -35,7 +35,10 @@ WORDS = {
     r"words?": "ack entry, outcome; page masks; name, text",
     r"wish(es|ed)?": "request, query, spec",
     r"turned|reborn|born": "transition; LeadResult, LeadOutcome; new_job",
-    r"letters?": "dead-letter message",
+    # AWS writes "dead-letter queue"; what is in one is a dead-letter message.
+    r"(?<!dead[- ])letters?|dead[- ]letters?(?![- ](queues?|messages?|handlers?|config|tenants)\b)": (
+        "dead-letter message"
+    ),
     r"courtesy": "informational",
     r"fates?": "claim status",
     r"janitors?": "maintenance",
@@ -62,6 +65,10 @@ KEPT: dict[str, tuple[str, ...]] = {
         "reserved word",  # DynamoDB's term
         "keyword",
         "time to live",
+        "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack
+        '"Letters"',  # a construct id too
+        "fail_letters",  # a deployed function, which users feed from queues of their own
+        '"HOME"',  # the environment variable
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The dashboard: one screen that says how the tracker is, from its own metrics and those of AWS."""
+"""The dashboard: one screen with the metrics of fanin and those of AWS."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from constructs import Construct
 
 from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
+    BATCHES,
     BUNDLES,
     CONFLICTS,
     DEPTHS,
@@ -17,16 +18,15 @@ from infra.constructs.metrics import (
     ITEMS,
     JOBS,
     LEADERS,
-    LIVES,
     MESSAGES,
     OLDEST,
     OLDEST_JOB,
     PERIOD,
     REGISTERED,
-    SET_ASIDE,
     SIZE,
     SWEEPS,
     WAIT,
+    WITHOUT_EFFECT,
     WOKEN,
     WRITE_UNITS,
     Emitted,
@@ -39,7 +39,7 @@ HALF, HEIGHT = 12, 6
 def draw(
     scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> cloudwatch.Dashboard:
-    """Alarms first, then batches and acks, the sweeper and the store, bundles, jobs, queues, functions."""
+    """Return the dashboard: alarms first, then batches, bundles, jobs, queues and functions."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
     dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
     ours = (*_of_batches(emitted), *_of_bundles(emitted), *_of_jobs(emitted))
@@ -52,12 +52,12 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
     oldest = emitted.metric(OLDEST, "Maximum")
     return [
         [
-            _graph("Batches", emitted.sums(LIVES)),
+            _graph("Batches", emitted.sums(BATCHES)),
             _graph("Oldest batch that has not ended, seconds", [oldest]),
         ],
         [
             _graph("Items", [emitted.rate("AcksAccepted"), *emitted.sums(ITEMS)]),
-            _graph("Acks that changed nothing", emitted.sums(SET_ASIDE)),
+            _graph("Acks that changed nothing", emitted.sums(WITHOUT_EFFECT)),
         ],
         [
             _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
@@ -95,9 +95,9 @@ def _of_queues(watched: Watched) -> list[list[cloudwatch.IWidget]]:
     )
     depths = (
         queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum", label=name)
-        for name, queue in watched.dead_letters.items()
+        for name, queue in watched.dead_letter_queues.items()
     )
-    return [[_graph("Oldest message, seconds", ages), _graph("Dead letters", depths)]]
+    return [[_graph("Oldest message, seconds", ages), _graph("Dead-letter messages", depths)]]
 
 
 def _of_functions(watched: Watched) -> list[list[cloudwatch.IWidget]]:

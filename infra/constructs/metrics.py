@@ -1,4 +1,4 @@
-"""The metrics that the functions emit, as alarms and the dashboard ask for them."""
+"""The metrics that the functions emit, as alarms and the dashboard query them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from infra.constructs.functions import service_name
 NAMESPACE = "fanin"
 PERIOD = Duration.minutes(5)
 
-LIVES = ("BatchesOpened", "BatchesCompleted", "BatchesCancelled", "BatchesTimedOut", "BatchesExpired")
+BATCHES = ("BatchesOpened", "BatchesCompleted", "BatchesCancelled", "BatchesTimedOut", "BatchesExpired")
 ITEMS = ("ItemsAdded", "AcksAccepted")
-SET_ASIDE = ("AcksDuplicate", "AcksRefused", "AcksReturned", "AcksDropped")
+WITHOUT_EFFECT = ("AcksDuplicate", "AcksRefused", "AcksReturned", "AcksDropped")
 OLDEST = "OldestOpenBatchSeconds"
 ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
 SWEEPS = ("SweepLooked", "SweepRepaired", ANNOUNCED_AGAIN, "SweepFailed")
@@ -35,13 +35,13 @@ CONFLICTS = "Conflicts"
 
 
 class Emitted:
-    """Metrics of one stage: every function emits under the stage's name as its only dimension."""
+    """Metrics of one stage: every function emits with the stage's service name as the only dimension."""
 
     def __init__(self, config: Config) -> None:
         self.dimensions = {"service": service_name(config)}
 
     def metric(self, name: str, statistic: str = "Sum") -> cloudwatch.Metric:
-        """The metric *name*, every five minutes."""
+        """Return the metric *name* with a period of five minutes."""
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=name,
@@ -51,11 +51,11 @@ class Emitted:
         )
 
     def sums(self, names: Sequence[str]) -> list[cloudwatch.IMetric]:
-        """The totals of several metrics."""
+        """Return the sums of several metrics."""
         return [self.metric(name) for name in names]
 
     def rate(self, name: str) -> cloudwatch.IMetric:
-        """How many of *name* there were a second."""
+        """Return the sum of *name* a second."""
         return cloudwatch.MathExpression(
             expression="counted / PERIOD(counted)",
             using_metrics={"counted": self.metric(name)},

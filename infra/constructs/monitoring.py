@@ -1,4 +1,4 @@
-"""Alarms: a failure that nobody hears of is the worst one."""
+"""Alarms on failures, stopped sweepers and old batches, and the dashboard."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ UNSWEPT = {
     "SweepGroups": "tasks and bundles that a crash left behind are not woken",
     "SweepJobs": "jobs of dead workers do not go back, delayed ones are not woken",
 }
-"""What happens while a sweeper stands still, by its handler."""
+"""The consequence of a stopped sweeper, by its handler: part of the alarm's description."""
 
 
 class Monitoring(Construct):
-    """One topic, the alarms that ring it, and a dashboard of all that is measured."""
+    """An SNS topic, the alarms that publish to it, and a dashboard."""
 
     def __init__(self, scope: Construct, id_: str, config: Config, watched: Watched) -> None:
         super().__init__(scope, id_)
@@ -43,7 +43,7 @@ class Monitoring(Construct):
         draw(self, self.emitted, watched, self.alarms)
 
     def _watch_for_failures(self, watched: Watched) -> None:
-        for name, queue in watched.dead_letters.items():
+        for name, queue in watched.dead_letter_queues.items():
             self._alarm(f"{name}DeadLetters", _depth(queue), f"{name}: messages were given up on")
         for function in watched.functions:
             name = name_of(function)
@@ -61,7 +61,7 @@ class Monitoring(Construct):
         )
 
     def _watch_sweepers(self, watched: Watched) -> None:
-        """Silence is the failure, so nothing measured rings; a new stack rings until its first sweep."""
+        """Alarm on missing invocations. A new stack is in alarm until its first sweep."""
         for sweeper in watched.sweepers:
             name = name_of(sweeper)
             self._alarm(
@@ -95,7 +95,7 @@ class Monitoring(Construct):
 
 
 def _topic(scope: Construct) -> sns.Topic:
-    """A topic, TLS only, that the alarms of this account and region may publish to.
+    """Return a topic, TLS only, that the alarms of this account and region may publish to.
 
     The policy that enforces TLS replaces the topic's default policy, which lets CloudWatch publish.
     """
