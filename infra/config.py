@@ -97,11 +97,9 @@ class Config:
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         if self.demo and not self.grouper:
-            raise ConfigError("demo requires grouper: the demo bundles some of its items")
+            raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
-            raise ConfigError(
-                "analytics requires target aws; on a local run, use python -m pipeline.jobs.NAME"
-            )
+            raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
@@ -181,7 +179,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 
 def _refused(name: str, value: object, takes: str) -> ConfigError:
-    return ConfigError(f"{name} is {value!r}; valid: {takes}")
+    return ConfigError(f"{name} is {value!r}; it takes {takes}")
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
+
 # A read of a live batch ends it when its deadline has passed, so every reader may update too.
 LOOK = ("dynamodb:GetItem", "dynamodb:UpdateItem")
 LOOK_THROUGH = (*LOOK, "dynamodb:Query")
@@ -39,7 +41,7 @@ class Handler:
 
 ROUTES = (
     Handler(name="open_batch", route="POST /v1/batches", batches=CHANGE),
-    Handler(name="list_batches", route="GET /v1/batches", indexes=("byTenant", "byUser")),
+    Handler(name="list_batches", route="GET /v1/batches", indexes=(TENANT_INDEX, USER_KEY_INDEX)),
     Handler(name="get_batch", route="GET /v1/batches/{batchId}", batches=LOOK, pages=READ_PAGES),
     Handler(name="add_items", route="POST /v1/batches/{batchId}/items", batches=CHANGE),
     Handler(name="close_batch", route="POST /v1/batches/{batchId}/close", batches=CHANGE, pages=CHANGE_PAGES),
@@ -75,7 +77,7 @@ SWEEP = Handler(
     name="sweep",
     batches=CHANGE,
     pages=CHANGE_PAGES,
-    indexes=("due", "live"),
+    indexes=(NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX),
     timeout_seconds=300,
     memory_mb=1024,
 )

@@ -9,7 +9,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_destinations as destinations
 from constructs import Construct
 
-from infra.constructs.events import DETAIL_TYPES, EVENT_SOURCE
+from fanin.names import EVENT_SOURCE
+from infra.constructs.events import DETAIL_TYPES
 from infra.constructs.queues import dead_letter_queue
 from infra.nag import accept
 

@@ -8,27 +8,22 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from fanin import names
 from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
     BATCHES,
     BUNDLES,
-    CONFLICTS,
     DEPTHS,
     EVENTS,
     ITEMS,
     JOBS,
     LEADERS,
     MESSAGES,
-    OLDEST,
-    OLDEST_JOB,
     PERIOD,
     REGISTERED,
-    SIZE,
     SWEEPS,
-    WAIT,
     WITHOUT_EFFECT,
     WOKEN,
-    WRITE_UNITS,
     Emitted,
 )
 from infra.constructs.watched import Watched
@@ -49,37 +44,40 @@ def draw(
 
 
 def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
-    oldest = emitted.metric(OLDEST, "Maximum")
+    oldest = emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
     return [
         [
             _graph("Batches", emitted.sums(BATCHES)),
             _graph("Oldest batch that has not ended, seconds", [oldest]),
         ],
         [
-            _graph("Items", [emitted.rate("AcksAccepted"), *emitted.sums(ITEMS)]),
+            _graph("Items", [emitted.rate(names.ACKS_ACCEPTED), *emitted.sums(ITEMS)]),
             _graph("Acks that changed nothing", emitted.sums(WITHOUT_EFFECT)),
         ],
         [
             _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
-            _graph("DynamoDB", emitted.sums((WRITE_UNITS, CONFLICTS))),
+            _graph("DynamoDB", emitted.sums((names.WRITE_UNITS, names.CONFLICTS))),
         ],
     ]
 
 
 def _of_bundles(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
-    sizes = [emitted.metric(SIZE, statistic) for statistic in ("Average", "Maximum")]
+    sizes = [emitted.metric(names.BUNDLE_SIZE, statistic) for statistic in ("Average", "Maximum")]
     return [
         [_graph("Tasks and bundles", emitted.sums((*REGISTERED, *BUNDLES))), _graph("Bundle size", sizes)],
         [
             _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *MESSAGES, *WOKEN))),
-            _graph("Longest wait of a bundle's member, seconds", [emitted.metric(WAIT, "Maximum")]),
+            _graph(
+                "Longest wait of a bundle's member, seconds",
+                [emitted.metric(names.BUNDLE_WAIT_SECONDS, "Maximum")],
+            ),
         ],
     ]
 
 
 def _of_jobs(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
     depths = [emitted.metric(name, "Maximum") for name in DEPTHS]
-    oldest = emitted.metric(OLDEST_JOB, "Maximum")
+    oldest = emitted.metric(names.OLDEST_JOB_SECONDS, "Maximum")
     return [
         [
             _graph("Jobs", [*emitted.sums(JOBS), *depths]),
@@ -101,10 +99,10 @@ def _of_queues(watched: Watched) -> list[list[cloudwatch.IWidget]]:
 
 
 def _of_functions(watched: Watched) -> list[list[cloudwatch.IWidget]]:
-    names = [(name_of(function), function) for function in watched.functions]
-    errors = (function.metric_errors(period=PERIOD, label=name) for name, function in names)
+    functions = [(name_of(function), function) for function in watched.functions]
+    errors = (function.metric_errors(period=PERIOD, label=name) for name, function in functions)
     durations = (
-        function.metric_duration(period=PERIOD, statistic="p99", label=name) for name, function in names
+        function.metric_duration(period=PERIOD, statistic="p99", label=name) for name, function in functions
     )
     return [[_graph("Failed invocations", errors), _graph("Duration, p99", durations)]]
 

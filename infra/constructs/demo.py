@@ -10,8 +10,8 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin.names import EVENT_SOURCE
 from infra.config import Config
-from infra.constructs.events import EVENT_SOURCE
 from infra.constructs.functions import allow
 from infra.constructs.grouper import Grouper
 from infra.constructs.queues import BATCH_WINDOW, SourceQueue

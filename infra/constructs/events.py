@@ -45,15 +45,15 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_pipes as pipes
 from constructs import Construct
 
+from fanin.names import BATCH_CANCELLED, BATCH_COMPLETED, BATCH_EXPIRED, BATCH_TIMED_OUT, EVENT_SOURCE
 from infra.config import Config
 from infra.constructs.functions import log_group
 from infra.constructs.queues import dead_letter_queue
 from infra.constructs.tables import READ_STREAM, stream_arn
 from infra.nag import accept
 
-EVENT_SOURCE = "fanin"
 DETAIL_TYPE = "$.detailType"
-DETAIL_TYPES = ("BatchCompleted", "BatchCancelled", "BatchTimedOut", "BatchExpired")
+DETAIL_TYPES = (BATCH_COMPLETED, BATCH_CANCELLED, BATCH_TIMED_OUT, BATCH_EXPIRED)
 # Nested JSON, not dotted keys: a pattern takes a key literally.
 ENDING: dict[str, Any] = {
     "eventName": ["MODIFY"],

@@ -15,6 +15,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from fanin.names import METRICS_NAMESPACE
 from infra.code import assemble
 from infra.config import Config
 from infra.constructs.packages import layer_code
@@ -91,7 +92,7 @@ class Functions(Construct):
             "FANIN_TENANT": Aws.ACCOUNT_ID,
             "FANIN_PAGE_BITS": str(self.config.page_bits),
             "POWERTOOLS_SERVICE_NAME": service_name(self.config),
-            "POWERTOOLS_METRICS_NAMESPACE": "fanin",
+            "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
             **anonymous,
             **(claims if self.config.jwt_issuer else {}),
         }

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
@@ -41,11 +42,13 @@ class GroupTables(Construct):
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
         self.tasks = table(self, "Tasks", config, stream=archived(config))
-        index(self.tasks, config, "open", text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        index(self.tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
         self.leases = table(self, "Leases", config, key="lane")
         self.bundles = table(self, "Bundles", config, stream=archived(config))
-        index(self.bundles, config, "live", text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
-        index(self.bundles, config, "lane", text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        index(
+            self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
+        )
+        index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
 
 
 class Grouper(Construct):
@@ -79,9 +82,9 @@ class Grouper(Construct):
         allow(function, self.tables.tasks, handler.tasks)
         allow(function, self.tables.leases, handler.leases)
         allow(function, self.tables.bundles, handler.bundles)
-        _allow_index(function, self.tables.tasks, "open", handler.open_index)
-        _allow_index(function, self.tables.bundles, "live", handler.live_index)
-        _allow_index(function, self.tables.bundles, "lane", handler.lane_index)
+        _allow_index(function, self.tables.tasks, OPEN_TASKS_INDEX, handler.open_index)
+        _allow_index(function, self.tables.bundles, LIVE_BUNDLES_INDEX, handler.live_index)
+        _allow_index(function, self.tables.bundles, LANE_INDEX, handler.lane_index)
         queues = [self.queues[name].queue.queue_arn for name in handler.sends]
         _allow(function, ("sqs:SendMessage",), queues)
         _allow(function, ("events:PutEvents",), [self.bus.event_bus_arn] if handler.publishes else [])

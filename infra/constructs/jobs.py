@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
@@ -17,8 +18,6 @@ from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, table, text
 from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
 
-JOBS_INDEX, QUEUES_INDEX = "by_ix", "queues"
-JOB_FACTS = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 SHARED = "Doorbell"
 # A worker that receives a ring for another queue does not delete it: it becomes visible again after this.
 SHARED_VISIBILITY = Duration.seconds(2)
@@ -85,7 +84,7 @@ def _table(scope: Construct, config: Config) -> dynamodb.Table:
         index_name=JOBS_INDEX,
         sort_key=text("ix"),
         projection_type=dynamodb.ProjectionType.INCLUDE,
-        non_key_attributes=list(JOB_FACTS),
+        non_key_attributes=list(JOB_ATTRIBUTES),
     )
     include = dynamodb.ProjectionType.INCLUDE
     index(made, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))

@@ -7,31 +7,46 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from fanin import names
 from infra.config import Config
 from infra.constructs.functions import service_name
 
-NAMESPACE = "fanin"
 PERIOD = Duration.minutes(5)
 
-BATCHES = ("BatchesOpened", "BatchesCompleted", "BatchesCancelled", "BatchesTimedOut", "BatchesExpired")
-ITEMS = ("ItemsAdded", "AcksAccepted")
-WITHOUT_EFFECT = ("AcksDuplicate", "AcksRefused", "AcksReturned", "AcksDropped")
-OLDEST = "OldestOpenBatchSeconds"
-ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
-SWEEPS = ("SweepLooked", "SweepRepaired", ANNOUNCED_AGAIN, "SweepFailed")
-EVENTS = ("EventsConfirmed", "EventsIgnored")
-REGISTERED = ("TasksRegistered", "TasksBundled")
-BUNDLES = ("BundlesFilled", "BundleCalls", "BundleRepeats", "BundlesPutBack", "BundlesLimited")
-SIZE = "BundleSize"
-WAIT = "BundleWaitSeconds"
-LEADERS = ("LeadersElected", "LeadersContended", "Takeovers")
-MESSAGES = ("TaskMessages", "TaskMessagesReturned", "BundleMessages", "BundleMessagesReturned")
-WOKEN = ("LanesWoken", "BundlesWoken")
-JOBS = ("JobsAdded", "JobsRejected")
-DEPTHS = ("JobsQueued", "JobsInProgress", "JobsDelayed", "JobsDead")
-OLDEST_JOB = "OldestJobSeconds"
-WRITE_UNITS = "WriteUnits"
-CONFLICTS = "Conflicts"
+BATCHES = (
+    names.BATCHES_OPENED,
+    names.BATCHES_COMPLETED,
+    names.BATCHES_CANCELLED,
+    names.BATCHES_TIMED_OUT,
+    names.BATCHES_EXPIRED,
+)
+ITEMS = (names.ITEMS_ADDED, names.ACKS_ACCEPTED)
+WITHOUT_EFFECT = (names.ACKS_DUPLICATE, names.ACKS_REFUSED, names.ACKS_RETURNED, names.ACKS_DROPPED)
+SWEEPS = (
+    names.SWEEP_LOOKED,
+    names.SWEEP_REPAIRED,
+    names.SWEEP_ANNOUNCED_AGAIN,
+    names.SWEEP_FAILED,
+)
+EVENTS = (names.EVENTS_CONFIRMED, names.EVENTS_IGNORED)
+REGISTERED = (names.TASKS_REGISTERED, names.TASKS_BUNDLED)
+BUNDLES = (
+    names.BUNDLES_FILLED,
+    names.BUNDLE_CALLS,
+    names.BUNDLE_REPEATS,
+    names.BUNDLES_PUT_BACK,
+    names.BUNDLES_LIMITED,
+)
+LEADERS = (names.LEADERS_ELECTED, names.LEADERS_CONTENDED, names.TAKEOVERS)
+MESSAGES = (
+    names.TASK_MESSAGES,
+    names.TASK_MESSAGES_RETURNED,
+    names.BUNDLE_MESSAGES,
+    names.BUNDLE_MESSAGES_RETURNED,
+)
+WOKEN = (names.LANES_WOKEN, names.BUNDLES_WOKEN)
+JOBS = (names.JOBS_ADDED, names.JOBS_REJECTED)
+DEPTHS = (names.JOBS_QUEUED, names.JOBS_IN_PROGRESS, names.JOBS_DELAYED, names.JOBS_DEAD)
 
 
 class Emitted:
@@ -43,16 +58,16 @@ class Emitted:
     def metric(self, name: str, statistic: str = "Sum") -> cloudwatch.Metric:
         """Return the metric *name* with a period of five minutes."""
         return cloudwatch.Metric(
-            namespace=NAMESPACE,
+            namespace=names.METRICS_NAMESPACE,
             metric_name=name,
             dimensions_map=self.dimensions,
             statistic=statistic,
             period=PERIOD,
         )
 
-    def sums(self, names: Sequence[str]) -> list[cloudwatch.IMetric]:
+    def sums(self, metrics: Sequence[str]) -> list[cloudwatch.IMetric]:
         """Return the sums of several metrics."""
-        return [self.metric(name) for name in names]
+        return [self.metric(name) for name in metrics]
 
     def rate(self, name: str) -> cloudwatch.IMetric:
         """Return the sum of *name* a second."""

@@ -11,10 +11,11 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin import names
 from infra.config import Config
 from infra.constructs.dashboard import draw
 from infra.constructs.functions import name_of
-from infra.constructs.metrics import ANNOUNCED_AGAIN, OLDEST, PERIOD, Emitted
+from infra.constructs.metrics import PERIOD, Emitted
 from infra.constructs.watched import Watched
 
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
@@ -52,11 +53,11 @@ class Monitoring(Construct):
 
     def _watch_batches(self, config: Config) -> None:
         hours = config.oldest_batch_alarm_hours
-        oldest = self.emitted.metric(OLDEST, "Maximum")
+        oldest = self.emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
         self._alarm("OldestBatch", oldest, f"A batch has not ended for {hours} hours", threshold=hours * 3600)
         self._alarm(
             "LateEvents",
-            self.emitted.metric(ANNOUNCED_AGAIN),
+            self.emitted.metric(names.SWEEP_ANNOUNCED_AGAIN),
             "The bus did not confirm an ending event in time: it was sent again",
         )
 

@@ -8,6 +8,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from infra.config import Config
 
 # Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
@@ -40,12 +41,12 @@ class Tables(Construct):
         super().__init__(scope, id_)
         self.batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
         # Batches by the time of their next check; the sweeper reads the row itself from the table.
-        index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
+        index(self.batches, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
         # Live batches, oldest first.
-        index(self.batches, config, "live", text("liveShard"), text("createdKey"), KEYS_ONLY)
+        index(self.batches, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those of one user key.
-        index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
-        index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
+        index(self.batches, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
+        index(self.batches, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
         self.pages = table(self, "Pages", config, stream=archived(config))
 
 
