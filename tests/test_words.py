@@ -65,10 +65,20 @@ KEPT: dict[str, tuple[str, ...]] = {
         "reserved word",  # DynamoDB's term
         "keyword",
         "time to live",
+        "test_words",  # this file
         "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack
         '"Letters"',  # a construct id too
         "fail_letters",  # a deployed function, which users feed from queues of their own
-        '"HOME"',  # the environment variable
+        "deadLetterTargetArn",  # SQS's attribute
+        "JAVA_HOME",  # an environment variable
+        '"HOME"',  # an environment variable
+        "$HOME",
+        "letter-spacing",  # a property of CSS
+        "--aside",  # the option's name in 0.1.0
+        "options.aside",
+        '"aside"',  # a field of the job's JSON events
+        "{aside:,}",
+        "told_after",  # columns of the history's tables
     ),
 }
 

@@ -34,11 +34,7 @@ def differences(expected: Expectation, result: Result) -> list[str]:
         *_in_index(expected.keys, frozenset(result.indexed)),
         *_in_calls(expected.bundled, result.called),
         *_in_events(expected, result.details),
-        *(
-            [f"{result.dead_letter_messages} messages are dead letters"]
-            if result.dead_letter_messages
-            else []
-        ),
+        *([f"{result.dead_letter_messages} dead-letter messages"] if result.dead_letter_messages else []),
     ]
 
 
