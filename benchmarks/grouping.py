@@ -91,7 +91,7 @@ def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) 
         "FANIN_GROUPER_POLICIES": json.dumps(policies),
         "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": api.url, "timeoutSeconds": 5}]),
     }
-    functions.tell(run.client("lambda"), HANDLERS, settings)
+    functions.configure(run.client("lambda"), HANDLERS, settings)
 
 
 def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from moto import mock_aws
 
+from fanin import names
 from fanin.errors import InvalidRequest
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey, Ring
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.dynamodb import requests as asked
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
 from fanin.queue.worker import Place
@@ -33,18 +33,17 @@ FALLBACK = {
 
 
 def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
-    # Here, for it loads the CDK, which the collection of other tests need not wait for.
-    from infra.constructs import jobs
-
     table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
 
     assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
-    assert (jobs.JOBS_INDEX, jobs.QUEUES_INDEX) == (asked.INDEX, asked.QUEUES_INDEX)
-    assert local["IndexName"] == asked.INDEX
+    assert local["IndexName"] == names.JOBS_INDEX
     assert [key["AttributeName"] for key in local["KeySchema"]] == ["pk", "ix"]
-    assert local["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(asked.PROJECTED)}
-    assert listing["IndexName"] == asked.QUEUES_INDEX
+    assert local["Projection"] == {
+        "ProjectionType": "INCLUDE",
+        "NonKeyAttributes": list(names.JOB_ATTRIBUTES),
+    }
+    assert listing["IndexName"] == names.QUEUES_INDEX
     assert [key["AttributeName"] for key in listing["KeySchema"]] == ["listed", "pk"]
 
 
@@ -183,7 +182,7 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         before(client)
         sent = Sent(client)
         deed(client)
-    reads = {asked.INDEX: handler.lists_jobs, asked.QUEUES_INDEX: handler.lists_queues}
+    reads = {names.JOBS_INDEX: handler.lists_jobs, names.QUEUES_INDEX: handler.lists_queues}
     grants = {(action, QUEUE_TABLE) for action in handler.table}
     grants |= {(action, "Outcomes") for action in WRITE_OUTCOME if name == "demo_jobs"}
     grants |= {

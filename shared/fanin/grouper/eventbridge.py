@@ -12,11 +12,11 @@ from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
 from fanin.grouper.model import Task
 from fanin.grouper.notifying import event_id
+from fanin.names import EVENT_SOURCE, TASK_FAILED
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-SOURCE, DETAIL_TYPE = "fanin", "TaskFailed"
 EVENTS_A_REQUEST = 10
 SEND_ATTEMPTS = 5
 FIRST_PAUSE_SECONDS = 0.05
@@ -49,7 +49,7 @@ class EventBus:
 
     def _entry(self, task: Task) -> dict[str, Any]:
         said = json.dumps(detail(task))
-        return {"EventBusName": self.name, "Source": SOURCE, "DetailType": DETAIL_TYPE, "Detail": said}
+        return {"EventBusName": self.name, "Source": EVENT_SOURCE, "DetailType": TASK_FAILED, "Detail": said}
 
 
 def detail(task: Task) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
-from fanin.queue.dynamodb.requests import PROJECTED
 from fanin.queue.model import (
     GivenBack,
     JobState,
@@ -85,7 +85,7 @@ def test_returning_a_job_that_is_not_there_creates_none(store):
 def test_the_index_has_all_that_an_entry_needs(store):
     job = taken(store)
     item = items.job_item(job)
-    row = {name: item[name] for name in ("pk", "sk", "ix", *PROJECTED)}
+    row = {name: item[name] for name in ("pk", "sk", "ix", *JOB_ATTRIBUTES)}
 
     assert items.entry_of(row, PART) == lifecycle.entry_of(job) == store.outstanding(PART, LATER)[0]
 

@@ -22,10 +22,7 @@ from fanin.grouper.dynamodb.items import (
     time_to_live,
 )
 from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
-
-OPEN_INDEX = "open"
-LIVE_INDEX = "live"
-LANE_INDEX = "lane"
+from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
 
 
 def create(table: str, task: Task) -> Item:
@@ -124,7 +121,7 @@ def candidates(table: str, lane: Lane, limit: int) -> Item:
     """Query the open tasks of a lane, in the order in which they are bundled."""
     return {
         "TableName": table,
-        "IndexName": OPEN_INDEX,
+        "IndexName": OPEN_TASKS_INDEX,
         "KeyConditionExpression": "lane = :lane",
         "ExpressionAttributeValues": {":lane": text(str(lane))},
         "Limit": limit,
@@ -135,7 +132,7 @@ def live(table: str, shard: int, before: datetime) -> Item:
     """Query the live bundles of one shard of their index, created before *before*."""
     return {
         "TableName": table,
-        "IndexName": LIVE_INDEX,
+        "IndexName": LIVE_BUNDLES_INDEX,
         "KeyConditionExpression": "live = :shard AND createdAt < :before",
         "ExpressionAttributeValues": {":shard": text(str(shard)), ":before": instant(before)},
     }

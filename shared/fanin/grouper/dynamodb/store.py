@@ -15,6 +15,7 @@ from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.grouper.dynamodb import items, requests
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
 from fanin.grouper.store import Claim, Page
+from fanin.names import OPEN_TASKS_INDEX
 from fanin.pacing import pause
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class DynamoStore:
         return [items.candidate_of(item) for item in answer["Items"]]
 
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
-        request: dict[str, Any] = {"TableName": self.tables.tasks, "IndexName": requests.OPEN_INDEX}
+        request: dict[str, Any] = {"TableName": self.tables.tasks, "IndexName": OPEN_TASKS_INDEX}
         if cursor is not None:
             request["ExclusiveStartKey"] = json.loads(cursor)
         answer = send(self.client.scan, request)

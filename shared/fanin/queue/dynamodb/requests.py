@@ -10,16 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
+from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
-
-INDEX = "by_ix"
-QUEUES_INDEX = "queues"
-"""Lists the queues: only their config rows have its key, ``listed``."""
-PROJECTED = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
-"""What the index has beside the keys: enough to claim, free or promote a job."""
 
 OVER_DONE = "#st = :done AND #generation = :seen"
 
@@ -229,7 +224,7 @@ def queues(table: str) -> Item:
 
 
 def _query(table: str, condition: str, values: Item) -> Item:
-    request = {"TableName": table, "IndexName": INDEX, "ConsistentRead": True}
+    request = {"TableName": table, "IndexName": JOBS_INDEX, "ConsistentRead": True}
     return request | _expression(values, KeyConditionExpression=condition)
 
 
