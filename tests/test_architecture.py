@@ -143,7 +143,7 @@ def module_of(path: Path) -> str:
 def parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text())
-    except SystemError:  # CPython 3.11 miscounts the depth where a thread of another test parses too (gh-106905)
+    except SystemError:  # CPython 3.11 miscounts where two threads parse (gh-106905)
         return ast.parse(path.read_text())
 
 
