@@ -31,7 +31,7 @@ from benchmarks.races import Api
 from fanin.aws.jobs import JobSettings
 from fanin.aws.meter import Meter
 from fanin.local import LocalRun
-from fanin.queue import Options, Queue, QueueKey
+from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.keys import job_key
 from fanin.queue.sqs import SqsDoorbell
@@ -347,7 +347,7 @@ def _consumer(site: Site, *, duties: bool) -> Queue:
     doorbell = SqsDoorbell(site.run.client("sqs"), site.settings.doorbell, site.key)
     # Nothing beats here without duties, so its session has to last without.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
-    queue = Queue(store, doorbell, site.key, options)
+    queue = Queue(QueueContext(store, doorbell, site.key, options))
     if not duties:
         queue.background = lambda _: lambda: None
     return queue
@@ -357,8 +357,8 @@ def _requests_of_an_idle_take(queue: Queue) -> float:
     """Requests to the table while a take waits in vain, its look at the beginning and at the end left out."""
     with queue.take(1, wait=0):
         pass  # the session is there now
-    assert isinstance(queue.store, DynamoStore)
-    meter = Meter().attach(queue.store.client)
+    assert isinstance(queue.context.store, DynamoStore)
+    meter = Meter().attach(queue.context.store.client)
     with queue.take(1, wait=0):
         look = meter.take("requests")
     with queue.take(1, wait=IDLE_SECONDS):

@@ -28,7 +28,7 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
 
     assert taken == ["a", "b"]
     assert names(queue.queued()) == ["c"]
-    assert queue.store.written == [OUTCOME]
+    assert queue.context.store.written == [OUTCOME]
 
 
 def test_an_invocation_looks_only_where_it_was_rung_for(make, store):
@@ -66,7 +66,7 @@ def test_a_session_of_an_invocation_lasts_as_long_as_its_time(queue, time):
         jobs.ack(jobs[0], [OUTCOME])
 
     assert (session.beats, lasts) == (False, (SECONDS + 1) * 1_000_000)
-    assert queue.store.written == []
+    assert queue.context.store.written == []
 
 
 @pytest.mark.parametrize(

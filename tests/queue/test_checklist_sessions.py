@@ -63,7 +63,7 @@ def test_18_a_session_whose_heartbeat_was_refused_stops_and_acks_no_more(make, d
         assert jobs.lost
         jobs.ack(jobs[0], [OUTCOME])
 
-    assert frozen.store.written == []
+    assert frozen.context.store.written == []
     assert names(other.queued()) == ["a"]
 
 
@@ -71,7 +71,7 @@ def test_18_a_session_that_cannot_speak_gives_itself_up_before_others_may(make, 
     queue = make()
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
-        monkeypatch.setattr(queue.store, "beat", unavailable)
+        monkeypatch.setattr(queue.context.store, "beat", unavailable)
         duties.pass_seconds(3)
         lost_early = jobs.lost
         duties.pass_seconds(1)
@@ -124,8 +124,8 @@ def test_19_q4_a_claim_of_a_session_that_is_gone_already_is_freed_by_the_sweep(m
     killed, other = make(), make()
     killed.add("a")
     killed.take(1, wait=0).__enter__()
-    other.store.end_session(KEY, session_of(killed).id, None)
-    other.store.forget(KEY, session_of(killed).id)
+    other.context.store.end_session(KEY, session_of(killed).id, None)
+    other.context.store.forget(KEY, session_of(killed).id)
     other.sweep()
 
     assert names(other.queued()) == ["a"]

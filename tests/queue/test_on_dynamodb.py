@@ -6,7 +6,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import StaleWrite
-from fanin.queue import Effects, LostClaim, NewJob, Options, Queue
+from fanin.queue import Effects, LostClaim, NewJob, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
 from tests.contract import moto_clients
@@ -37,9 +37,8 @@ def queue(asked, time):
             time.now, time.monotonic, pause=lambda _: None, each=lambda f, values: [f(v) for v in values]
         )
         options = Options(parts=2, max_failures=1)
-        yield Queue(
-            DynamoStore(client, QUEUE_TABLE), bell, KEY, options, effects, lambda duties: lambda: None
-        )
+        context = QueueContext(DynamoStore(client, QUEUE_TABLE), bell, KEY, options, effects)
+        yield Queue(context, lambda duties: lambda: None)
 
 
 def outcome(name, **more):
@@ -49,7 +48,7 @@ def outcome(name, **more):
 
 def written(queue, name) -> bool:
     key = outcome(name)["Put"]["Item"]
-    return "Item" in queue.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
+    return "Item" in queue.context.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
 
 
 def live_through_a_day(queue, time):
@@ -69,7 +68,7 @@ def live_through_a_day(queue, time):
         jobs.release(jobs[0])
     with queue.take(wait=0):
         queue._worker.session.beat()
-        queue._worker.janitor.tick()
+        queue._worker.maintenance.tick()
     queue.close()
     queue.sweep()
 
@@ -115,7 +114,7 @@ def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
 def test_22_a_lost_claim_writes_nothing(queue, time):
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
-        queue.store.end_session(KEY, queue._worker.session.id, None)
+        queue.context.store.end_session(KEY, queue._worker.session.id, None)
         queue.sweep()
         jobs.ack(jobs[0], [outcome("x")])
 
@@ -127,7 +126,7 @@ def test_a_done_job_is_marked_for_an_hour(queue, time):
     queue.add("a")
     with queue.take(1, wait=0) as jobs:
         key = jobs[0].key
-    row = queue.store.client.get_item(
+    row = queue.context.store.client.get_item(
         TableName=QUEUE_TABLE,
         Key={"pk": {"S": f"J#{key.part}"}, "sk": {"S": key.sort}},
     )["Item"]

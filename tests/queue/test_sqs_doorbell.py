@@ -35,7 +35,7 @@ def test_a_ring_is_heard_and_forgotten(bell):
 
     assert sorted(heard, key=lambda ring: ring.part) == [Ring(3), Ring(4, due=True)]
     assert messages(bell) == 2
-    bell.heard(heard)
+    bell.delete(heard)
 
     assert messages(bell) == 0
 
@@ -116,7 +116,7 @@ def test_who_waits_does_so_with_a_client_of_its_own(bell):
     polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))
     waiting = SqsDoorbell(bell.client, bell.url, KEY, polls)
     waiting.ring([Ring(4)])
-    waiting.heard(waiting.wait(5, 10))
+    waiting.delete(waiting.wait(5, 10))
 
     assert waiting._longest_poll() == 20
     assert bell._longest_poll() == 4

@@ -211,7 +211,7 @@ class Bell:
                 self.deaf.add(process)
                 self._given_out(1)
 
-    def heard(self, rings: Sequence[Ring]) -> None:
+    def delete(self, rings: Sequence[Ring]) -> None:
         for ring in rings:
             self.rings.pop(int(ring.receipt), None)
 

@@ -14,7 +14,7 @@ from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
 
 WRITES = frozenset(
-    {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "told"}
+    {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
     | {"configure", "enter", "beat", "end_session", "forget"}
 )
 
@@ -35,7 +35,7 @@ class Life:
     """What the referee counted of one accepted job. *ended_at*: when it last ended."""
 
     key: JobKey
-    place: str
+    position: str
     claims: int = 0
     failures: int = 0
     queued: int = 0
@@ -65,7 +65,7 @@ class Referee:
     claims_seen: set[str] = field(default_factory=set)
     ended_sessions: set[str] = field(default_factory=set)
     last_live: dict[str, int] = field(default_factory=dict)
-    to_tell: dict[str, str] = field(default_factory=dict)
+    to_report: dict[str, str] = field(default_factory=dict)
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
         """Carry a request out, and judge what it changed."""
@@ -95,7 +95,7 @@ class Referee:
         elif old.rerun != new.rerun:
             self._asked_again(old, new)
         else:
-            require(new.place == old.place, "Q7", lambda: f"{name} moved {old} to {new}")
+            require(new.position == old.position, "Q7", lambda: f"{name} moved {old} to {new}")
         if new is not None and new.is_live:
             self._count(new)
 
@@ -105,7 +105,7 @@ class Referee:
         require(name in {"add", "revive"}, "Q8", lambda: f"{name} made {new} out of {old}")
         if name == "revive":
             return self._revived(args[0], new)
-        return self._accept(named(new), Life(new.key, new.place), new.payload)
+        return self._accept(named(new), Life(new.key, new.position), new.payload)
 
     def _revived(self, dead: Dead, new: Job) -> None:
         require(dead.record not in self.revived, "Q2", lambda: f"{dead} was revived twice")
@@ -139,10 +139,10 @@ class Referee:
             self.ended_by[claim] = named(old)
         life.died = int(dead is not None)
         if old.item_id:
-            self.to_tell[old.item_id] = "failed" if dead else "done"
+            self.to_report[old.item_id] = "failed" if dead else "done"
         if new is not None and new.is_live:
             require(old.rerun and old.rerun.id == new.id, "Q8", lambda: f"{new} came out of {old}")
-            self.lives[named(new)].place = new.place
+            self.lives[named(new)].position = new.position
 
     def _returned(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
         require(name == "give_back", "Q3", lambda: f"{name} returned {old}")
@@ -150,8 +150,8 @@ class Referee:
             args[0].claim == old.claim, "Q3", lambda: f"a return under claim {args[0].claim} changed {old}"
         )
         life = self.lives[named(old)]
-        require(new.place == life.place, "Q7", lambda: f"{old} came back as {new}")
-        require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", lambda: f"{new} lost its place")
+        require(new.position == life.position, "Q7", lambda: f"{old} came back as {new}")
+        require(new.state is JobState.DELAYED or new.ix == life.position, "Q7", lambda: f"{new} was moved")
         life.failures += args[1].failed
         life.busy += max(0, args[1].at - old.claimed_us)
 
@@ -172,9 +172,9 @@ class Referee:
 
     def _count(self, new: Job) -> None:
         life = self.lives[named(new)]
-        told = (new.deliveries, new.failures, new.queued_us, new.busy_us)
+        stored = (new.deliveries, new.failures, new.queued_us, new.busy_us)
         counted = (life.claims, life.failures, life.queued, life.busy)
-        require(told == counted, "Q10", lambda: f"{told} instead of {counted}: {new}")
+        require(stored == counted, "Q10", lambda: f"{stored} instead of {counted}: {new}")
 
     def _members(self) -> dict[str, Member]:
         return {name: member for rows in self.store.sessions.values() for name, member in rows.items()}

@@ -69,7 +69,9 @@ def _check_answers(world: World) -> None:
         require(claim not in referee.ended_by, "Q3", f"claim {claim} was called lost, and it was not")
     for claim in world.acked:
         require(claim in referee.ended_by, "Q2", f"claim {claim} was called acked, and it was not")
-    for item, how in referee.to_tell.items():
+    for item, how in referee.to_report.items():
         require(
-            (how == "failed") in world.told.get(item, set()), "tell", f"nobody was told that {item} is {how}"
+            (how == "failed") in world.reported.get(item, set()),
+            "report",
+            f"it was not reported that {item} is {how}",
         )

@@ -9,8 +9,9 @@ from functools import partial
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutDown, Telling
+from fanin.queue import Jobs, LostClaim, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey, ShutDown
 from fanin.queue.keys import PartKey
+from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState
 from tests.simulating.violation import require
@@ -52,7 +53,7 @@ class World:
         self.skewed = random.random() < 0.5
         self.events: Counter[str] = Counter()
         self.bells = [self.bell]
-        self.told: dict[str, set[bool]] = {}
+        self.reported: dict[str, set[bool]] = {}
         self.revivals: Counter[str] = Counter()
         self.refused: set[str] = set()
         self.acked: set[str] = set()
@@ -92,7 +93,7 @@ class World:
     def _is_over(self) -> bool:
         if self.producing or self.network.late or self.loop.now < SECOND:
             return False
-        return not self._alive() and not any(self.memory.untold.values())
+        return not self._alive() and not any(self.memory.outboxes.values())
 
     def _let_expire(self) -> None:
         """Here nothing lasts for so long that it expires."""
@@ -111,24 +112,22 @@ class World:
 
     def _queue(self, process: Process) -> Queue:
         key, bell = self._home(process)
-        return Queue(
+        context = QueueContext(
             store=RemoteStore(self.network, process),
             doorbell=bell,
             key=key,
             options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
             effects=effects(self.loop, process, self.random),
-            background=background(self.loop, process),
-            tell=self._tell,
+            report=self._report,
         )
+        return Queue(context, background(self.loop, process))
 
     def delay(self) -> float:
         return self.random.choice((0.0, 0.0, 1.5))
 
-    def _tell(self, telling: Telling) -> None:
-        require(
-            telling.failed == (telling.reason is not None), "tell", f"no reason, or one too many: {telling}"
-        )
-        self.told.setdefault(telling.item_id, set()).add(telling.failed)
+    def _report(self, entry: OutboxEntry) -> None:
+        require(entry.failed == (entry.reason is not None), "report", f"no reason, or one too many: {entry}")
+        self.reported.setdefault(entry.item_id, set()).add(entry.failed)
 
     # Producers
 
@@ -301,10 +300,9 @@ class World:
         """Q4: one sweep in one moment leaves no claim to a session that is gone."""
         process = Process("harness")
         store = _Direct(self.network)
-        queue = Queue(
-            store, _Silence(), QUEUE, Options(parts=self.parts), effects(self.loop, process, self.random)
-        )
-        queue.place().janitor().sweep(range(self.parts))
+        options = Options(parts=self.parts)
+        context = QueueContext(store, _NoDoorbell(), QUEUE, options, effects(self.loop, process, self.random))
+        Maintenance(Queue(context).configure()).sweep(range(self.parts))
         live = {member.id for member in self.memory.members(QUEUE) if member.live}
         for part in range(self.parts):
             for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):
@@ -322,8 +320,8 @@ class _Direct(RemoteStore):
         return self._network._apply("(the harness)", name, (*args, *more.values()), "")
 
 
-class _Silence:
-    """A doorbell that nobody hears."""
+class _NoDoorbell:
+    """A doorbell that loses every ring."""
 
     def ring(self, rings, delay=0.0):
         pass

@@ -21,7 +21,7 @@ PART = PartKey(QUEUE, 0)
 
 def new(name: str = "käy 🎈", at: int = NOW, over: Job | None = None, **more) -> Job:
     wish = NewJob(name, **{"payload": "{}", **more})
-    return lifecycle.born(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
+    return lifecycle.new_job(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
 
 
 def added(store, name: str = "a", at: int = NOW, **more) -> Job:

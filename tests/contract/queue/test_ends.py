@@ -9,14 +9,14 @@ import pytest
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle
 from fanin.queue.keys import job_key
-from fanin.queue.lifecycle import Fate
+from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
     Dead,
     GivenBack,
     JobState,
     NewJob,
-    Telling,
+    OutboxEntry,
 )
 from tests.contract.queue.calls import (
     LATER,
@@ -61,7 +61,7 @@ def test_an_end_that_is_repeated_is_known_as_ones_own(store):
     store.end(job, LATER, [PUT])
     again = store.end(job, LATER + 1, [PUT])
 
-    assert lifecycle.fate(again, job) is Fate.ENDED
+    assert lifecycle.claim_status(again, job) is ClaimStatus.ENDED
     assert outcomes(store) == 1
 
 
@@ -70,7 +70,7 @@ def test_an_end_is_known_as_ones_own_when_the_key_has_its_next_job(store):
     mark = store.end(job, LATER)
     store.add(new("a", LATER, over=mark), mark)
 
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
 
 
 def test_an_end_under_a_lost_claim_writes_nothing(store):
@@ -79,7 +79,7 @@ def test_an_end_under_a_lost_claim_writes_nothing(store):
     other = store.claim(head(store), "s2", "c2", LATER)
 
     for writes in ([PUT], []):
-        assert lifecycle.fate(store.end(job, LATER, writes), job) is Fate.LOST
+        assert lifecycle.claim_status(store.end(job, LATER, writes), job) is ClaimStatus.LOST
     assert store.get(job.key) == other
     assert outcomes(store) == 0
 
@@ -141,7 +141,7 @@ def test_a_dead_job_comes_back_once_in_its_old_place(store):
     back = lifecycle.revived(dead, LATER, mark)
 
     assert store.revive(dead, back, mark) == back == store.get(job.key)
-    assert (back.place, back.failures, back.generation) == (job.place, 0, 2)
+    assert (back.position, back.failures, back.generation) == (job.position, 0, 2)
     assert store.dead(QUEUE, 10) == []
     store.end(store.claim(head(store), "s", "c9", LATER), LATER)
 
@@ -175,21 +175,23 @@ def test_what_is_to_be_told_is_kept_until_it_was_told(store):
     store.end(taken(store, item_id="item-1"), LATER)
     job = taken(store, name="b", item_id="item-2")
     store.end(job, LATER, [PUT], None)
-    found = sorted(store.tellings(QUEUE), key=lambda telling: telling.item_id)
+    found = sorted(store.outbox(QUEUE), key=lambda entry: entry.item_id)
 
-    assert [(telling.item_id, telling.failed) for telling in found] == [("item-1", False), ("item-2", False)]
-    store.told(QUEUE, replace(found[0], failed=True))
-    store.told(QUEUE, found[1])
-    store.told(QUEUE, found[1])
+    assert [(entry.item_id, entry.failed) for entry in found] == [("item-1", False), ("item-2", False)]
+    store.delete_outbox_entry(QUEUE, replace(found[0], failed=True))
+    store.delete_outbox_entry(QUEUE, found[1])
+    store.delete_outbox_entry(QUEUE, found[1])
 
-    assert store.tellings(QUEUE) == [found[0]]
+    assert store.outbox(QUEUE) == [found[0]]
 
 
 def test_the_death_of_a_job_is_to_be_told_as_a_failure(store):
     job = taken(store, item_id="item-1")
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
-    assert store.tellings(QUEUE) == [Telling(job.id, "item-1", failed=True, reason="boom", ending=job.ending)]
+    assert store.outbox(QUEUE) == [
+        OutboxEntry(job.id, "item-1", failed=True, reason="boom", ending=job.ending)
+    ]
 
 
 @pytest.mark.parametrize("other", [QUEUE, OTHER], ids=["one queue", "two queues"])
@@ -198,7 +200,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     deaths = []
     for queue, name in ((QUEUE, "a"), (other, "b")):
         key = job_key(queue, 1, name)
-        job = lifecycle.born(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
+        job = lifecycle.new_job(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
         store.add(job, None)
         busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
@@ -207,11 +209,11 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
 
     assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
     assert sum(store.count_dead(queue) for queue in queues) == 2
-    told = [(queue, telling) for queue in queues for telling in store.tellings(queue)]
-    assert [telling.item_id for _, telling in told] == ["item of a", "item of b"]
-    for queue, telling in told:
-        store.told(queue, telling)
-    assert not any(store.tellings(queue) for queue in queues)
+    told = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
+    assert [entry.item_id for _, entry in told] == ["item of a", "item of b"]
+    for queue, entry in told:
+        store.delete_outbox_entry(queue, entry)
+    assert not any(store.outbox(queue) for queue in queues)
     for dead in deaths:
         back = lifecycle.revived(dead, LATER, store.get(dead.job.key))
 

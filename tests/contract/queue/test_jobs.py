@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue import lifecycle, order
 from fanin.queue.keys import PartKey, job_key
-from fanin.queue.lifecycle import Fate
+from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import (
     GivenBack,
     JobState,
@@ -119,13 +119,13 @@ def test_a_run_asked_for_while_busy_follows_the_end(store):
     assert store.rerun(job, rerun).rerun == rerun
     asked = store.get(job.key)
 
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.HELD
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.HELD
     after = store.end(asked, LATER + 1)
 
     assert after == store.get(job.key)
     assert (after.id, after.state, after.payload, after.item_id) == ("id-2", JobState.READY, "new", "item")
     assert (after.priority, after.generation, after.done_by, after.deliveries) == (5, 2, "c1", 0)
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
 
 
 def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store):
@@ -173,7 +173,7 @@ def test_a_delayed_job_is_promoted_once_it_was_seen_due(store):
     assert not store.promote(seen, LATER)
     ready = store.get(job.key)
 
-    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.place)
+    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.position)
 
 
 def test_parts_and_queues_do_not_see_each_other(store):
