@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.jobs import WAIT_SECONDS, Site, ordeal, waiting
+from benchmarks.jobs import WAIT_SECONDS, Site, failures, waiting
 from benchmarks.races import Api
 from fanin import Fanin, Options
 from fanin.aws import clients
@@ -47,7 +47,7 @@ def listed(api: Api, queue: str, state: str = "queued", **query):
 
 
 def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_frozen(run: LocalRun) -> None:
-    done = ordeal(Site(run, "ordeal"), jobs=150, workers=3)
+    done = failures(Site(run, "failures"), jobs=150, workers=3)
 
     assert done.odd == {}
     assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}

@@ -211,3 +211,10 @@ def test_a_revived_job_has_its_old_place_and_no_failures():
 def test_options_out_of_bounds_are_refused(more):
     with pytest.raises(InvalidRequest):
         Options(**more)
+
+
+def test_the_place_of_a_job_is_a_deprecated_name_of_its_position():
+    job = ready()
+
+    with pytest.deprecated_call(match="position"):
+        assert job.place == job.position

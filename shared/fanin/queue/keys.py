@@ -19,7 +19,7 @@ _PLAIN_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class QueueKey:
-    """The key of a tenant's queue, whose name is 1 to 80 letters, digits, dots, dashes and underscores.
+    """The key of a tenant's queue, whose name is 1 to 80 of A-Z a-z 0-9 . _ - (first: A-Z a-z 0-9).
 
     A tenant's name may contain ``#``; a queue's name and a part's number do not, so a key is parsed from its
     end without ambiguity.
