@@ -177,7 +177,7 @@ def keys_of(count: int, seed: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run. *odd*: keys without exactly one outcome for each accepted add, and both counts."""
+    """The outcome of a run. *odd*: keys without exactly one outcome for each accepted add; both counts."""
 
     accepted: int
     rejected: int
