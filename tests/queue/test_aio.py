@@ -173,7 +173,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
 
     async def enter(scope):
         async with scope:
-            raise AssertionError("nobody may work on it")
+            raise AssertionError("the job must not run")
 
     assert run(inner, story) == ([("a", 0, 1)], [], {})
 
@@ -238,7 +238,7 @@ def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inn
     assert sorted(int(write["job"]) for write in inner.context.store.written) == list(range(40))
 
 
-def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
+def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     async def story(queue):
         served = []
 
@@ -259,7 +259,7 @@ def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
     assert run(inner, story) == [(0, ["a"]), (2, ["b"])]
 
 
-def test_a_turn_that_does_not_come_in_time_gives_an_empty_take(inner):
+def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
         first = asyncio.create_task(enter(queue, None))
         await until(lambda: queue.queue._take_lock.line)
@@ -296,7 +296,7 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
     assert asked[3][1] < asked[2][1]
 
 
-def test_a_waiting_take_does_not_ask_the_tables_though_it_listens_in_slices(inner, monkeypatch):
+def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner, monkeypatch):
     listened = []
     whole = inner.context.doorbell.wait
     monkeypatch.setattr(inner.context.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
@@ -353,7 +353,7 @@ def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     assert inner.context.store.members(KEY) == []
 
 
-def test_a_lost_claim_is_told_to_who_acks(inner):
+def test_an_ack_under_a_lost_claim_raises(inner):
     async def story(queue):
         await queue.add("a")
         with expects(LostClaim):

@@ -49,13 +49,13 @@ def test_a_duty_that_fails_goes_on():
 
 
 class Mute(Exception):
-    """An error that cannot say what it is."""
+    """An error whose text cannot be made."""
 
     def __repr__(self):
         raise AttributeError("reason")
 
 
-def test_an_error_without_words_returns_its_jobs_as_any_other_does(make):
+def test_an_error_without_a_text_returns_its_jobs_as_any_other_does(make):
     queue = make(max_failures=2)
     queue.add_all("ab")
     for _ in range(2):
@@ -65,7 +65,7 @@ def test_an_error_without_words_returns_its_jobs_as_any_other_does(make):
     assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
 
 
-def test_an_error_in_words_that_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
     queue = make(max_failures=1)
     queue.add("a")
     with queue.take(wait=0) as jobs:
@@ -145,7 +145,7 @@ def interrupted_at(line):
     return trace
 
 
-def test_an_interruption_in_the_line_of_takes_leaves_nobody_in_it():
+def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
     source, first = inspect.getsourcelines(FairLock.acquired.__wrapped__)
     before = next(number for number, text in enumerate(source) if text.strip() == "finally:")
     for number in range(1, before):

@@ -16,9 +16,9 @@ def test_21_q6_one_consumer_claims_in_order_of_priority_and_time(queue, time):
     chance = random.Random(21)
     added = []
     for i in range(60):
-        wish = NewJob(f"j{i}", priority=chance.choice((0, 0, 5, 999)))
-        queue.add(wish)
-        added.append((-wish.priority, i))
+        job = NewJob(f"j{i}", priority=chance.choice((0, 0, 5, 999)))
+        queue.add(job)
+        added.append((-job.priority, i))
         time.sleep(chance.random())
     taken = []
     while len(taken) < 60:
@@ -72,7 +72,7 @@ def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make)
     assert [write["of"] for write in quick.context.store.written] == ["quick"]
 
 
-def test_22_an_ack_whose_answer_was_lost_is_asked_after_and_not_done_twice(queue, monkeypatch):
+def test_22_an_ack_that_timed_out_is_checked_and_not_applied_twice(queue, monkeypatch):
     queue.add("a")
     whole = queue.context.store.end
 
@@ -146,7 +146,7 @@ def test_24_without_contention_each_claims_in_its_own_parts(make, duties):
             assert parts <= set(queue._worker.maintenance.own_parts())
 
 
-def test_24_a_ring_is_followed_into_a_part_of_somebody_else(make, duties, bell):
+def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):
     one, two = make(parts=2), make(parts=2)
     for queue in (one, two):
         with queue.take(wait=0):

@@ -45,7 +45,7 @@ def test_07_success_removes_the_job(queue):
     assert queue.queued() == queue.in_progress() == []
 
 
-def test_07_q7_a_failure_returns_the_job_to_its_original_place_and_counts(queue):
+def test_07_q7_a_failure_returns_the_job_to_its_original_position_and_counts(queue):
     queue.add_all("abc")
     fail(queue)
 
@@ -53,7 +53,7 @@ def test_07_q7_a_failure_returns_the_job_to_its_original_place_and_counts(queue)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_07_an_interruption_returns_the_job_to_its_original_place_and_counts_nothing(queue, error):
+def test_07_an_interruption_returns_the_job_to_its_original_position_and_counts_nothing(queue, error):
     queue.add_all("abc")
     fail(queue, error=error)
 
@@ -196,8 +196,8 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
 
 
-def test_12_a_death_is_revived_once_and_says_so_once(make):
-    """By whoever asks, while the job is back, and after it ended."""
+def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
+    """By any process, while the job is back, and after it ended."""
     queue, other = make(max_failures=1), make(max_failures=1)
     queue.add("a")
     fail(queue)
@@ -213,7 +213,7 @@ def test_12_a_death_is_revived_once_and_says_so_once(make):
 
 
 @pytest.mark.parametrize("taken_meanwhile", [False, True])
-def test_12_a_revival_that_timed_out_is_known_as_ones_own(make, store, monkeypatch, taken_meanwhile):
+def test_12_a_revival_that_timed_out_is_recognised(make, store, monkeypatch, taken_meanwhile):
     queue, other = make(max_failures=1), make()
     queue.add("a")
     fail(queue)
@@ -234,7 +234,7 @@ def test_12_a_revival_that_timed_out_is_known_as_ones_own(make, store, monkeypat
     assert not queue.revive(dead)
 
 
-def test_12_two_who_revive_the_same_death_are_told_who_did(make, store, monkeypatch):
+def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, monkeypatch):
     queue, other = make(max_failures=1), make(max_failures=1)
     queue.add("a")
     fail(queue)

@@ -1,4 +1,4 @@
-"""A process that forks while it works on a queue: the child has no part in its parent's session and jobs."""
+"""A process that forks while it works on a queue: the child does not share its parent's session and jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A day of a queue on DynamoDB and SQS, as moto plays them, and what it asked of them."""
+"""The requests of each use case on DynamoDB and SQS, as moto implements them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def written(queue, name) -> bool:
     return "Item" in queue.context.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
 
 
-def live_through_a_day(queue, time):
-    """Every use case once, the refusals too."""
+def run_each_use_case(queue, time):
+    """Each use case once, rejections included."""
     queue.add_all(["a", "b", NewJob("c", delay=1, item_id="item"), "a"])
     with queue.take(2, wait=0) as jobs:
         queue.add("a", on_busy="rerun")
@@ -74,7 +74,7 @@ def live_through_a_day(queue, time):
 
 
 def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, asked):
-    live_through_a_day(queue, time)
+    run_each_use_case(queue, time)
     reads = [params for name, params in asked if name in READS]
     reads += [
         table for name, params in asked if name == "BatchGetItem" for table in params["RequestItems"].values()
@@ -89,7 +89,7 @@ def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, a
 
 
 def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
-    live_through_a_day(queue, time)
+    run_each_use_case(queue, time)
     expressions = {
         text for _, params in asked for name, text in params.items() if name.endswith("Expression")
     }

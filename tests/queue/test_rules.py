@@ -1,4 +1,4 @@
-"""The pure rules: places, parts, owners, and what may follow what."""
+"""The pure rules: positions, parts, owners, and transitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def busy(claim="c", at=200):
 
 
 @given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
-def test_places_sort_by_priority_then_by_time(p1, p2, t1, t2):
+def test_positions_sort_by_priority_then_by_time(p1, p2, t1, t2):
     assert (order.ready(p1, t1) < order.ready(p2, t2)) == ((-p1, t1) < (-p2, t2))
 
 
@@ -94,7 +94,7 @@ def test_24_two_and_three_sessions_share_eight_parts_as_the_article_has_it():
     assert list(owned(8, ["a"], "unknown")) == []
 
 
-def test_24_only_those_who_live_and_beat_own_parts():
+def test_24_only_live_sessions_with_a_heartbeat_own_parts():
     members = [MEMBER, replace(MEMBER, id="s2", beats=False), replace(MEMBER, id="s3", live=False)]
 
     assert owners(members) == ["s1"]
@@ -112,7 +112,7 @@ def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_
     assert watch.suspects([moved], 9.6, now=0) == [moved]
 
 
-def test_a_dead_session_that_nobody_cleared_away_is_taken_over():
+def test_a_dead_session_that_was_not_deleted_is_taken_over():
     watch, dead = Watch(), replace(MEMBER, live=False)
     watch.observe([MEMBER], 0.0)
     watch.observe([dead], 4.0)
@@ -133,7 +133,7 @@ def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew()
     assert overdue(replace(MEMBER, live=False), 0)
 
 
-def test_an_add_needs_an_empty_place_or_the_done_job_that_it_saw():
+def test_an_add_needs_a_free_key_or_the_done_job_that_it_saw():
     done = lifecycle.ended(busy(), 300)
     later = replace(done, generation=2)
 
@@ -172,7 +172,7 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
     assert lifecycle.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
 
 
-def test_the_fate_of_a_claim_is_read_from_what_is_stored():
+def test_the_status_of_a_claim_is_read_from_the_stored_job():
     job = busy("mine")
     done, other = lifecycle.ended(job, 300), lifecycle.ended(replace(job, claim="other"), 300)
     following = replace(lifecycle.new_job(NewJob("a"), job.key, "id2", 400, done), claim="c9")
@@ -190,7 +190,7 @@ def test_the_fate_of_a_claim_is_read_from_what_is_stored():
     assert lifecycle.claim_status(replace(other, generation=2, done_by="later"), job) is ClaimStatus.UNKNOWN
 
 
-def test_the_run_asked_for_replaces_the_job_that_ended():
+def test_the_requested_rerun_replaces_the_job_that_ended():
     asked = replace(busy(), rerun=Rerun("id2", 150, 7, "new"), collisions=4)
     after = lifecycle.ended(asked, 300)
 
@@ -198,7 +198,7 @@ def test_the_run_asked_for_replaces_the_job_that_ended():
     assert (after.collisions, after.generation, after.done_by) == (0, 2, "c")
 
 
-def test_a_revived_job_has_its_old_place_and_no_failures():
+def test_a_revived_job_has_its_old_position_and_no_failures():
     dead = Dead(replace(busy(), failures=3), "boom", 300)
     back = lifecycle.revived(dead, 400, lifecycle.ended(busy(), 300))
 

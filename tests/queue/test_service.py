@@ -1,4 +1,4 @@
-"""The use cases beside the checklist: delays, runs asked for, what is told, functions, and bad moments."""
+"""The use cases beside the checklist: delays, reruns, the outbox, functions, and failures."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(que
 
 
 @pytest.mark.parametrize("error", [LostClaim, ShutDown, StoreUnavailable])
-def test_what_says_nothing_of_the_job_counts_no_failure(queue, error):
+def test_errors_that_do_not_concern_the_job_count_no_failure(queue, error):
     queue.add("a")
     with expects(error), queue.take(wait=0):
         raise error("x")
@@ -84,7 +84,7 @@ def test_what_says_nothing_of_the_job_counts_no_failure(queue, error):
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_run_asked_for_while_busy_follows_with_the_newest_payload(queue):
+def test_a_rerun_requested_while_busy_follows_with_the_newest_payload(queue):
     queue.add("a", "1")
     with queue.take(wait=0) as jobs:
         asked = [queue.add("a", "2", on_busy="rerun"), queue.add("a", "3", on_busy="rerun")]
@@ -97,14 +97,14 @@ def test_a_run_asked_for_while_busy_follows_with_the_newest_payload(queue):
     assert taken(queue) == []
 
 
-def test_a_run_is_not_asked_for_of_a_job_that_waits(queue):
+def test_no_rerun_is_requested_of_a_job_that_waits(queue):
     queue.add("a", "1")
 
     assert not queue.add("a", "2", on_busy="rerun")
     assert queue.queued()[0].payload == "1"
 
 
-def test_a_run_asked_for_survives_a_failure_and_a_death(make):
+def test_a_rerun_survives_a_failure_and_a_dead_job(make):
     queue = make(max_failures=2)
     queue.add("a", "1")
     for asked in (True, False):
@@ -127,7 +127,7 @@ def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
     assert taken(queue) == []
 
 
-def test_an_unknown_wish_for_busy_keys_is_refused(queue):
+def test_an_unknown_on_busy_is_refused(queue):
     with pytest.raises(ValueError, match="sometimes"):
         queue.add("a", on_busy="sometimes")
 
@@ -183,7 +183,7 @@ def test_one_lost_claim_does_not_keep_the_others_from_their_ack(queue):
     assert queue.queued() == queue.in_progress() == []
 
 
-def test_a_silent_store_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
+def test_a_store_that_times_out_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
     queue = make()
     queue.add("a")
     whole = queue.context.store.end, queue.context.store.give_back
@@ -196,15 +196,15 @@ def test_a_silent_store_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, 
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_silent_claim_that_arrived_is_found_by_the_sweep(queue, monkeypatch, duties):
+def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, monkeypatch, duties):
     queue.add("a")
     whole = queue.context.store.claim
 
-    def silent(*args):
+    def times_out(*args):
         whole(*args)
         raise StoreUnavailable("no answer")
 
-    monkeypatch.setattr(queue.context.store, "claim", silent)
+    monkeypatch.setattr(queue.context.store, "claim", times_out)
     first = taken(queue)
     monkeypatch.setattr(queue.context.store, "claim", whole)
     lost = names(queue.in_progress())
@@ -214,7 +214,7 @@ def test_a_silent_claim_that_arrived_is_found_by_the_sweep(queue, monkeypatch, d
     assert taken(queue) == ["a"]
 
 
-def test_a_take_gives_up_where_the_store_stays_silent(queue, monkeypatch):
+def test_a_take_gives_up_if_the_store_stays_unavailable(queue, monkeypatch):
     queue.configure()
     with queue.take(wait=0):
         monkeypatch.setattr(queue.context.store, "ready", unavailable)
@@ -222,7 +222,7 @@ def test_a_take_gives_up_where_the_store_stays_silent(queue, monkeypatch):
         pass
 
 
-def test_a_silent_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
+def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
     monkeypatch.setattr(bell, "ring", unavailable)
 
     assert queue.add("a")
@@ -238,7 +238,7 @@ def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
     assert [ring for _, ring in bell.rings] == [Ring(0)]
 
 
-def test_the_outside_is_told_of_each_end_with_an_item(make, duties):
+def test_each_end_with_an_item_is_reported(make, duties):
     reported: list[OutboxEntry] = []
     queue = make(report=reported.append, max_failures=1)
     queue.add_all([NewJob("a", item_id="item-a"), NewJob("b", item_id="item-b"), NewJob("c")])
@@ -252,11 +252,11 @@ def test_the_outside_is_told_of_each_end_with_an_item(make, duties):
     assert queue.context.store.outbox(KEY) == []
 
 
-def test_what_could_not_be_told_is_told_by_the_sweep(make):
+def test_an_end_that_could_not_be_reported_is_reported_by_the_sweep(make):
     reported: list[OutboxEntry] = []
-    deaf, other = make(report=unavailable), make(report=reported.append)
-    deaf.add(NewJob("a", item_id="item-a"))
-    taken(deaf)
+    failing, other = make(report=unavailable), make(report=reported.append)
+    failing.add(NewJob("a", item_id="item-a"))
+    taken(failing)
     other.sweep()
 
     assert [entry.item_id for entry in reported] == ["item-a"]
@@ -344,7 +344,7 @@ def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
     assert 1 <= len(done) <= 3
 
 
-def test_a_turn_that_does_not_come_is_left():
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
     lock = FairLock()
     with lock.acquired(None) as first, lock.acquired(0) as second:
         assert (first, second) == (True, False)
@@ -355,16 +355,16 @@ def test_a_turn_that_does_not_come_is_left():
 def test_a_request_is_insisted_on_so_often_and_not_more():
     effects, asked = Effects(pause=lambda _: None), []
 
-    def silent():
+    def times_out():
         asked.append(1)
         raise StoreUnavailable("x")
 
     with pytest.raises(StoreUnavailable):
-        effects.insist(silent)
+        effects.insist(times_out)
     assert len(asked) == 4
 
 
-def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_told():
+def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_its_timeout():
     bell = MemoryDoorbell()
     bell.ring([Ring(1)], delay=0.01)
 

@@ -26,7 +26,7 @@ class Process:
 
 @dataclass(eq=False)
 class Task:
-    """Something under way in a process: due at *wake*, or before where *ready* says so."""
+    """A task of a process: due at *wake*, or before if *ready* returns True."""
 
     process: Process
     thread: Any
@@ -39,7 +39,7 @@ class Task:
 
 @dataclass
 class Loop:
-    """Gives the word to one task at a time; *now* is in microseconds."""
+    """Runs one task at a time; *now* is in microseconds."""
 
     random: Random
     now: int = 0
@@ -49,7 +49,7 @@ class Loop:
     hub: Any = field(default_factory=getcurrent)
 
     def start(self, process: Process, run: Callable[[], None], after: int = 0) -> Task:
-        """Run something in a process, some time from now."""
+        """Start a task in a process, *after* microseconds from now."""
 
         def alive() -> None:
             try:
@@ -62,7 +62,7 @@ class Loop:
         return task
 
     def step(self, until: int) -> None:
-        """Let the next task go on, or let the time pass to *until* where nobody is due before."""
+        """Run the next task, or advance the time to *until* if no task is due before."""
         task = self._next()
         if task is None or (task.due() > until and not self._is_ready(task)):
             self.now = max(self.now, until)
@@ -72,7 +72,7 @@ class Loop:
         self._switch(task)
 
     def sleep(self, duration: int, ready: Callable[[], bool] | None = None) -> None:
-        """Called by a task: others go on, for so long or until *ready*."""
+        """Suspend the current task for *duration* microseconds, or until *ready*."""
         task = self.current
         assert task is not None
         if task.process.dead:
@@ -83,13 +83,13 @@ class Loop:
             raise Crash
 
     def end(self, task: Task) -> None:
-        """Nobody waits for this task any more."""
+        """End a task whose result is not needed any more."""
         if task in self.tasks and task is not self.current:
             self.tasks.remove(task)
             self._kill(task)
 
     def bury(self) -> None:
-        """Unwind the tasks of dead processes; what they try on their way out has no effect."""
+        """Unwind the tasks of crashed processes; their requests have no effect."""
         for task in [task for task in self.tasks if task.process.dead]:
             self.tasks.remove(task)
             self._kill(task)

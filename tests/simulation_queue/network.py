@@ -1,4 +1,4 @@
-"""What a process sees of the world: a store behind a bad network, a doorbell that loses rings, two clocks."""
+"""The effects of a simulated process: a store behind a faulty network, a lossy doorbell, two clocks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LATEST = 30 * SECOND
 
 
 @dataclass
-class Weather:
-    """What goes wrong, drawn from the seed; nothing does after *left* faults or after *calm*."""
+class FaultPlan:
+    """The faults of a run, drawn from the seed; there are none after *left* faults or after *calm*."""
 
     random: Random
     rate: float
@@ -39,7 +39,7 @@ class Weather:
     faults: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def draw(cls, random: Random, calm: int) -> Weather:
+    def draw(cls, random: Random, calm: int) -> FaultPlan:
         share = random.choice((0.3, 0.6, 1.0))
         return cls(
             random=random,
@@ -52,7 +52,7 @@ class Weather:
         )
 
     def fault(self, name: str, now: int) -> Fault | None:
-        """What happens to a request, if anything does."""
+        """Return the fault of a request, if it has one."""
         if self.left <= 0 or now > self.calm or self.random.random() >= self.rate:
             return None
         possible = [f for f in (ON_WRITES if name in WRITES else ON_READS) if f.name in self.kinds]
@@ -65,7 +65,7 @@ class Weather:
         return fault
 
     def freeze(self, now: int) -> int:
-        """For how long a process freezes at this moment, if it may."""
+        """Return how long a process freezes now, if it does."""
         if self.freezes <= 0 or now > self.calm:
             return 0
         self.freezes -= 1
@@ -75,21 +75,21 @@ class Weather:
 
 @dataclass
 class Network:
-    """One store for all processes, and the copies of requests that are still under way in *late*."""
+    """One store for all processes, and the delayed copies of requests in *late*."""
 
     loop: Loop
     referee: Referee
-    weather: Weather
+    fault_plan: FaultPlan
     requests: Counter[str] = field(default_factory=Counter)
     late: list[tuple[int, int, str, tuple[Any, ...]]] = field(default_factory=list)
     numbers: Any = field(default_factory=count)
     trace: Callable[[str], None] | None = None
 
     def send(self, process: Process, name: str, args: tuple[Any, ...]) -> Any:
-        """One request of a process, with all that may happen to it on its way."""
+        """Send one request of a process, with its faults."""
         self._travel(process)
         self.requests[name] += 1
-        fault = self.weather.fault(name, self.loop.now)
+        fault = self.fault_plan.fault(name, self.loop.now)
         if fault is None:
             answer = self._apply(process.name, name, args, "")
             self._perhaps_freeze(process)
@@ -97,14 +97,14 @@ class Network:
         return self._fail(process, fault, name, args)
 
     def land(self) -> None:
-        """Let the copies arrive whose time has come."""
+        """Apply the delayed copies that are due."""
         while self.late and self.late[0][0] <= self.loop.now:
             _, _, name, args = heapq.heappop(self.late)
             self._apply("(a late copy)", name, args, "")
 
     def _fail(self, process: Process, fault: Fault, name: str, args: tuple[Any, ...]) -> Any:
         if fault.copied:
-            at = self.loop.now + int(self.weather.random.random() ** 3 * LATEST)
+            at = self.loop.now + int(self.fault_plan.random.random() ** 3 * LATEST)
             heapq.heappush(self.late, (at, next(self.numbers), name, args))
         answer = self._apply(process.name, name, args, fault.name) if fault.applied else None
         if not fault.applied:
@@ -120,17 +120,17 @@ class Network:
         return answer
 
     def _travel(self, process: Process) -> None:
-        draw = self.weather.random.random()
+        draw = self.fault_plan.random.random()
         self.loop.sleep(int(draw * draw * 20_000))
         self._perhaps_freeze(process)
 
     def _perhaps_freeze(self, process: Process) -> None:
-        if self.weather.random.random() < 0.004:
+        if self.fault_plan.random.random() < 0.004:
             self.freeze(process)
 
     def freeze(self, process: Process) -> None:
-        """A process stops for a while, with all that runs in it."""
-        duration = self.weather.freeze(self.loop.now)
+        """Freeze a process with all its tasks."""
+        duration = self.fault_plan.freeze(self.loop.now)
         if duration:
             self._note(process.name, "freeze", (duration / SECOND,), "", "")
             process.frozen_until = self.loop.now + duration
@@ -148,7 +148,7 @@ class Network:
 
 
 class RemoteStore:
-    """The store as one process reaches it."""
+    """The store behind the network of one process."""
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network, self._process = network, process
@@ -166,9 +166,9 @@ class RemoteStore:
 
 @dataclass
 class Bell:
-    """The doorbell of all processes: a ring that is not followed comes again.
+    """The doorbell of all processes; a ring that is not deleted is delivered again.
 
-    *deaf*: frozen processes whose open poll was answered, so that they hear nothing more until they thaw.
+    *answered*: frozen processes whose open poll was answered; they receive no more rings until they thaw.
     """
 
     loop: Loop
@@ -176,7 +176,7 @@ class Bell:
     loss: float
     rings: dict[int, tuple[int, Ring]] = field(default_factory=dict)
     listening: list[Process] = field(default_factory=list)
-    deaf: set[Process] = field(default_factory=set)
+    answered: set[Process] = field(default_factory=set)
     numbers: Any = field(default_factory=count)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
@@ -195,7 +195,7 @@ class Bell:
             self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
         finally:
             self.listening.remove(process)
-            self.deaf.discard(process)
+            self.answered.discard(process)
         return self._given_out(most)
 
     def _given_out(self, most: int) -> list[Ring]:
@@ -204,11 +204,11 @@ class Bell:
             self.rings[number] = (self.loop.now + VISIBILITY, self.rings[number][1])
         return [self.rings[number][1] for number in ripe]
 
-    def swallow(self) -> None:
-        """What rings may go to a frozen process, whose poll is still open."""
+    def lose_to_frozen(self) -> None:
+        """Deliver rings to the open polls of frozen processes, which lose them."""
         for process in self.listening:
-            if process.frozen_until > self.loop.now and process not in self.deaf and self._is_ringing():
-                self.deaf.add(process)
+            if process.frozen_until > self.loop.now and process not in self.answered and self._is_ringing():
+                self.answered.add(process)
                 self._given_out(1)
 
     def delete(self, rings: Sequence[Ring]) -> None:
@@ -220,7 +220,7 @@ class Bell:
 
 
 def effects(loop: Loop, process: Process, random: Random) -> Effects:
-    """The clocks of a process, and ids and pauses as the seed has them."""
+    """Return the effects of a process: its clocks, and ids and pauses from the seed."""
     return Effects(
         now=lambda: WALL + loop.now + process.skew,
         monotonic=lambda: loop.now / SECOND,
@@ -231,7 +231,7 @@ def effects(loop: Loop, process: Process, random: Random) -> Effects:
 
 
 def background(loop: Loop, process: Process) -> Callable[[Sequence[Duty]], Callable[[], None]]:
-    """Duties as tasks of the same process, so that they crash and freeze with it."""
+    """Return a background that runs duties as tasks of the process, so that they crash and freeze with it."""
 
     def start(duties: Sequence[Duty]) -> Callable[[], None]:
         stopped: list[bool] = []

@@ -1,4 +1,4 @@
-"""A job ends once, with what its user writes, and what is to be told of it is kept."""
+"""A job ends once, with the user's writes, and leaves its outbox entry."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_an_ended_job_is_in_no_listing_and_keeps_its_metrics(store):
     assert (mark.deliveries, mark.queued_us, mark.busy_us) == (1, LATER - NOW, 0)
 
 
-def test_an_end_that_is_repeated_is_known_as_ones_own(store):
+def test_an_end_that_is_repeated_is_recognised(store):
     job = taken(store)
     store.end(job, LATER, [PUT])
     again = store.end(job, LATER + 1, [PUT])
@@ -65,7 +65,7 @@ def test_an_end_that_is_repeated_is_known_as_ones_own(store):
     assert outcomes(store) == 1
 
 
-def test_an_end_is_known_as_ones_own_when_the_key_has_its_next_job(store):
+def test_an_end_is_recognised_when_the_key_has_its_next_job(store):
     job = taken(store)
     mark = store.end(job, LATER)
     store.add(new("a", LATER, over=mark), mark)
@@ -134,7 +134,7 @@ def test_a_dead_job_is_read_as_it_died(store):
     assert store.dead(QUEUE, 10) == [dead]
 
 
-def test_a_dead_job_comes_back_once_in_its_old_place(store):
+def test_a_dead_job_comes_back_once_in_its_old_position(store):
     job = taken(store)
     dead = Dead(replace(job, failures=3), "boom", LATER)
     mark = store.end(job, LATER, dead=dead)
@@ -171,7 +171,7 @@ def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     assert store.dead(QUEUE, 10) == [dead]
 
 
-def test_what_is_to_be_told_is_kept_until_it_was_told(store):
+def test_an_outbox_entry_is_kept_until_it_is_deleted(store):
     store.end(taken(store, item_id="item-1"), LATER)
     job = taken(store, name="b", item_id="item-2")
     store.end(job, LATER, [PUT], None)
@@ -185,7 +185,7 @@ def test_what_is_to_be_told_is_kept_until_it_was_told(store):
     assert store.outbox(QUEUE) == [found[0]]
 
 
-def test_the_death_of_a_job_is_to_be_told_as_a_failure(store):
+def test_the_outbox_entry_of_a_dead_job_is_a_failure(store):
     job = taken(store, item_id="item-1")
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
@@ -209,9 +209,9 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
 
     assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
     assert sum(store.count_dead(queue) for queue in queues) == 2
-    told = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
-    assert [entry.item_id for _, entry in told] == ["item of a", "item of b"]
-    for queue, entry in told:
+    entries = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
+    assert [entry.item_id for _, entry in entries] == ["item of a", "item of b"]
+    for queue, entry in entries:
         store.delete_outbox_entry(queue, entry)
     assert not any(store.outbox(queue) for queue in queues)
     for dead in deaths:

@@ -112,7 +112,7 @@ def test_collisions_are_counted_on_the_live_job_alone(store):
     assert mark.collisions == store.get(job.key).collisions == 1
 
 
-def test_a_run_asked_for_while_busy_follows_the_end(store):
+def test_a_rerun_requested_while_busy_follows_the_end(store):
     job = taken(store)
     rerun = Rerun("id-2", LATER, 5, "new", "item")
 
@@ -128,7 +128,7 @@ def test_a_run_asked_for_while_busy_follows_the_end(store):
     assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
 
 
-def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store):
+def test_a_newer_request_replaces_the_rerun_and_an_older_one_does_not(store):
     job = taken(store)
     first, second = Rerun("id-2", LATER, 0, "first", "i"), Rerun("id-3", LATER, 0)
     asked = store.rerun(job, first)
@@ -139,7 +139,7 @@ def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store
     assert store.get(job.key).rerun == second
 
 
-def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(store):
+def test_a_rerun_requested_before_a_job_died_is_not_stored_once_it_is_revived(store):
     dead, again = taken_again(store)
     before = dead.job
 
@@ -149,14 +149,14 @@ def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(s
     assert store.rerun(again, Rerun("id-2", LATER, 0)).rerun is not None
 
 
-def test_a_run_is_asked_for_of_a_busy_job_alone(store):
+def test_a_rerun_is_requested_of_a_busy_job_alone(store):
     job = added(store)
 
     assert store.rerun(job, Rerun("id-2", LATER, 0)) == job
     assert store.get(job.key) == job
 
 
-def test_a_job_that_failed_keeps_the_run_asked_for(store):
+def test_a_job_that_failed_keeps_its_rerun(store):
     job = taken(store)
     asked = store.rerun(job, Rerun("id-2", LATER, 0))
     store.give_back(lifecycle.entry_of(asked), GivenBack(LATER, failed=True))

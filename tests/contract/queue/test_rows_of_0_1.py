@@ -66,7 +66,7 @@ def test_a_death_of_0_1_and_a_new_one_of_the_same_id_stand_side_by_side(store):
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_what_is_to_be_told_is_read_and_dropped(store, failed):
+def test_an_outbox_entry_is_read_and_deleted(store, failed):
     row = items.outbox_item(QUEUE, OutboxEntry("id", "item", failed, "boom", "c1#k#a"))
     rewrite_as_0_1(store, row, "id", "job_id", "reason")
     (listed,) = store.outbox(QUEUE)
