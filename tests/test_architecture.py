@@ -106,7 +106,7 @@ RULES = {
         "ids",
         "messages",
         "model",
-        "notices",
+        "notifying",
         "order",
         "parsing",
         "policy",

@@ -1,7 +1,6 @@
 """The API's published description, from the routes: ``python -m functions.openapi > docs/openapi.json``."""
 
 import json
-import sys
 from typing import Any
 
 from functions import (
@@ -105,8 +104,3 @@ def _named(part: dict[str, Any]) -> dict[str, Any]:
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
     return schemas
-
-
-if __name__ == "__main__":
-    json.dump(document(), sys.stdout, indent=2, sort_keys=True)
-    sys.stdout.write("\n")

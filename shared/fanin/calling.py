@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from types import TracebackType
@@ -40,12 +42,20 @@ def plain(function: F, name: str) -> F:
 
 def done(result: T, name: str) -> T:
     """Return the *result* of the function *name*; WorkNotDone where it is still to be awaited or iterated."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+    pending = inspect.isawaitable(result) or isinstance(result, Future)
+    if pending or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()
         kind = type(result).__name__
-        raise WorkNotDone(f"{name} returned a {kind}, which nobody runs, so its work is not done: {INSTEAD}")
+        left = "which nobody runs or waits for, so its work is not done"
+        raise WorkNotDone(f"{name} returned a {kind}, {left}: {INSTEAD}")
     return result
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether *error* is a failure of the work: an Exception, or the cancellation of its coroutine."""
+    asyncio = sys.modules.get("asyncio")  # its import takes 0.1 s, and without it nothing can be cancelled
+    return isinstance(error, Exception) or (asyncio is not None and isinstance(error, asyncio.CancelledError))
 
 
 def text_of(error: BaseException) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from fanin import Fanin
+from fanin.aws import clients
 from fanin.client.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
@@ -120,3 +125,29 @@ def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker
     adapter(tracker, hidden).settle(delivery(UNKNOWN, receives=50, queue=f"{DEAD}.fifo"))
 
     assert hidden.asked == [(f"{DEAD}.fifo", {"receipt-0": LONGEST_PAUSE_IN_ORDER_SECONDS})]
+
+
+@pytest.fixture
+def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """SQS as moto plays it, for the clients of this process too."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with mock_aws():
+        clients.sqs.cache_clear()
+        yield boto3.client("sqs")
+        clients.sqs.cache_clear()
+
+
+def test_the_users_own_dead_letter_handler_hides_what_it_cannot_match(tracker: Tracker, sqs: Any) -> None:
+    url = sqs.create_queue(QueueName="orders-dead")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    sqs.send_message(QueueUrl=url, MessageBody=UNKNOWN)
+    (message,) = sqs.receive_message(QueueUrl=url, VisibilityTimeout=0)["Messages"]
+    event = delivery(message["Body"], queue=arn)
+    event["Records"][0]["receiptHandle"] = message["ReceiptHandle"]
+
+    answer = Fanin(DirectTransport(tracker, TENANT)).dead_letters()(event, None)
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import warnings
+from concurrent.futures import Future
 from functools import partial, wraps
 from types import SimpleNamespace
 
@@ -79,6 +80,7 @@ HIDDEN = {
     "generator": lambda record: generator(record, 1),
     "async generator": lambda record: async_generator(record, 1),
     "wrapped": wrapped,
+    "submitted to a pool": lambda record: Future(),  # as a pool's submit returns it
 }
 
 
@@ -245,3 +247,16 @@ def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(la
 
     assert queue.depth().busy == 0
     assert len(seen) == 4
+
+
+def test_a_coroutine_that_was_cancelled_fails_its_own_message_and_no_other(fanin):
+    items = fanin.open().add(2)
+
+    async def work(record):
+        if record["body"] == items[0]:
+            raise asyncio.CancelledError
+
+    handler = fanin.acks(lambda record: asyncio.run(work(record)))
+
+    assert handler(sqs_event(*items), None) == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert fanin.get(items.batch_id).acked == 1

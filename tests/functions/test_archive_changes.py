@@ -12,8 +12,9 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws import clients
+from fanin.aws.settings import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
-from fanin.tracker.dynamodb import DynamoStore, Tables
+from fanin.tracker.dynamodb import DynamoStore
 from functions import archive_changes
 from functions.wiring import archiving
 from tests.archive.streams import read, record, turn_on

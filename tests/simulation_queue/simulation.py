@@ -20,7 +20,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     scenario = SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
     violation = played(lambda: _play_out(world))
-    return Outcome(violation, world.network.requests, world.fault_plan.faults, world.events)
+    return Outcome(violation, world.network.requests, world.network.faults, world.events)
 
 
 def _play_out(world: World) -> None:
@@ -70,8 +70,5 @@ def _check_answers(world: World) -> None:
     for claim in world.acked:
         require(claim in referee.ended_by, "Q2", f"claim {claim} was called acked, and it was not")
     for item, how in referee.to_report.items():
-        require(
-            (how == "failed") in world.reported.get(item, set()),
-            "report",
-            f"it was not reported that {item} is {how}",
-        )
+        reported = (how == "failed") in world.reported.get(item, set())
+        require(reported, "report", f"it was not reported that {item} is {how}")

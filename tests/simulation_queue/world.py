@@ -14,9 +14,10 @@ from fanin.queue.keys import PartKey
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState
+from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
-from tests.simulation_queue.network import WALL, Bell, FaultPlan, Network, RemoteStore, background, effects
+from tests.simulation_queue.network import WALL, Bell, Disturbances, Network, RemoteStore, background, effects
 from tests.simulation_queue.referee import Referee, named
 
 QUEUE = QueueKey("t", "q")
@@ -41,8 +42,8 @@ class World:
         self.loop = Loop(random)
         self.memory = MemoryStore()
         self.referee = Referee(self.memory)
-        self.fault_plan = FaultPlan.draw(random, CALM)
-        self.network = Network(self.loop, self.referee, self.fault_plan, trace=trace)
+        self.plan = Disturbances.drawn(random, CALM)
+        self.network = Network(self.loop, self.referee, self.plan, trace)
         self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
@@ -64,7 +65,7 @@ class World:
         """Run until every accepted job has ended."""
         self._begin()
         while not self._is_over():
-            self.loop.step(self.network.late[0][0] if self.network.late else END)
+            self.loop.step(self.network.stalled[0][0] if self.network.stalled else END)
             self.network.land()
             for bell in self.bells:
                 bell.lose_to_frozen()
@@ -72,7 +73,7 @@ class World:
             self.loop.bury()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
-            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
+            require(self.loop.at < END, "Q2", lambda: f"never acked: {self._alive()}")
             require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def _begin(self) -> None:
@@ -86,12 +87,12 @@ class World:
 
     def close(self) -> None:
         """Unwind the running tasks."""
-        for task in self.loop.tasks:
+        for task in self.loop.running:
             task.process.dead = True
         self.loop.bury()
 
     def _is_over(self) -> bool:
-        if self.producing or self.network.late or self.loop.now < SECOND:
+        if self.producing or self.network.stalled or self.loop.at < SECOND:
             return False
         return not self._alive() and not any(self.memory.outboxes.values())
 
@@ -134,7 +135,7 @@ class World:
     def _produce(self, name: str = "producer") -> None:
         process = self._process(name)
         self.producing += 1
-        self.loop.start(process, partial(self._add_all, process, self.random.randrange(3, 9)))
+        self.loop.begin(process, partial(self._add_all, process, self.random.randrange(3, 9)))
 
     def _add_all(self, process: Process, count: int) -> None:
         """Add some jobs over some seconds; a producer that crashes has a successor for the rest."""
@@ -152,7 +153,7 @@ class World:
             if process.dead and left[0]:
                 self.producing += 1
                 successor = self._process(process.name.partition(".")[0])
-                self.loop.start(successor, partial(self._add_all, successor, left[0]), SECOND)
+                self.loop.begin(successor, partial(self._add_all, successor, left[0]), SECOND)
 
     def _add(self, queue: Queue) -> None:
         requests = [self._new_job(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]
@@ -161,7 +162,7 @@ class World:
 
     def _judge_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> None:
         """Add, and compare the answer with the applied requests."""
-        began = self.loop.now
+        began = self.loop.at
         rejected = queue.add_all(requests, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
@@ -198,7 +199,7 @@ class World:
     # Consumers
 
     def _work(self, process: Process, after: int) -> None:
-        self.loop.start(process, partial(self._consume, process), after)
+        self.loop.begin(process, partial(self._consume, process), after)
 
     def _consume(self, process: Process) -> None:
         """Take and work in a loop; a worker that crashes has a successor some seconds later."""
@@ -218,7 +219,7 @@ class World:
                 )
 
     def _pass_by(self, process: Process) -> None:
-        self.loop.start(process, partial(self._visit, process))
+        self.loop.begin(process, partial(self._visit, process))
 
     def _visit(self, process: Process) -> None:
         """A function that is invoked repeatedly: it sweeps, and works without a heartbeat."""
@@ -270,7 +271,7 @@ class World:
         draw = self.random.random
         self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * self.longest) * SECOND))
         if draw() < 0.04:
-            self.network.freeze(self.loop.current.process)
+            self.network.freeze(self.loop.actor.process)
         fate = draw()
         if fate < self.boom:
             raise Boom
@@ -317,7 +318,7 @@ class _Direct(RemoteStore):
         super().__init__(network, Process("harness"))
 
     def _call(self, name, *args, **more):
-        return self._network._apply("(the harness)", name, (*args, *more.values()), "")
+        return self._network.apply(Request("(the harness)", name, (*args, *more.values())), "")
 
 
 class _NoDoorbell:

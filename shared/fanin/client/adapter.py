@@ -63,9 +63,10 @@ class Adapter(Consumer):
             *(len(records), len(nameless), len(unknown)),
             extra=facts,
         )
-        if self.hide is not None:
-            pauses = {record["receiptHandle"]: self._pause(record) for record in records}
-            self.hide(records[0]["eventSourceARN"], pauses)
+        received = [record for record in records if "receiptHandle" in record]
+        if self.hide is not None and received:
+            pauses = {record["receiptHandle"]: self._pause(record) for record in received}
+            self.hide(received[0]["eventSourceARN"], pauses)
 
     def _pause(self, record: Record) -> int:
         in_order = str(record["eventSourceARN"]).endswith(".fifo")
@@ -80,3 +81,11 @@ def pause_of(times: int, longest: int, chance: float) -> int:
     """
     most = min(longest, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, DOUBLINGS_MAX))
     return int(most * (1 - chance / 2))
+
+
+def hide_by_sqs(queue_arn: str, pauses: Mapping[str, int]) -> None:
+    """Hide messages of a queue with the credentials of this process; one that cannot be hidden is logged."""
+    from fanin.aws import clients  # noqa: PLC0415  # few deliveries have messages to hide
+    from fanin.aws.visibility import Visibility  # noqa: PLC0415
+
+    Visibility(clients.sqs()).hide(queue_arn, pauses)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fanin.calling import done, log_failure, plain
+from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
@@ -99,11 +99,13 @@ class Consumer:
             return ack
         try:
             done(self.handle(record), "handle")
-        except Exception as error:
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             return self._failed(record, ack, error)
         return ack
 
-    def _failed(self, record: Record, ack: Ack, error: Exception) -> Ack | None:
+    def _failed(self, record: Record, ack: Ack, error: BaseException) -> Ack | None:
         """The ack of work that was tried for the last time; None where it is to be tried again."""
         if self.fail_after is None or receives(record) < self.fail_after:
             _log("the work of message %s failed; it goes back", record, error)
@@ -206,7 +208,7 @@ def _put_off(records: Sequence[Record]) -> list[str]:
     return [record["messageId"] for record in records]
 
 
-def _log(line: str, record: Record, error: Exception) -> None:
+def _log(line: str, record: Record, error: BaseException) -> None:
     """Log that the work of *record* raised *error*, whatever that makes of being printed."""
     facts = {"messageId": record["messageId"]}
     log_failure(logger, line, facts["messageId"], error=error, extra=facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
@@ -13,7 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
 from fanin.calling import plain
-from fanin.client.adapter import Adapter
+from fanin.client.adapter import Adapter, hide_by_sqs
 from fanin.client.checking import (
     PAGE_BITS,
     PRIORITY_MAX,
@@ -302,10 +303,10 @@ class Fanin:
     def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """The Lambda of a dead-letter queue: every message fails its item, so that its batch can end.
 
-        A message without an item goes back, and stays on the queue. *item_id*: record -> item id.
+        A message without an item in a batch goes back after growing pauses. *item_id*: record -> item id.
         """
-        plain(item_id, "item_id")
-        return handler_of(Adapter(self._transport, ack_of=partial(failed_letter, item_id=item_id)))
+        ack_of = partial(failed_letter, item_id=plain(item_id, "item_id"))
+        return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))
 
 
 class Batch:
@@ -313,12 +314,13 @@ class Batch:
 
     As a context it is closed where its block ends. Where the block raises, the batch is cancelled, so that
     nothing completes half-filled, and the exception goes on with a note that says so; unless it was closed
-    before. *closed* is the answer of close, None before.
+    before. A forked child leaves its parent's block without a request. *closed* is the answer of close.
     """
 
     def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
         self.id = batch_id
         self.closed: Closed | None = None
+        self._entered_in: int | None = None
         self._fanin = fanin
         self._key = key
 
@@ -356,12 +358,13 @@ class Batch:
         return self._fanin.samples(self.id)
 
     def __enter__(self) -> Self:
+        self._entered_in = os.getpid()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.closed is not None:
+        if self.closed is not None or self._entered_in != os.getpid():
             return
         if error is None:
             self.close()

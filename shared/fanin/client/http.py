@@ -33,7 +33,7 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
-from fanin.client.transport import Cursor
+from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, State, checked_batch_id
 
@@ -44,6 +44,8 @@ T = TypeVar("T")
 CONNECT_SECONDS = 3.0
 ATTEMPTS = 5
 CONNECTIONS = 32
+BODY_MAX = 256 * 1024
+"""Bytes of a body that the API takes."""
 NOBODY_THERE = (NewConnectionError, ConnectTimeoutError)
 
 
@@ -120,6 +122,8 @@ class HttpTransport:
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         body = documents.acks_body(acks)
+        if len(json.dumps(body)) > BODY_MAX:
+            raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
         return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:

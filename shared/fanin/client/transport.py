@@ -20,7 +20,7 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
-from fanin.errors import TooManyBatches, TooManyPages
+from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
@@ -31,6 +31,10 @@ RANGED_A_REQUEST = 100_000
 
 Cursor = Any
 """Where a list goes on: what the page before said, and means something to its own transport only."""
+
+
+class TooManyBytes(InvalidRequest):
+    """The acks do not fit into one body, as those with reasons may not; they do in smaller requests."""
 
 
 class Transport(Protocol):
@@ -72,8 +76,8 @@ class Transport(Protocol):
 
 
 def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:
-    """Ack in one request; in halves, each under a key that follows, where that would name too many batches or
-    touch too many pages.
+    """Ack in one request; in halves, each under a key that follows, where that would name too many batches,
+    touch too many pages, or be too large.
 
     Asked again it is cut alike, so that a repetition is the same calls.
     """
@@ -81,7 +85,7 @@ def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckRepo
     if len({ack.batch_id for ack in acks}) <= BATCHES_MAX:
         try:
             return transport.ack(acks, key)
-        except (TooManyBatches, TooManyPages):
+        except (TooManyBatches, TooManyBytes, TooManyPages):
             if not all(halves):
                 raise
     report = AckReport()
