@@ -48,6 +48,8 @@ class Producer:
             stored = self._add(job, over)
             if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
                 return None
+            if stored is not None and over is not None and stored.generation > over.generation + 1:
+                raise _lost_trace(stored)
             if stored is not None and stored.is_live:
                 if on_busy is OnBusy.REJECT or stored.state is not JobState.BUSY:
                     return self._refuse(stored)
@@ -76,9 +78,11 @@ class Producer:
         for attempt in range(ADD_ATTEMPTS):
             if seen is None or seen.state is not JobState.BUSY:
                 return False
-            seen = self._rerun(seen, rerun)
+            before, seen = seen, self._rerun(seen, rerun)
             if seen is not None and _is_in(rerun.id, seen):
                 return True
+            if seen is not None and seen.generation > before.generation + 1:
+                raise _lost_trace(seen)
             self.context.effects.pause(attempt)
         return False
 
@@ -94,6 +98,16 @@ class Producer:
         with suppress(StoreUnavailable):
             for delay, rings in by_delay.items():
                 self.context.doorbell.ring(rings, delay)
+
+
+def _lost_trace(stored: Job) -> StoreUnavailable:
+    """Return the error of a request that was answered after another job of its key had come and gone.
+
+    A row names its own job and no earlier one: that job may have been the requested one.
+    """
+    return StoreUnavailable(
+        f"job {stored.name!r}: other jobs of its key ended in the meantime, so it is unknown whether it ran"
+    )
 
 
 def _is_in(job_id: str, stored: Job) -> bool:
