@@ -85,7 +85,7 @@ simulate: setup ## the protocol under faults: SEEDS schedules of the production 
 	@for room in simulation simulation_grouper simulation_queue; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.run --seeds $(SEEDS) --jobs 2 $(ARGS) || exit 1; done
 
-mutants: setup ## broken rules, and the seed that tells
+mutants: setup ## broken rules, each with a seed that finds it
 	@for room in simulation simulation_grouper simulation_queue; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.mutants $(ARGS) || exit 1; done
 

@@ -1,9 +1,9 @@
-"""Ids made and acks folded a second a core, beside the plainest way that is right.
+"""Compares the jobs with the simplest correct code: ids made, acks folded and items written a second a core.
 
-``python -m benchmarks.bulk`` compares, in one session and in turns, the median of some rounds of each:
-ids made by the job's column functions, and by a Python function a row; acks folded by the job, and by a
-Python function a row with a set of bits a page; and, on the local run's tables from one process, a write
-a page and a write an item.
+``python -m benchmarks.bulk`` alternates the two in one session and prints the median of some rounds: ids made
+by the job's column functions, and by a Python function for each row; acks folded by the job, and by a Python
+function for each row with a set of bits for each page; and, on the local run's tables from one process, a
+write for each page, and one for each item.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pipeline.spark.session import spark_session
 
 CORES = 2
 ITEMS, FEW = 10_000_000, 1_000_000
-"""Rows for the job's own way, and for the slow one beside it."""
+"""Rows for the job's code, and for the slower code."""
 PAGES, SINGLES = 2_000, 2_000
 ROUNDS = 3
 
 Ways = dict[str, tuple[int, Callable[[], object]]]
-"""How many rows each way takes, and its work; ours first."""
+"""For each way, the number of rows and its work; the job's first."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -45,7 +45,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compare(what: str, ways: Ways, cores: int = CORES) -> None:
-    """Rows a second a core of each way (its rows, its work), in turns; the first beside the others."""
+    """Print the rows a second and core of each way (rows, work), measured alternately, and their ratios."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for name, (_, work) in [each for _ in range(ROUNDS) for each in ways.items()]:
         times[name].append(seconds(work))
@@ -56,24 +56,24 @@ def compare(what: str, ways: Ways, cores: int = CORES) -> None:
 
 
 def drop(frame: DataFrame) -> None:
-    """Compute every row, and keep none."""
+    """Compute every row, and store none."""
     frame.write.format("noop").mode("overwrite").save()
 
 
 class Bench:
-    """A batch of ten million items on the local run's tables, and a session beside it."""
+    """A batch of ten million items in the local run's tables, and a Spark session."""
 
     def __init__(self, spark: SparkSession, tables: Tables) -> None:
         self.spark, self.tables, self.tracker = spark, tables, Tracker(tables.store)
         self.batch, self.group = self.opened(ITEMS)
 
     def opened(self, items: int) -> tuple[Batch, str]:
-        """A batch of so many *items*, and the id of its one group."""
+        """Return a new batch of *items* items, and the id of its group."""
         batch = self.tracker.open(ACCOUNT, OpenBatch())
         return batch, self.tracker.add(ACCOUNT, batch.batch_id, items).groups[0].id
 
     def ids(self, items: int) -> DataFrame:
-        """(position, item_id, record) of the first *items*."""
+        """Return (position, item_id, record) of the first *items* items."""
         return messages.with_item_ids(self.positions(items), self.batch.batch_id, self.group)
 
     def positions(self, items: int) -> DataFrame:
@@ -91,7 +91,7 @@ class Bench:
         }
 
     def fold_acks(self, folder: Path) -> Ways:
-        """Both ways read ids from files, check their tags, and leave one bitmap a page, or set of bits."""
+        """Compare folding: both read ids from files, check their tags, and make one bitmap for each page."""
         for name, items in (("many", ITEMS), ("few", FEW)):
             order = self.ids(items).select("item_id").orderBy(F.xxhash64("item_id"))
             order.write.parquet(str(folder / name))
@@ -106,7 +106,7 @@ class Bench:
         }
 
     def write(self) -> Ways:
-        """Pages that are folded, one write each, and items that are acked one by one."""
+        """Compare writing: one write for each folded page, and one for each item."""
         rounds = iter([self.opened(PAGES * PAGE_BITS_MAX) for _ in range(ROUNDS)])
         singles = iter(range(ROUNDS))
         full = PageMasks(mask_of(0, PAGE_BITS_MAX - 1), 0)
@@ -130,7 +130,7 @@ class Bench:
 
 
 def by_rows(logs: DataFrame, batch: Batch) -> DataFrame:
-    """(page, bits) of the ids in *logs*, each parsed and checked by itself."""
+    """Return (page, bits) of the ids in *logs*, parsing and checking each separately."""
 
     def place(item_id: str) -> int | None:
         item = ItemId.parse(item_id)

@@ -1,9 +1,9 @@
-"""The history of many acks: an archive from a seeded generator, and the job over it, in seconds.
+"""Measures the history job over an archive of many acks from a seeded generator.
 
     python -m benchmarks.history [--acks 2000000] [--batches 20] [--folder build/history]
 
-Items are acked one a request, as single HTTP calls would: each ack is a change of its page, so this is the
-dearest archive that there can be for so many acks. Consumers that ack ten at once make a tenth of it.
+Each item is acked by a request of its own, so each ack is a change of its page: the largest archive for that
+number of acks. Consumers that ack ten at once make a tenth of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TENANT = "123456789012"
 
 @dataclass
 class Stream:
-    """The stream records of one kind of table, kept a thousand a file."""
+    """The stream records of one kind of table, written in files of 1,000."""
 
     folder: Path
     kind: str
@@ -42,8 +42,8 @@ class Stream:
     count: int = 0
     bytes: int = 0
 
-    def tell(self, at: datetime, keys: Any, old: Any, new: Any) -> None:
-        """A change of the item with these *keys*, as the archive keeps it."""
+    def record(self, at: datetime, keys: Any, old: Any, new: Any) -> None:
+        """Add a change of the item with these *keys*, in the format of the archive."""
         self.count += 1
         body: dict[str, Any] = {"ApproximateCreationDateTime": int(at.timestamp()), "Keys": keys}
         body |= {"NewImage": new} | ({"OldImage": old} if old else {})
@@ -72,13 +72,13 @@ class Stream:
 
 @dataclass
 class Leaf:
-    """A page that is being filled, as its two last images differ."""
+    """A page that is being filled; yields the attributes that its last two images differ in."""
 
     n: int = 0
     digits: dict[int, int] = field(default_factory=dict)
 
     def ack(self, key: PageKey, bit: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(old, new): what an ack of *bit* changes."""
+        """Set *bit*; return (old, new), the attributes that change."""
         name, before = f"d{bit // DIGIT_BITS}", self.digits.get(bit // DIGIT_BITS, 0)
         after = before | 1 << bit % DIGIT_BITS
         self.digits[bit // DIGIT_BITS], self.n = after, self.n + 1
@@ -89,7 +89,7 @@ class Leaf:
 
 
 def generate(folder: Path, acks: int, batches: int, seed: int) -> tuple[Stream, Stream]:
-    """Write the archive of *batches* that share so many *acks*, each a few minutes after the one before."""
+    """Write the archive of *batches* opened minutes apart, with *acks* in total; return the two streams."""
     chance = random.Random(seed)
     pages, rows = Stream(folder, "pages", chance), Stream(folder, "batches", chance)
     for serial in range(batches):
@@ -122,7 +122,7 @@ def _batch(chance: random.Random, number: int, total: int) -> Batch:
 
 
 def _ack_all(pages: Stream, batch: Batch, chance: random.Random) -> datetime:
-    """Ack every item, with a long tail; the moment of the last ack."""
+    """Ack every item, with a long tail of latencies; return the time of the last ack."""
     took = (chance.lognormvariate(4.0, 0.35) for _ in range(batch.total))
     order = sorted((seconds, position) for position, seconds in enumerate(took))
     leaves = [Leaf() for _ in range(-(-batch.total // PAGE_BITS_MAX))]
@@ -130,13 +130,13 @@ def _ack_all(pages: Stream, batch: Batch, chance: random.Random) -> datetime:
         page, bit = divmod(position, PAGE_BITS_MAX)
         key = PageKey(BatchKey(batch.tenant, batch.batch_id), 0, page)
         old, new = leaves[page].ack(key, bit)
-        pages.tell(batch.created_at + timedelta(seconds=seconds), items.page_key(key), old, new)
+        pages.record(batch.created_at + timedelta(seconds=seconds), items.page_key(key), old, new)
     return batch.created_at + timedelta(seconds=order[-1][0])
 
 
 def _open(rows: Stream, batch: Batch) -> None:
     image = items.batch_item(batch)
-    _tell(rows, batch.created_at, {}, image)
+    _record(rows, batch.created_at, {}, image)
 
 
 def _end(rows: Stream, batch: Batch, last: datetime) -> None:
@@ -146,14 +146,14 @@ def _end(rows: Stream, batch: Batch, last: datetime) -> None:
         "completedAt": number(items.milliseconds(last)),
         "endedAt": number(items.milliseconds(last)),
     }
-    _tell(rows, last, opened, opened | times | {"state": text(State.COMPLETE)})
+    _record(rows, last, opened, opened | times | {"state": text(State.COMPLETE)})
     keys = {"pk": opened["pk"], "sk": text(items.EVENT_ROW)}
-    _tell(rows, last + timedelta(seconds=1), {}, keys)
+    _record(rows, last + timedelta(seconds=1), {}, keys)
 
 
-def _tell(rows: Stream, at: datetime, old: Any, new: Any) -> None:
+def _record(rows: Stream, at: datetime, old: Any, new: Any) -> None:
     keys = {"pk": new["pk"], "sk": new["sk"]}
-    rows.tell(at, keys, _without_salt(old), _without_salt(new))
+    rows.record(at, keys, _without_salt(old), _without_salt(new))
 
 
 def _without_salt(image: Any) -> Any:

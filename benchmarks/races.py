@@ -1,7 +1,7 @@
-"""Close against the last ack, and two last acks at once, over HTTP: told exactly once, every round.
+"""Races over HTTP, close against the last ack and two last acks: each round must report one completion.
 
 ``make races`` runs 1,000 rounds of each with a jitter of 0 to 1 ms; ``ARGS="--rounds 50"`` runs fewer. It
-prints how often who was told, and ends with 1 if a round went wrong.
+prints how many completions were reported in how many rounds, and exits with 1 if a round failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JITTER_SECONDS = 0.001
 
 
 class Api:
-    """The five routes, as plainly as HTTP has them; every POST has its own idempotency key."""
+    """The five routes over HTTP; every POST has its own idempotency key."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -66,7 +66,7 @@ def close_against_ack(api: Api) -> tuple[str, list[Callable[[], int]]]:
 
 
 def ack_against_ack(api: Api) -> tuple[str, list[Callable[[], int]]]:
-    """Two last items, in one page or at the ends of a batch of several (pages hold four here)."""
+    """Return a race of the last two items, in one page or at the ends of several (of four items)."""
     count = random.choice([2, 9])
     batch, items = api.opened(count)
     api.close(batch)
@@ -78,7 +78,7 @@ def ack_against_ack(api: Api) -> tuple[str, list[Callable[[], int]]]:
 def play(
     api: Api, race: Callable[[Api], tuple[str, list[Callable[[], int]]]], racers: ThreadPoolExecutor
 ) -> str:
-    """One round; what came of it, in words."""
+    """Play one round; return its result as text."""
     batch, moves = race(api)
     random.shuffle(moves)
 
@@ -86,8 +86,8 @@ def play(
         time.sleep(random.uniform(0, JITTER_SECONDS))
         return move()
 
-    told = sum(racers.map(late, moves))
-    return f"told {told} times, {'complete' if api.is_complete(batch) else 'INCOMPLETE'}"
+    completions = sum(racers.map(late, moves))
+    return f"{completions} completions, {'complete' if api.is_complete(batch) else 'INCOMPLETE'}"
 
 
 def rounds(api: Api, race: Callable[..., Any], count: int) -> Counter[str]:
@@ -110,7 +110,7 @@ def main() -> int:
         for race in (close_against_ack, ack_against_ack):
             started = time.monotonic()
             found = rounds(Api(run.url), race, count)
-            failed += count - found["told 1 times, complete"]
+            failed += count - found["1 completions, complete"]
             print(f"{race.__name__}: {dict(found)} in {time.monotonic() - started:.0f} s", flush=True)
     return 1 if failed else 0
 

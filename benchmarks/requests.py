@@ -1,7 +1,7 @@
-"""DynamoDB requests an ack, counted on the wire: one page, consumers acking neighbours at the same time.
+"""Counts the DynamoDB requests of each ack, with concurrent consumers that ack neighbours of one page.
 
-``make requests``: prints a table; 1.00 is one request an ack. No page fills here: a climb is one
-request more for each page that does.
+``make requests`` prints a table; 1.00 is one request for each ack. No page fills here: each full page takes
+one more request, its climb.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CASES = [(threads, delivery) for delivery in (1, 10) for threads in (1, 16, 32)]
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What a case cost: DynamoDB requests and refused writes, for so many items."""
+    """The cost of a case: DynamoDB requests and refused writes for a number of items."""
 
     threads: int
     delivery: int
@@ -37,7 +37,7 @@ class Count:
 
 
 def measure(run: LocalRun, threads: int, delivery: int) -> Count:
-    """Ack one full page of an open batch, *delivery* neighbours a call, from *threads* at once."""
+    """Ack one full page of an open batch, *delivery* neighbours in each call, from *threads* threads."""
     client = run.client("dynamodb")
     tracker = Tracker(DynamoStore(client, Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])))
     batch = tracker.open("bench", OpenBatch())

@@ -1,8 +1,8 @@
-"""There and back: items fanned out to files, their acks folded in bulk, the missing found, and sent again.
+"""Runs fan_out, bulk_ack, reconcile and redrive over one batch of 10,000,000 items on the local run.
 
-``python -m benchmarks.round_trip`` takes 10,000,000 items on the local run: every item is acked, and one in
-twenty twice, in random order, but for 137 that are withheld; reconcile must name exactly those, and redrive
-must complete the batch. It ends with 1 where anything differs. ``--items``, ``--withheld`` and ``--seed``.
+``python -m benchmarks.round_trip`` acks every item but 137, in random order and one in twenty twice;
+reconcile must find exactly the 137, and redrive must complete the batch. It exits with 1 if anything differs.
+Options: ``--items``, ``--withheld`` and ``--seed``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_logs(messages: Path, logs: Path, withheld: int, seed: int) -> set[str]
 
 
 class RoundTrip:
-    """One batch, there and back."""
+    """The run of one batch through the four jobs."""
 
     def __init__(self, run: LocalRun, folder: Path, items: int) -> None:
         self.run, self.folder, self.items = run, folder, items
@@ -70,24 +70,24 @@ class RoundTrip:
 
     def job(self, name: str, *arguments: str) -> measured_job.Done:
         done = measured_job.run(name, arguments, self.environment)
-        print(f"{name:>10}: {done.told(self.items)}", flush=True)
+        print(f"{name:>10}: {done.summary(self.items)}", flush=True)
         return done
 
     def expect(self, claim: str, found: Any, wanted: Any) -> None:
-        """Note where what was *found* is not what was *wanted*."""
+        """Print *found*, and record it if it is not *wanted*."""
         print(f"            {claim}: {found}", flush=True)
         if found != wanted:
             self.odd.append(f"{claim}: {found} in place of {wanted}")
 
     def fan_out(self) -> str:
-        """The batch's id."""
+        """Run fan_out; return the batch's id."""
         places = ["--dataset", self.place(DATASET), "--manifest", self.place("manifest")]
         done = self.job("fan_out", *places, "--files", self.place("messages"), "--api-url", self.run.url)
         self.expect("messages", done.events["saved"]["sent"], self.items)
         return str(done.events["opened"]["batchId"])
 
     def ack(self, fresh: int) -> None:
-        """Fold the logs; *fresh* items are to be new."""
+        """Run bulk_ack, which must ack *fresh* items."""
         logs = [self.place("logs"), "--tenant", ACCOUNT, "--rejects", self.place("rejects")]
         acked = self.job("bulk_ack", *logs, *self.tables).events["acked"]
         self.expect("newly acked", acked["fresh"], fresh)
@@ -101,7 +101,7 @@ class RoundTrip:
         self.expect("outstanding are those withheld", found == withheld, True)
 
     def redrive(self, batch_id: str) -> None:
-        """Send what is left to a queue, and ack what comes out of it."""
+        """Run redrive to a queue, and ack the items that are received from it."""
         sqs = self.run.client("sqs")
         url = sqs.create_queue(QueueName="round-trip")["QueueUrl"]
         self.job("redrive", "--saved", self.place("left"), "--queue-url", url, *self.tables)

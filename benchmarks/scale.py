@@ -1,7 +1,7 @@
-"""What a batch's size changes, and what it does not: ``make scale`` measures 1,000 items beside 10,000,000.
+"""Compares batches of 1,000 and of 10,000,000 items: ``make scale``.
 
-On the local run: DynamoDB requests of one ack, its latency (p50, interleaved, HTTP), the time and the rows
-read for "which 3 are missing", and the bits an item that a fully acked batch keeps.
+On the local run it measures the DynamoDB requests of one ack, its latency (p50, interleaved, HTTP), the time
+and the rows read to list 3 outstanding items, and the stored bits for each item of a fully acked batch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Batch:
         self.tracker.ack(TENANT, [Ack(self.id, self.group, first, last, "bench")])
 
     def ack_all_but(self, missing: list[int]) -> None:
-        """Ack everything else, a million items a request."""
+        """Ack all other items, a million in each request."""
         starts = [0, *(index + 1 for index in missing)]
         ends = [*(index - 1 for index in missing), self.total - 1]
         for start, end in zip(starts, ends, strict=True):
@@ -53,7 +53,7 @@ class Batch:
 
 
 def rows_of_an_ack(batch: Batch, meter: Meter) -> dict[str, float]:
-    """Requests by kind of one ack of a fresh item, once the batch is known."""
+    """Return the requests of one ack of a new item, by operation, after the batch was cached."""
     batch.ack(0, 0)
     before = meter.totals.copy()
     batch.ack(1, 1)
@@ -61,7 +61,7 @@ def rows_of_an_ack(batch: Batch, meter: Meter) -> dict[str, float]:
 
 
 def latencies(api: Api, batches: tuple[Batch, Batch]) -> list[list[float]]:
-    """Milliseconds of single acks over HTTP, the batches taking turns."""
+    """Return the milliseconds of single acks over HTTP, alternating between the batches."""
     found: list[list[float]] = [[], []]
     for index in range(10, 10 + ROUNDS):
         for times, batch in sorted(zip(found, batches, strict=True), key=lambda _: random.random()):
@@ -72,7 +72,7 @@ def latencies(api: Api, batches: tuple[Batch, Batch]) -> list[list[float]]:
 
 
 def missing_of(api: Api, batch: Batch) -> tuple[list[int], float]:
-    """The outstanding items as the API lists them in one page, and the seconds that took."""
+    """Return the outstanding items in one page of the API's list, and the seconds of the request."""
     started = time.perf_counter()
     answer = api.pool.request("GET", f"{api.url}/v1/batches/{batch.id}/outstanding")
     seconds = time.perf_counter() - started
@@ -81,7 +81,7 @@ def missing_of(api: Api, batch: Batch) -> tuple[list[int], float]:
 
 
 def kept_bytes(run: LocalRun, batch: Batch) -> tuple[int, int]:
-    """Rows of the batch's pages, and their size as DynamoDB reckons items: names and values."""
+    """Return the number of the batch's page rows, and their size by DynamoDB's rules: names and values."""
     scan = run.client("dynamodb").get_paginator("scan")
     rows = [
         row
@@ -93,7 +93,7 @@ def kept_bytes(run: LocalRun, batch: Batch) -> tuple[int, int]:
 
 
 def _sizes(row: dict[str, Any]) -> Iterator[int]:
-    """Bytes of a row: text in UTF-8, a number a byte for two digits and one more, a flag one."""
+    """Return the bytes of a row: UTF-8 for text, one byte for two digits and one more, one for a boolean."""
     for name, value in row.items():
         ((kind, held),) = value.items()
         yield len(name) + _size(kind, held)

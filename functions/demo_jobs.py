@@ -1,4 +1,4 @@
-"""The demo's consumer of the work queue ``demo``: a job's outcome is a row, written when it is acked."""
+"""The demo's consumer of the work queue ``demo``: writes a job's outcome in the transaction of its ack."""
 
 import os
 from functools import lru_cache
@@ -17,7 +17,7 @@ def queue() -> Queue:
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """A row of this key, where there is none; a payload of ``bad`` has no outcome."""
+    """Return the conditional write of the job's row; raise ValueError for a payload of ``bad``."""
     if job.payload == BAD:
         raise ValueError("a bad payload")
     item = {"pk": {"S": job.name}, "job": {"S": job.id}, "claim": {"S": job.claim or ""}}

@@ -1,4 +1,4 @@
-"""The demo's work queue: every message is a catalog record to check and index, and an item to ack."""
+"""The demo's consumer: every message has a catalog record to index and an item to ack."""
 
 from typing import Any
 

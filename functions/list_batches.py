@@ -38,13 +38,13 @@ def list_batches(
     limit: ListLimit = 20,
     cursor: Cursor = None,
 ) -> ListedBatches:
-    """List your batches, newest first; the list may lag behind by a moment."""
+    """List the batches of the tenant, newest first. The list is eventually consistent."""
     query = ListQuery(
         user_key=user_key,
         state=State(state) if state else None,
         label=label,
         limit=limit,
-        after=cursors.place_at(cursor),
+        after=cursors.batch_at(cursor),
     )
     return ListedBatches.of(tracking.tracker().list(caller(app).tenant, query))
 

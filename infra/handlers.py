@@ -1,16 +1,18 @@
-"""The handlers of ``functions/`` by name, with all that each may do to the tracker's tables."""
+"""The handlers of ``functions/`` by name, and what each is granted on the tracker's tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Whoever looks at a live batch may end it, where its deadline has passed: no read goes without an update.
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
+
+# A read of a live batch ends it when its deadline has passed, so every reader may update too.
 LOOK = ("dynamodb:GetItem", "dynamodb:UpdateItem")
 LOOK_THROUGH = (*LOOK, "dynamodb:Query")
-# A transaction asks for the actions of its parts: a receipt and a group are put, the batch is updated.
+# A transaction requires the actions of its parts: a receipt and a group are put, the batch is updated.
 CHANGE = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
-# Pages are read many at once, even where it is one.
+# Pages are read by BatchGetItem, a single page too.
 READ_PAGES = ("dynamodb:BatchGetItem",)
 CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
 WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
@@ -21,11 +23,11 @@ ROUTE_SECONDS = 29
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Handler:
-    """One Lambda: ``functions.<name>.handler``.
+    """One Lambda function: ``functions.<name>.handler``.
 
     ``route``: ``METHOD /path`` when the API calls it, else empty.
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
-    ``indexes``: the indexes of Batches that it may query; a grant on the table does not reach them.
+    ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
     """
 
     name: str
@@ -39,7 +41,7 @@ class Handler:
 
 ROUTES = (
     Handler(name="open_batch", route="POST /v1/batches", batches=CHANGE),
-    Handler(name="list_batches", route="GET /v1/batches", indexes=("byTenant", "byUser")),
+    Handler(name="list_batches", route="GET /v1/batches", indexes=(TENANT_INDEX, USER_KEY_INDEX)),
     Handler(name="get_batch", route="GET /v1/batches/{batchId}", batches=LOOK, pages=READ_PAGES),
     Handler(name="add_items", route="POST /v1/batches/{batchId}/items", batches=CHANGE),
     Handler(name="close_batch", route="POST /v1/batches/{batchId}/close", batches=CHANGE, pages=CHANGE_PAGES),
@@ -59,26 +61,26 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
-    # A request may touch a thousand pages, 16 at once, which takes some computing.
+    # A request may write 1,000 pages, 16 at once, which takes CPU.
     Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES, memory_mb=1024),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
-# A dead-letter queue of a user's hides a message for 30 s unless told otherwise, and Lambda refuses to read
-# a queue that hides it for less than the function may run.
-FAIL_LETTERS = Handler(name="fail_letters", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
+# SQS's default visibility timeout is 30 s, and Lambda refuses an event source mapping of a queue whose
+# visibility timeout is below the function's timeout.
+DEAD_LETTER_HANDLER = Handler(name="fail_letters", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 DESCRIBE_EVENT = Handler(name="describe_event", batches=DESCRIBE, pages=READ_PAGES, timeout_seconds=30)
-# It acks the item of a parent batch, which a crash may have kept from being acked.
+# It acks the parent item of a batch, in case the function that ended the batch crashed before it did.
 CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES)
-# It begins no batch after its first minute, and a batch may have many pages to repair: sweeps may overlap.
-# Sixteen workers want some computing.
+# A sweep starts no batch after its first minute, but one batch may have many pages to repair, so sweeps may
+# overlap. Its 16 threads take CPU.
 SWEEP = Handler(
     name="sweep",
     batches=CHANGE,
     pages=CHANGE_PAGES,
-    indexes=("due", "live"),
+    indexes=(NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX),
     timeout_seconds=300,
     memory_mb=1024,
 )
-# A full delivery is a thousand records, 6 MB of JSON: read, packed and put.
+# A full delivery is 1,000 records, 6 MB of JSON.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
 DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

@@ -1,4 +1,4 @@
-"""The work queues' handlers, with all that each may do to the table of jobs and the doorbells."""
+"""The work queues' handlers, and what each is granted on the table of jobs and the doorbells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infra.handlers import CHANGE_PAGES, Handler
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobHandler:
-    """A Lambda of the work queues. What *lambda_* names is of the tracker's tables.
+    """A Lambda function of the work queues. *lambda_* has its name and its grants on the tracker's tables.
 
     ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``: whether it queries the
     index of jobs, and that of queues. ``rings``: whether it sends to the doorbells.
@@ -25,7 +25,7 @@ class JobHandler:
 
 JOB_ROUTES = (
     JobHandler(
-        # An idempotency key is held to its first payload among the batches' rows.
+        # The receipt of an idempotency key is stored in the batches table.
         lambda_=Handler(
             name="add_jobs",
             route="POST /v1/queues/{queue}/jobs",
@@ -42,9 +42,9 @@ JOB_ROUTES = (
     ),
 )
 SWEEP_JOBS = JobHandler(
-    # It acks the items of jobs whose worker died before it could.
+    # It acks the items of jobs whose worker crashed before it did.
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
-    # Sessions and what is to be told are read from the table, which is why it queries that too.
+    # Sessions and outbox entries are read from the table itself, by Query.
     table=(
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
@@ -67,5 +67,5 @@ DEMO_JOBS = JobHandler(
     lists_jobs=True,
     rings=True,
 )
-# What a consumer is granted beside that for its own writes: here a row put in the ack's transaction.
+# A grant for the consumer's own writes, here a row put in the ack's transaction.
 WRITE_OUTCOME = ("dynamodb:PutItem",)

@@ -1,4 +1,4 @@
-"""Accepted cdk-nag findings: each is accepted where it stands, with its reason."""
+"""Accepted cdk-nag findings: the construct that has a finding accepts it, with a reason."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from constructs import IConstruct
 
 
 def accept(scope: IConstruct, reason: str, *findings: str) -> None:
-    """Accept *findings* (rule ids, with the resource for IAM5) on *scope* and what is below it."""
+    """Accept *findings* (rule ids, with the resource for IAM5) on *scope* and its children."""
     accepted = [cdk.Acknowledgment(id=finding, reason=reason) for finding in findings]
     cdk.Validations.of(scope).acknowledge(*accepted)
 
 
 def accept_wildcards(scope: IConstruct, reason: str, *arns: str) -> None:
-    """Accept on *scope* that it may reach all that *arns* stand for; those without a ``*`` need no word."""
-    told = (_told(cdk.Stack.of(scope).resolve(arn)) for arn in arns)
-    accept(scope, reason, *(f"AwsSolutions-IAM5[Resource::{arn}]" for arn in told if "*" in arn))
+    """Accept on *scope* the wildcards in *arns*; an ARN without a ``*`` has no finding."""
+    written = (_as_text(cdk.Stack.of(scope).resolve(arn)) for arn in arns)
+    accept(scope, reason, *(f"AwsSolutions-IAM5[Resource::{arn}]" for arn in written if "*" in arn))
 
 
-def _told(arn: Any) -> str:
-    """A resolved ARN as cdk-nag writes it: what it refers to in angle brackets."""
+def _as_text(arn: Any) -> str:
+    """Return a resolved ARN as cdk-nag writes it: references in angle brackets."""
     match arn:
         case {"Fn::Join": [separator, parts]}:
-            return str(separator).join(_told(part) for part in parts)
+            return str(separator).join(_as_text(part) for part in parts)
         case {"Fn::GetAtt": [resource, attribute]}:
             return f"<{resource}.{attribute}>"
         case {"Ref": name}:

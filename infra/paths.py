@@ -1,4 +1,4 @@
-"""Where the inputs of the deployment lie."""
+"""The paths of the deployment's inputs."""
 
 from pathlib import Path
 

@@ -12,17 +12,17 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from infra.code import sources
 from infra.paths import PACKAGE, PIPELINE
 
-# The demo, with the maker of its catalog, runs on a laptop; the other rooms have libraries that Spark lacks.
+# The demo runs on a local machine only; the rooms of the package import libraries that Spark does not have.
 PIPELINE_LEFT_OUT = frozenset({"demo"})
 PACKAGE_LEFT_OUT = frozenset({"api", "archive", "cli", "local"})
 
-# The first moment that a zip can tell.
+# The earliest time stamp that the zip format has.
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 READABLE = 0o644 << 16
 
 
 def pack(target: Path, pipeline: Path = PIPELINE, package: Path = PACKAGE) -> None:
-    """Write *target*, the same bytes for the same sources: in order, undated, and not compressed."""
+    """Write *target*: sorted, without times and uncompressed, so the same sources give the same bytes."""
     with ZipFile(target, "w", ZIP_STORED) as archive:
         for top, folder, left_out in (
             ("fanin", package, PACKAGE_LEFT_OUT),

@@ -1,4 +1,4 @@
-"""The jobs of ``pipeline/jobs`` as they are deployed, with all that each may do."""
+"""The jobs of ``pipeline/jobs`` as they are deployed, and what each is granted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class PipelineJob:
     """One job: ``pipeline.jobs.<name>``.
 
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
-    ``sends``: whether it sends to the queues of the configuration. ``opens``: whether it opens, fills and
-    closes a batch over the API. ``reads_archive``: whether it reads the archive, where there is one.
-    ``told``: its options that name a place of the deployment, with a default there.
-    ``retries``: runs after one that failed; 0 where a failure is what the job found, not how it ended.
-    ``scheduled``: whether it runs by the schedule of the configuration.
+    ``sends``: whether it sends to the configured queues. ``opens``: whether it opens, fills and closes a
+    batch over the API. ``reads_archive``: whether it reads the archive, if there is one.
+    ``defaults``: its options that get the deployment's resources as defaults.
+    ``retries``: runs after one that failed; 0 for a job that exits with 1 to report what it found.
+    ``scheduled``: whether it runs on the configured schedule.
     """
 
     name: str
@@ -29,32 +29,34 @@ class PipelineJob:
     sends: bool = False
     opens: bool = False
     reads_archive: bool = False
-    told: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
     retries: int = 0
     scheduled: bool = False
 
     @property
     def title(self) -> str:
-        """The name as constructs are named: ``FanOut``."""
-        return "".join(word.capitalize() for word in self.name.split("_"))
+        """The name in the form of construct ids: ``FanOut``."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
 
     @property
     def label(self) -> str:
-        """The name as resources are named: ``fan-out``."""
+        """The name in the form of resource names: ``fan-out``."""
         return self.name.replace("_", "-")
 
 
 JOBS = (
-    PipelineJob(name="fan_out", sends=True, opens=True, told=("--region", "--api-url"), retries=1),
+    PipelineJob(name="fan_out", sends=True, opens=True, defaults=("--region", "--api-url"), retries=1),
     PipelineJob(
         name="bulk_ack",
         batches=CHANGE,
         pages=CHANGE_PAGES,
-        told=("--tenant", "--rejects", *TABLES),
+        defaults=("--tenant", "--rejects", *TABLES),
     ),
-    PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, told=TABLES),
-    PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, told=TABLES, retries=1),
-    # What looks wrong in a Scan is looked at once more, row by row.
-    PipelineJob(name="audit", batches=(*SCAN, *GET), pages=(*SCAN, *READ_PAGES), told=TABLES, scheduled=True),
-    PipelineJob(name="history", reads_archive=True, told=("--archive", "--out"), scheduled=True),
+    PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, defaults=TABLES),
+    PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, defaults=TABLES, retries=1),
+    # The audit rechecks what looks wrong in a Scan by consistent reads of single rows.
+    PipelineJob(
+        name="audit", batches=(*SCAN, *GET), pages=(*SCAN, *READ_PAGES), defaults=TABLES, scheduled=True
+    ),
+    PipelineJob(name="history", reads_archive=True, defaults=("--archive", "--out"), scheduled=True),
 )

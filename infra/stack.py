@@ -1,4 +1,4 @@
-"""The deployment: constructs put together, and the names that callers need as outputs."""
+"""The stack: composes the constructs, and has the resource names that callers need as outputs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
+from infra.constructs.dead_letter_queues import DeadLetterQueues, tenants_by_queue
 from infra.constructs.demo import Demo
 from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions
 from infra.constructs.grouper import Grouper
 from infra.constructs.jobs import Jobs
-from infra.constructs.letters import Letters, tenants_by_queue
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
 from infra.constructs.watched import Watched
-from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DESCRIBE_EVENT, FAIL_LETTERS, ROUTES, SWEEP
+from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
 
 
 class FaninStack(Stack):
-    """The tracker of one stage, with the demo's parts when the stage asks for them."""
+    """The deployment of one stage."""
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_, description="fanin: says, exactly once, when all N messages are done")
@@ -42,7 +42,7 @@ class FaninStack(Stack):
         self.functions = Functions(self, "Functions", config, self.tables)
         self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
         self.acks = self._acks()
-        self.letters = self._letters()
+        self.user_dead_letter_queues = self._user_dead_letter_queues()
         self.sweepers = [self._sweep()]
         self.events = EndingEvents(
             self, "Events", config, self.tables.batches, self.functions.add(DESCRIBE_EVENT)
@@ -50,11 +50,11 @@ class FaninStack(Stack):
         self.confirmation = Confirmation(
             self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT)
         )
-        self.queues = {"Acks": self.acks.queue, **self.letters.by_name}
-        self.dead_letters = {
-            "Acks": self.acks.dead_letters,
-            "Events": self.events.dead_letters,
-            "Confirmation": self.confirmation.dead_letters,
+        self.queues = {"Acks": self.acks.queue, **self.user_dead_letter_queues.by_name}
+        self.dead_letter_queues = {
+            "Acks": self.acks.dead_letter_queue,
+            "Events": self.events.dead_letter_queue,
+            "Confirmation": self.confirmation.dead_letter_queue,
         }
         self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
         self._output_names()
@@ -65,7 +65,7 @@ class FaninStack(Stack):
             self._add_analytics(monitoring.topic)
 
     def _add_parts(self) -> None:
-        """What stands beside the tracker, and not on every stage."""
+        """Add the work queues, and the parts that the configuration enables."""
         self._add_jobs()
         if self.config.grouper:
             self._add_grouper()
@@ -75,16 +75,18 @@ class FaninStack(Stack):
             self._add_archive()
 
     def _acks(self) -> SourceQueue:
-        # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
+        # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
         acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
-        told = {"FANIN_TENANT": self.config.acks_tenant} if self.config.acks_tenant else {}
-        acks.feed(self.functions.add(CONSUME_ACKS, told), self.config)
+        environment = {"FANIN_TENANT": self.config.acks_tenant} if self.config.acks_tenant else {}
+        acks.feed(self.functions.add(CONSUME_ACKS, environment), self.config)
         return acks
 
-    def _letters(self) -> Letters:
+    def _user_dead_letter_queues(self) -> DeadLetterQueues:
         tenants = {arn: tenant for arn, tenant in tenants_by_queue(self.config).items() if tenant}
-        told = {"FANIN_DEAD_LETTER_TENANTS": json.dumps(tenants)} if tenants else {}
-        return Letters(self, "Letters", self.config, self.functions.add(FAIL_LETTERS, told))
+        environment = {"FANIN_DEAD_LETTER_TENANTS": json.dumps(tenants)} if tenants else {}
+        return DeadLetterQueues(
+            self, "Letters", self.config, self.functions.add(DEAD_LETTER_HANDLER, environment)
+        )
 
     def _sweep(self) -> lambda_.Function:
         sweep = self.functions.add(SWEEP)
@@ -96,7 +98,7 @@ class FaninStack(Stack):
             functions=self.functions.made,
             sweepers=self.sweepers,
             queues=self.queues,
-            dead_letters=self.dead_letters,
+            dead_letter_queues=self.dead_letter_queues,
         )
 
     def _add_jobs(self) -> None:
@@ -105,7 +107,9 @@ class FaninStack(Stack):
         for route, function in jobs.routes.items():
             self.api.add(route, function)
         self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
-        self.dead_letters |= {name: doorbell.dead_letters for name, doorbell in jobs.doorbells.items()}
+        self.dead_letter_queues |= {
+            name: doorbell.dead_letter_queue for name, doorbell in jobs.doorbells.items()
+        }
         self.changing |= {"jobs": jobs.table}
         self._output(
             QueueTable=jobs.table.table_name,
@@ -119,7 +123,7 @@ class FaninStack(Stack):
         for route, function in grouper.routes.items():
             self.api.add(route, function)
         self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}
-        self.dead_letters |= {name: queue.dead_letters for name, queue in grouper.queues.items()}
+        self.dead_letter_queues |= {name: queue.dead_letter_queue for name, queue in grouper.queues.items()}
         self.changing |= {"tasks": grouper.tables.tasks, "bundles": grouper.tables.bundles}
         self._output(
             GroupTasksTable=grouper.tables.tasks.table_name,
@@ -132,7 +136,7 @@ class FaninStack(Stack):
         demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)
         jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
         self.queues |= {"DemoWork": demo.work.queue}
-        self.dead_letters |= demo.dead_letters
+        self.dead_letter_queues |= demo.dead_letter_queues
         self._output(
             DemoQueueUrl=demo.work.queue.queue_url,
             DemoIndexTable=demo.index.table_name,
@@ -142,7 +146,7 @@ class FaninStack(Stack):
 
     def _add_archive(self) -> None:
         self.archive = Archive(self, "Archive", self.config, self.functions, self.changing)
-        self.dead_letters |= {"Archive": self.archive.dead_letters}
+        self.dead_letter_queues |= {"Archive": self.archive.dead_letter_queue}
         self._output(ArchiveBucket=self.archive.bucket.bucket_name)
 
     def _add_analytics(self, alarms: sns.Topic) -> None:

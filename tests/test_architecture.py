@@ -100,13 +100,24 @@ HOMES: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {"acking", "events", "ids", "lifecycle", "model", "opening", "options", "page", "tree"},
+    "fanin.tracker": {
+        "acking",
+        "events",
+        "ids",
+        "lifecycle",
+        "model",
+        "opening",
+        "options",
+        "page",
+        "reasons",
+        "tree",
+    },
     "fanin.grouper": {
         "downstream",
         "ids",
         "messages",
         "model",
-        "notices",
+        "notifying",
         "order",
         "parsing",
         "policy",
@@ -141,7 +152,10 @@ def module_of(path: Path) -> str:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    try:
+        return ast.parse(path.read_text())
+    except SystemError:  # CPython 3.11 miscounts where two threads parse (gh-106905)
+        return ast.parse(path.read_text())
 
 
 @cache

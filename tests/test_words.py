@@ -35,7 +35,10 @@ WORDS = {
     r"words?": "ack entry, outcome; page masks; name, text",
     r"wish(es|ed)?": "request, query, spec",
     r"turned|reborn|born": "transition; LeadResult, LeadOutcome; new_job",
-    r"letters?": "dead-letter message",
+    # AWS writes "dead-letter queue"; what is in one is a dead-letter message.
+    r"(?<!dead[- ])letters?|dead[- ]letters?(?![- ](queues?|messages?|handlers?|config|tenants)\b)": (
+        "dead-letter message"
+    ),
     r"courtesy": "informational",
     r"fates?": "claim status",
     r"janitors?": "maintenance",
@@ -59,10 +62,26 @@ CODE_WORDS = {
 # file: fragments of lines in which a word above may stand, each for a reason
 KEPT: dict[str, tuple[str, ...]] = {
     "": (
+        "letters, digits",  # of the alphabet
         "reserved word",  # DynamoDB's term
         "keyword",
         "time to live",
+        "test_words",  # this file
+        "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack
+        '"Letters"',  # a construct id too
+        "fail_letters",  # a deployed function, which users feed from queues of their own
+        "deadLetterTargetArn",  # SQS's attribute
+        "JAVA_HOME",  # an environment variable
+        '"HOME"',  # an environment variable
+        "$HOME",
+        "letter-spacing",  # a property of CSS
+        "--aside",  # the option's name in 0.1.0
+        "options.aside",
+        '"aside"',  # a field of the job's JSON events
+        "{aside:,}",
+        "told_after",  # columns of the history's tables
     ),
+    "shared/fanin/client/fanin.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
 

@@ -1,1 +1,1 @@
-"""The demo's work: check a record of a package catalog and put it into an index."""
+"""The demo's consumer: checks records of a package catalog and writes them into an index table."""

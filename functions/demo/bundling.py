@@ -1,4 +1,4 @@
-"""Packages of some sections go to a batch API: each is a task, and its section is the target."""
+"""Registers tasks for packages of some sections; the section is the task's target."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ logger = logging.getLogger("fanin")
 
 @dataclass(frozen=True, slots=True)
 class Bundling:
-    """Registers tasks for the packages of *sections*, whose names are those of targets, too."""
+    """Registers tasks for the packages of *sections*, each of which is a target."""
 
     register: Callable[[NewTask], object]
     sections: frozenset[str]
 
     def takes(self, entry: Entry) -> bool:
-        """Whether the package's item is acked by its task's end, and not by the worker."""
+        """Return whether the end of a task acks the package's item, not the worker."""
         return entry.package.section in self.sections
 
     def hand_over(self, entry: Entry) -> bool:
-        """Whether there is a task for the package now; where nobody knows, the message has to come again."""
+        """Register the package's task; return False if it may not be stored: the message is then retried."""
         try:
-            self.register(wish_for(entry))
+            self.register(task_of(entry))
         except StoreUnavailable as error:
-            logger.warning("a task may not be there; its message goes back: %s", error)
+            logger.warning("a task may not be registered; its message is retried: %s", error)
             return False
         return True
 
 
-def wish_for(entry: Entry) -> NewTask:
-    """The task of a package: the same again for the same item, however often its message comes."""
+def task_of(entry: Entry) -> NewTask:
+    """Return the task of a package, equal for every delivery of the same item."""
     return NewTask(
         payload={"package": entry.key, "size": entry.package.size},
         target=entry.package.section,

@@ -1,4 +1,4 @@
-"""A record of a Debian package index, and the rules of Debian Policy that it must keep."""
+"""A record of a Debian package index, checked by the rules of Debian Policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEPENDENCY = re.compile(rf"({NAME})(?::[a-z0-9-]+)?\s*(?:{RELATION})?\s*(?:\[[^\
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package; *size* in bytes, *depends* the names of all alternatives, each once, in order."""
+    """One package; *size* in bytes, *depends* the distinct names of all alternatives, in order."""
 
     name: str
     version: str
@@ -30,7 +30,7 @@ class Package:
 
 
 def checked(record: object) -> Package:
-    """The package that *record* describes; InvalidRequest names the field that breaks a rule."""
+    """Return the package in *record*, or raise InvalidRequest with the name of the invalid field."""
     if not isinstance(record, dict):
         raise InvalidRequest("the record is not an object", field="record")
     return Package(
@@ -46,7 +46,7 @@ def checked(record: object) -> Package:
 def _matching(record: Mapping[str, Any], field: str, pattern: str) -> str:
     value = record.get(field)
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
-        raise InvalidRequest(f"the record's {field} is not one", field=field)
+        raise InvalidRequest(f"the record's {field} is not valid", field=field)
     return value
 
 

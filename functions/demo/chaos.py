@@ -1,4 +1,4 @@
-"""Failure on purpose, the same again for the same seed."""
+"""Failures on purpose, deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Fault(Enum):
-    """Where the work on a message breaks off."""
+    """Where the work on a message fails."""
 
     NONE = "none"
     BEFORE_WORK = "before the work"
@@ -17,13 +17,13 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Chaos:
-    """Breaks off the first receive of *percent* of the items, chosen by *seed*."""
+    """Fails the first receive of *percent* of the items, chosen by *seed*."""
 
     seed: str
     percent: int
 
     def fault(self, item_id: str, receives: int) -> Fault:
-        """What befalls the item when it is received for the *receives*-th time."""
+        """Return the fault of the item's *receives*-th receive."""
         chosen = int.from_bytes(hashlib.sha256(f"{self.seed}:{item_id}".encode()).digest()[:8], "big")
         if receives > 1 or chosen % 100 >= self.percent:
             return Fault.NONE

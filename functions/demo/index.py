@@ -1,4 +1,4 @@
-"""The index table: a row a package, and a row a batch with what the workers counted."""
+"""The index table: a row for each package, and a row for each batch with the workers' counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_PAUSE_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A package as its message brought it; times in ms since 1970."""
+    """A package of a message; times in ms since 1970."""
 
     item_id: str
     package: Package
@@ -31,11 +31,11 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """As Debian names its files: a name may come in several versions."""
+        """The name and version, as in the names of Debian's files."""
         return f"{self.package.name}_{self.package.version}"
 
     def row(self) -> dict[str, Any]:
-        """The table's row."""
+        """Return the row of the table."""
         package = self.package
         texts = {"pk": self.key, "itemId": self.item_id, "name": package.name, "version": package.version}
         texts |= {"section": package.section, "maintainer": package.maintainer}
@@ -56,7 +56,7 @@ class Index:
     sleep: Callable[[float], None] = time.sleep
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """Put the rows, the same row again for the same package; StoreUnavailable where it stays busy."""
+        """Put a row for each package, or raise StoreUnavailable after 8 attempts."""
         rows = list({entry.key: entry.row() for entry in entries}.values())
         for first in range(0, len(rows), ROWS_A_WRITE):
             self._put([{"PutRequest": {"Item": row}} for row in rows[first : first + ROWS_A_WRITE]])
@@ -75,10 +75,10 @@ class Index:
         )
 
     def _put(self, writes: list[Any]) -> None:
-        asked: Any = {self.table: writes}
+        left: Any = {self.table: writes}
         for attempt in range(ATTEMPTS):
-            asked = send(self.client.batch_write_item, {"RequestItems": asked}).get("UnprocessedItems")
-            if not asked:
+            left = send(self.client.batch_write_item, {"RequestItems": left}).get("UnprocessedItems")
+            if not left:
                 return
             self.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
-        raise StoreUnavailable("the index is busy; ask again")
+        raise StoreUnavailable("the index table is throttled; retry")

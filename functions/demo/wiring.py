@@ -1,4 +1,4 @@
-"""What the demo's worker is made of, built once a process and when first needed."""
+"""Builds the demo's worker, once in each process."""
 
 import os
 import time
@@ -14,11 +14,11 @@ from functions.wiring import grouping, tracking
 
 @lru_cache(maxsize=1)
 def worker() -> Worker:
-    """The worker of this process.
+    """Return the worker of this process, configured by its environment.
 
-    ``FANIN_INDEX_TABLE``: the index. ``FANIN_CHAOS_FAIL_PERCENT`` (0 unless set) of the items fail when they
-    are first received, chosen by ``FANIN_CHAOS_SEED``. ``FANIN_BUNDLED_SECTIONS`` (none unless set, commas
-    between them): packages of these are tasks for a batch API.
+    ``FANIN_INDEX_TABLE``: the index table. ``FANIN_CHAOS_FAIL_PERCENT`` (default 0): the percentage of items
+    that fail at their first receive, chosen by ``FANIN_CHAOS_SEED``. ``FANIN_BUNDLED_SECTIONS`` (default:
+    none): the sections whose packages become tasks for a batch API, separated by commas.
     """
     percent = int(os.environ.get("FANIN_CHAOS_FAIL_PERCENT", "0"))
     return Worker(
@@ -32,5 +32,5 @@ def worker() -> Worker:
 
 
 def _sections() -> frozenset[str]:
-    told = os.environ.get("FANIN_BUNDLED_SECTIONS", "")
-    return frozenset(told.split(",")) - {""}
+    sections = os.environ.get("FANIN_BUNDLED_SECTIONS", "")
+    return frozenset(sections.split(",")) - {""}

@@ -1,4 +1,4 @@
-"""The demo's consumer: read a delivery, do the work, hand over or ack, count. What fails goes back."""
+"""The demo's consumer: indexes the packages of a delivery, registers tasks or acks items, and counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from functions.demo.index import Entry, Index
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that could be read, and what is to befall it."""
+    """A valid message and its fault."""
 
     record: Mapping[str, Any]
     batch_id: str
@@ -34,7 +34,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Works through deliveries; *now* is the time in ms, *units* the write units since it was last asked."""
+    """Processes deliveries; *now* returns the time in ms, *units* the write units since its last call."""
 
     transport: Transport
     index: Index
@@ -44,9 +44,9 @@ class Worker:
     now: Callable[[], int]
 
     def work(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer an SQS *event*: rows into the index, tasks to the grouper, then one ack for all the rest.
+        """Process an SQS *event*: write rows, register tasks, ack all other items in one call.
 
-        The answer names what goes back.
+        Returns the partial batch response: the messages to be retried.
         """
         messages = [message for record in event["Records"] if (message := self._read(record))]
         worked = [message for message in messages if message.fault is not Fault.BEFORE_WORK]
@@ -63,19 +63,19 @@ class Worker:
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
     def _register(self, messages: Sequence[Message]) -> frozenset[str]:
-        """The ids of those *messages* for whose packages there are tasks now: their ends ack the items."""
+        """Register tasks for the bundled packages; return the message ids of those that were registered."""
         bundled = [message for message in messages if self.bundling.takes(message.entry)]
         return frozenset(each.message_id for each in bundled if self.bundling.hand_over(each.entry))
 
     def _ack(self, messages: Sequence[Message]) -> Settled:
-        """One ack for all others, but for those that fail on purpose."""
+        """Ack the items of all other messages but those that fail on purpose."""
         others = [message for message in messages if not self.bundling.takes(message.entry)]
         return Consumer(self.transport).settle(
             {"Records": [message.record for message in others if message.fault is Fault.NONE]}
         )
 
     def _read(self, record: Mapping[str, Any]) -> Message | None:
-        """What a record says; None where it breaks a rule: back it goes, until it is a dead letter."""
+        """Return the message of *record*, or None if it is invalid: it ends in the dead-letter queue."""
         try:
             body = strict_json.parse(record["body"])
             item = ItemId.parse(str(body.get("itemId")))
@@ -86,7 +86,7 @@ class Worker:
         return Message(record, item.batch_id, entry, self.chaos.fault(str(item), receives))
 
     def _count(self, counts: Mapping[str, Counter[str]], spent: Mapping[str, float]) -> None:
-        """Add to what the demo reports, by batch; a delivery's cost goes to its first batch."""
+        """Add to the counts of each batch; a delivery's cost is counted for its first batch."""
         for batch_id, amounts in counts.items():
             self.index.count(batch_id, {**amounts, **spent})
             spent = {}
@@ -95,7 +95,7 @@ class Worker:
 def _counts(
     messages: Sequence[Message], registered: frozenset[str], acked: Outcomes
 ) -> Mapping[str, Counter[str]]:
-    """What a delivery comes to, by batch; *registered* are ids of messages."""
+    """Return the counts of a delivery by batch; *registered* are message ids."""
     verdicts = {record["messageId"]: verdict for record, verdict in acked}
     counts: dict[str, Counter[str]] = {}
     for message in messages:

@@ -1,4 +1,4 @@
-"""The Spark jobs in an account; deployed only with the context ``analytics=glue`` or ``analytics=emr``."""
+"""The Spark jobs on AWS; deployed only with the context ``analytics=glue`` or ``analytics=emr``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infra.constructs.glue_jobs import GlueJobs
 class Analytics(Construct):
     """The jobs' code, bucket and roles, and the engine that the configuration names.
 
-    ``outputs``: what whoever starts a run needs to know, by name.
+    ``outputs``: what is needed to start a run, by output name.
     """
 
     def __init__(self, scope: Construct, id_: str, config: Config, reach: Reach) -> None:
@@ -37,5 +37,5 @@ class Analytics(Construct):
             self.outputs |= self.engine.outputs
 
     def report_failures(self, topic: sns.Topic) -> None:
-        """Let every run that fails, scheduled or not, be told on *topic*."""
+        """Publish an event to *topic* for every run that fails, scheduled or not."""
         events.Rule(self, "Failed", event_pattern=self.engine.failures, targets=[targets.SnsTopic(topic)])

@@ -1,4 +1,4 @@
-"""What the pipeline's jobs stand on in an account: their code, their bucket, and the key of their logs."""
+"""The resources that all jobs of the pipeline share: their code, their bucket, and the key of their logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEMPORARY = "temporary"
 class Ground(Construct):
     """*script* and *code* as assets; *bucket* for manifests, results and reports; *key* for logs.
 
-    ``logs``: what the names of all log groups of the jobs begin with.
+    ``logs``: the prefix of the names of the jobs' log groups.
     """
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
@@ -45,7 +45,7 @@ class Ground(Construct):
         with TemporaryDirectory() as staging:
             path = Path(staging) / "fanin-pipeline.zip"
             pack(path)
-            # Making the asset copies the file into the output, so it may go.
+            # Making the asset copies the file into the output.
             return assets.Asset(self, "Code", path=str(path))
 
     def _key(self) -> kms.Key:
@@ -67,7 +67,7 @@ class Ground(Construct):
                     "kms:DescribeKey",
                 ],
                 principals=[iam.ServicePrincipal(f"logs.{Aws.REGION}.amazonaws.com")],
-                # In a key's policy that is this key.
+                # In a key policy, this key.
                 resources=["*"],
                 conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
             )

@@ -1,4 +1,4 @@
-"""The places of a deployment, as the pipeline's jobs are told of them."""
+"""The deployment's resources as defaults of the jobs' options."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from infra.pipeline_jobs import JOBS, PipelineJob
 
 
 class Places:
-    """Defaults of the jobs' options: what they work on is in *reach*, what they leave goes on *ground*."""
+    """Defaults of the jobs' options: inputs are in *reach*, outputs go to the bucket of *ground*."""
 
     def __init__(self, ground: Ground, reach: Reach) -> None:
         self.bucket = ground.bucket
         self.reach = reach
 
-    def told(self, job: PipelineJob) -> dict[str, str]:
-        """The options of *job* that name a place, with that place."""
+    def defaults(self, job: PipelineJob) -> dict[str, str]:
+        """Return the options of *job* that name a resource of the deployment, with its name or URL."""
         own = f"s3://{self.bucket.bucket_name}/{job.label}/"
         archive = self.reach.archive
         places = {
             "--region": Aws.REGION,
-            # The tenant of the account's own callers.
+            # The tenant of callers that sign with IAM.
             "--tenant": Aws.ACCOUNT_ID,
             "--api-url": self.reach.api.stage.url,
             "--batches-table": self.reach.tables.batches.table_name,
@@ -33,8 +33,8 @@ class Places:
         }
         if archive:
             places["--archive"] = f"s3://{archive.bucket_name}/{FOLDER}"
-        return {option: place for option, place in places.items() if option in job.told}
+        return {option: place for option, place in places.items() if option in job.defaults}
 
     def scheduled(self) -> list[PipelineJob]:
-        """The jobs that run by themselves: one that reads the archive does where there is one."""
+        """Return the scheduled jobs; one that reads the archive is among them if there is one."""
         return [job for job in JOBS if job.scheduled and (self.reach.archive or not job.reads_archive)]

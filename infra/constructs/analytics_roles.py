@@ -1,4 +1,4 @@
-"""A role for each job of the pipeline: what the job is said to do, and nothing else."""
+"""A role for each job of the pipeline, with the grants that the job names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.nag import accept_wildcards
 from infra.pipeline_jobs import PipelineJob
 
 READ_OBJECTS = ("s3:GetObject",)
-# Spark writes beside its target, moves, and removes what a dead attempt left.
+# Spark writes beside its target, moves the files, and removes those of a failed attempt.
 CHANGE_OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 LOOK_INTO_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation")
 OPENING = ("POST /v1/batches", "POST /v1/batches/*/items", "POST /v1/batches/*/close")
@@ -26,7 +26,7 @@ KEYS = "The keys of a bucket's objects, and the ids of batches, are not known be
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """What the jobs work on: the tracker's *tables*, its *api*, and the *archive*, if there is one."""
+    """The inputs of the jobs: the tracker's *tables*, its *api*, and the *archive*, if there is one."""
 
     tables: Tables
     api: Api
@@ -34,7 +34,7 @@ class Reach:
 
 
 class Roles:
-    """Makes the jobs' roles, all for the same *service*."""
+    """Makes the roles of the jobs, which *service* assumes."""
 
     def __init__(self, config: Config, ground: Ground, reach: Reach, service: iam.ServicePrincipal) -> None:
         self.config = config
@@ -43,7 +43,7 @@ class Roles:
         self.service = service
 
     def add(self, scope: Construct, job: PipelineJob) -> iam.Role:
-        """The role of *job*."""
+        """Return a new role for *job*."""
         role = iam.Role(scope, "Role", assumed_by=self.service)
         self._let_read_code(role)
         _allow_bucket(role, self.ground.bucket, CHANGE_OBJECTS)
@@ -74,7 +74,7 @@ class Roles:
 
 
 def _allow(role: iam.Role, actions: Sequence[str], resources: Sequence[str]) -> None:
-    """Grant exactly *actions* on *resources*; of none, nothing."""
+    """Grant *actions* on *resources*; nothing if either is empty."""
     if actions and resources:
         role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
 

@@ -1,4 +1,4 @@
-"""The HTTP API: one route a function, every route authorised."""
+"""The HTTP API: one function for each route, every route authorised."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACCESS_LOG = {
 
 
 class Api(Construct):
-    """An HTTP API (v2) on its ``$default`` stage: IAM signatures, or a JWT when an issuer is configured."""
+    """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]
@@ -54,7 +54,7 @@ class Api(Construct):
         )
 
     def add(self, route: str, function: lambda_.Function) -> None:
-        """Let the API call *function* for *route*, ``METHOD /path``."""
+        """Integrate *function* for *route*, ``METHOD /path``."""
         method, path = route.split(" ")
         name = name_of(function)
         self.http.add_routes(
@@ -66,7 +66,7 @@ class Api(Construct):
 
 @jsii.implements(apigatewayv2.IAccessLogSettings)
 class AccessLog:
-    """One line of JSON a request: what was asked and answered, never a body, a header or a caller's token."""
+    """One line of JSON for each request, without its body, headers or token."""
 
     def __init__(self, group: logs.ILogGroup) -> None:
         self._destination = apigatewayv2.LogGroupLogDestination(group)
@@ -74,12 +74,12 @@ class AccessLog:
 
     @property
     def destination(self) -> apigatewayv2.IAccessLogDestination:
-        """Where the lines go."""
+        """The log group of the lines."""
         return self._destination
 
     @property
     def format(self) -> apigateway.AccessLogFormat:
-        """What a line holds."""
+        """The fields of a line."""
         return self._format
 
 

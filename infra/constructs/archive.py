@@ -1,12 +1,12 @@
-"""The archive: every change of the tables, in files; deployed only with the context ``archive=true``.
+"""The archive: every change of the tables, as files; deployed only with the context ``archive=true``.
 
     streams of Batches, Pages, Jobs, Tasks, Bundles -> archive_changes -> bucket
     deliveries that failed for too long -> dead-letter queue
 
-A delivery is what a minute brings, or a thousand records. One that fails is tried again, in halves, for half
-of the 24 hours that a stream keeps its records; then its place in the stream (not the records) goes to the
-dead-letter queue, and the other half of the day is left to read them again. A stream admits two readers, and
-that of Batches now has both: the Pipe and the archive.
+A delivery has the records of one minute, at most 1,000. One that fails is retried, in halves, for 12 hours;
+then its position in the stream (not the records) goes to the dead-letter queue. The stream keeps its records
+for 24 hours, so 12 hours are left to read them again. A stream supports two readers; that of Batches has
+two: the Pipe and the archive.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FOLDER = "changes"
 RECORDS_AT_ONCE = 1000
 WINDOW = Duration.minutes(1)
 TRIED_FOR = Duration.hours(12)
-# Of two tables only some rows are news: no idempotency keys, and no heartbeats of workers.
+# Rows that are archived, where not all are: no idempotency keys, and no heartbeats of workers.
 ROWS: dict[str, dict[str, Any]] = {
     "batches": {"sk": {"S": [{"anything-but": ["key"]}]}},
     "jobs": {"pk": {"S": [{"prefix": "J#"}, {"prefix": "D#"}]}},
@@ -42,7 +42,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 class Archive(Construct):
-    """Keeps the changes of *tables*, which are by what they hold, in a bucket that outlives the stack."""
+    """Stores the changes of *tables*, by what they hold, in a bucket that is retained with its content."""
 
     def __init__(
         self,
@@ -54,14 +54,14 @@ class Archive(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self.bucket = _bucket(self, config)
-        self.dead_letters = dead_letter_queue(self, "DeadLetters")
-        accept(self.dead_letters, "This is the streams' dead-letter queue", "AwsSolutions-SQS3")
+        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letter_queue, "This is the streams' dead-letter queue", "AwsSolutions-SQS3")
         names = {kind: table.table_name for kind, table in tables.items()}
-        told = {
+        environment = {
             "FANIN_ARCHIVE_BUCKET": self.bucket.bucket_name,
             "FANIN_ARCHIVE_TABLES": Stack.of(self).to_json_string(names),
         }
-        self.function = functions.add(ARCHIVE_CHANGES, told)
+        self.function = functions.add(ARCHIVE_CHANGES, environment)
         self._let_write()
         for kind, table in tables.items():
             self._follow(kind, stream_arn(table))
@@ -76,7 +76,7 @@ class Archive(Construct):
         accept(owner, "Of an object's name only the folder is known before", finding)
 
     def _follow(self, kind: str, stream: str) -> None:
-        """Let the function read the stream of the table of *kind*, from its beginning."""
+        """Add the stream of the table of *kind* as event source of the function, from its beginning."""
         read = iam.PolicyStatement(actions=list(READ_STREAM), resources=[stream])
         self.function.add_to_role_policy(read)
         self.function.add_event_source_mapping(
@@ -88,7 +88,7 @@ class Archive(Construct):
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
             max_record_age=TRIED_FOR,
-            on_failure=sources.SqsDlq(self.dead_letters),
+            on_failure=sources.SqsDlq(self.dead_letter_queue),
             filters=_filters(kind),
         )
 
@@ -100,7 +100,7 @@ def _filters(kind: str) -> list[dict[str, Any]] | None:
 
 
 def _bucket(scope: Construct, config: Config) -> s3.Bucket:
-    """A private bucket whose files go after their time."""
+    """Return a private bucket whose objects expire after ``archive_days``."""
     rule = s3.LifecycleRule(
         expiration=Duration.days(config.archive_days), abort_incomplete_multipart_upload_after=ABANDONED
     )

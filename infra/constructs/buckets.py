@@ -1,4 +1,4 @@
-"""Buckets that nobody outside of the account sees."""
+"""Private buckets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-# After that an upload in parts is taken for abandoned, and what has come of it is removed.
+# A multipart upload is aborted, and its parts are removed, after this time.
 ABANDONED = Duration.days(1)
 
 
 def private_bucket(scope: Construct, id_: str, rules: Sequence[s3.LifecycleRule]) -> s3.Bucket:
-    """A bucket, encrypted and TLS only; it is left where it is when the stack goes, with what it holds."""
+    """Return a bucket, encrypted and TLS only, that is retained when the stack is deleted."""
     return s3.Bucket(
         scope,
         id_,

@@ -1,4 +1,4 @@
-"""The bus's own word that an ending event has arrived on it."""
+"""The rule by which the bus confirms that an ending event has arrived on it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_destinations as destinations
 from constructs import Construct
 
-from infra.constructs.events import DETAIL_TYPES, EVENT_SOURCE
+from fanin.names import EVENT_SOURCE
+from infra.constructs.events import DETAIL_TYPES
 from infra.constructs.queues import dead_letter_queue
 from infra.nag import accept
 
-# The sweeper sends an event again that is not confirmed after 15 minutes; an older confirmation is no hurry.
+# The sweeper resends an event that is not confirmed after 15 minutes, so an older confirmation is of no use.
 WORTH_CONFIRMING = Duration.hours(1)
 
 
 class Confirmation(Construct):
-    """Gives *confirm* every ending event of the bus; those it cannot take go to the dead-letter queue."""
+    """Invokes *confirm* for every ending event of the bus; undelivered ones go to the dead-letter queue."""
 
     def __init__(self, scope: Construct, id_: str, bus: events.EventBus, confirm: lambda_.Function) -> None:
         super().__init__(scope, id_)
-        self.dead_letters = dead_letter_queue(self, "DeadLetters")
-        accept(self.dead_letters, "This is the rule's dead-letter queue", "AwsSolutions-SQS3")
+        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letter_queue, "This is the rule's dead-letter queue", "AwsSolutions-SQS3")
         confirm.configure_async_invoke(
             retry_attempts=2,
             max_event_age=WORTH_CONFIRMING,
-            on_failure=destinations.SqsDestination(self.dead_letters),
+            on_failure=destinations.SqsDestination(self.dead_letter_queue),
         )
         self.rule = events.Rule(
             self,
@@ -37,7 +38,7 @@ class Confirmation(Construct):
             targets=[
                 targets.LambdaFunction(
                     confirm,
-                    dead_letter_queue=self.dead_letters,
+                    dead_letter_queue=self.dead_letter_queue,
                     retry_attempts=10,
                     max_event_age=WORTH_CONFIRMING,
                 )

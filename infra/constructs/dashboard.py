@@ -1,4 +1,4 @@
-"""The dashboard: one screen that says how the tracker is, from its own metrics and those of AWS."""
+"""The dashboard: one screen with the metrics of fanin and those of AWS."""
 
 from __future__ import annotations
 
@@ -8,27 +8,22 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from fanin import names
 from infra.constructs.functions import name_of
 from infra.constructs.metrics import (
+    BATCHES,
     BUNDLES,
-    CONFLICTS,
     DEPTHS,
     EVENTS,
     ITEMS,
     JOBS,
     LEADERS,
-    LIVES,
     MESSAGES,
-    OLDEST,
-    OLDEST_JOB,
     PERIOD,
     REGISTERED,
-    SET_ASIDE,
-    SIZE,
     SWEEPS,
-    WAIT,
+    WITHOUT_EFFECT,
     WOKEN,
-    WRITE_UNITS,
     Emitted,
 )
 from infra.constructs.watched import Watched
@@ -39,7 +34,7 @@ HALF, HEIGHT = 12, 6
 def draw(
     scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> cloudwatch.Dashboard:
-    """Alarms first, then batches and acks, the sweeper and the store, bundles, jobs, queues, functions."""
+    """Return the dashboard: alarms first, then batches, bundles, jobs, queues and functions."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
     dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
     ours = (*_of_batches(emitted), *_of_bundles(emitted), *_of_jobs(emitted))
@@ -49,37 +44,40 @@ def draw(
 
 
 def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
-    oldest = emitted.metric(OLDEST, "Maximum")
+    oldest = emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
     return [
         [
-            _graph("Batches", emitted.sums(LIVES)),
+            _graph("Batches", emitted.sums(BATCHES)),
             _graph("Oldest batch that has not ended, seconds", [oldest]),
         ],
         [
-            _graph("Items", [emitted.rate("AcksAccepted"), *emitted.sums(ITEMS)]),
-            _graph("Acks that changed nothing", emitted.sums(SET_ASIDE)),
+            _graph("Items", [emitted.rate(names.ACKS_ACCEPTED), *emitted.sums(ITEMS)]),
+            _graph("Acks that changed nothing", emitted.sums(WITHOUT_EFFECT)),
         ],
         [
             _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
-            _graph("DynamoDB", emitted.sums((WRITE_UNITS, CONFLICTS))),
+            _graph("DynamoDB", emitted.sums((names.WRITE_UNITS, names.CONFLICTS))),
         ],
     ]
 
 
 def _of_bundles(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
-    sizes = [emitted.metric(SIZE, statistic) for statistic in ("Average", "Maximum")]
+    sizes = [emitted.metric(names.BUNDLE_SIZE, statistic) for statistic in ("Average", "Maximum")]
     return [
         [_graph("Tasks and bundles", emitted.sums((*REGISTERED, *BUNDLES))), _graph("Bundle size", sizes)],
         [
             _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *MESSAGES, *WOKEN))),
-            _graph("Longest wait of a bundle's member, seconds", [emitted.metric(WAIT, "Maximum")]),
+            _graph(
+                "Longest wait of a bundle's member, seconds",
+                [emitted.metric(names.BUNDLE_WAIT_SECONDS, "Maximum")],
+            ),
         ],
     ]
 
 
 def _of_jobs(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
     depths = [emitted.metric(name, "Maximum") for name in DEPTHS]
-    oldest = emitted.metric(OLDEST_JOB, "Maximum")
+    oldest = emitted.metric(names.OLDEST_JOB_SECONDS, "Maximum")
     return [
         [
             _graph("Jobs", [*emitted.sums(JOBS), *depths]),
@@ -95,16 +93,16 @@ def _of_queues(watched: Watched) -> list[list[cloudwatch.IWidget]]:
     )
     depths = (
         queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum", label=name)
-        for name, queue in watched.dead_letters.items()
+        for name, queue in watched.dead_letter_queues.items()
     )
-    return [[_graph("Oldest message, seconds", ages), _graph("Dead letters", depths)]]
+    return [[_graph("Oldest message, seconds", ages), _graph("Dead-letter messages", depths)]]
 
 
 def _of_functions(watched: Watched) -> list[list[cloudwatch.IWidget]]:
-    names = [(name_of(function), function) for function in watched.functions]
-    errors = (function.metric_errors(period=PERIOD, label=name) for name, function in names)
+    functions = [(name_of(function), function) for function in watched.functions]
+    errors = (function.metric_errors(period=PERIOD, label=name) for name, function in functions)
     durations = (
-        function.metric_duration(period=PERIOD, statistic="p99", label=name) for name, function in names
+        function.metric_duration(period=PERIOD, statistic="p99", label=name) for name, function in functions
     )
     return [[_graph("Failed invocations", errors), _graph("Duration, p99", durations)]]
 

@@ -1,4 +1,4 @@
-"""What the demo needs beside the tracker; deployed only with the context ``demo=true``."""
+"""The demo's resources; deployed only with the context ``demo=true``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin.names import EVENT_SOURCE
 from infra.config import Config
-from infra.constructs.events import EVENT_SOURCE
 from infra.constructs.functions import allow
 from infra.constructs.grouper import Grouper
 from infra.constructs.queues import BATCH_WINDOW, SourceQueue
@@ -21,7 +21,7 @@ from infra.handlers import DEMO_WORKER, WRITE_INDEX
 
 
 class Demo(Construct):
-    """A work queue and its worker, the index that the worker writes, and a queue of the bus's events."""
+    """An SQS queue and its worker, the index table that the worker writes, and a queue of events."""
 
     def __init__(
         self,
@@ -33,8 +33,8 @@ class Demo(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self.index = table(self, "Index", config)
-        # The demo fails messages on purpose and waits for them: they come back after one timeout and the
-        # batching window, not the usual six timeouts, and may be tried oftener.
+        # The demo fails messages on purpose and waits for them: they are visible again after one timeout and
+        # the batching window, not the usual six timeouts, and may be received more often.
         hidden = Duration.seconds(DEMO_WORKER.timeout_seconds).plus(BATCH_WINDOW)
         self.work = SourceQueue(self, "Work", visibility=hidden, max_receives=10)
         worker = grouper.add(DEMO_REGISTRANT, {"FANIN_INDEX_TABLE": self.index.table_name})
@@ -46,10 +46,10 @@ class Demo(Construct):
             "EveryEvent",
             event_bus=bus,
             event_pattern=events.EventPattern(source=[EVENT_SOURCE]),
-            targets=[targets.SqsQueue(self.events.queue, dead_letter_queue=self.events.dead_letters)],
+            targets=[targets.SqsQueue(self.events.queue, dead_letter_queue=self.events.dead_letter_queue)],
         )
 
     @property
-    def dead_letters(self) -> Mapping[str, sqs.Queue]:
-        """The dead-letter queues by what they belong to."""
-        return {"DemoWork": self.work.dead_letters, "DemoEvents": self.events.dead_letters}
+    def dead_letter_queues(self) -> Mapping[str, sqs.Queue]:
+        """The dead-letter queues by name of their part."""
+        return {"DemoWork": self.work.dead_letter_queue, "DemoEvents": self.events.dead_letter_queue}

@@ -1,4 +1,4 @@
-"""A Lambda that a work queue's doorbell feeds, as a user adds one; only with the context ``demo=true``."""
+"""A Lambda consumer of a work queue, as a user adds one; deployed only with the context ``demo=true``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infra.constructs.jobs import DEMO_QUEUE, Jobs
 from infra.constructs.tables import table
 from infra.job_handlers import DEMO_JOBS, WRITE_OUTCOME
 
-# Jobs of one invocation share their fate, unless they are acked or released one by one.
+# Jobs of one invocation are acked or released together, unless the handler does it one by one.
 JOBS_AT_ONCE = 10
 
 

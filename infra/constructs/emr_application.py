@@ -1,10 +1,10 @@
-"""The pipeline's jobs on EMR Serverless: Spark 4.0.2 on arm64, in an application that stops when idle.
+"""The jobs on EMR Serverless: Spark 4.0.2 on arm64, in an application that stops when idle.
 
     aws emr-serverless start-job-run --application-id ... --execution-role-arn ... \\
       --job-driver '{"sparkSubmit": {"entryPoint": "s3://.../entry.py", "entryPointArguments": [...]}}'
 
-The application only declares what runs may use; script, arguments and role come with each run. What all
-runs have in common, the zip above all, stands in the application's Spark defaults.
+The application declares limits; a run has its script, arguments and role. What all runs share, such as the
+zip of the code, is in the application's Spark defaults.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from infra.nag import accept_wildcards
 from infra.pipeline_jobs import JOBS, PipelineJob
 
 RELEASE = "emr-spark-8.0.0"
-# A worker as large as one of Glue.
+# The size of a Glue worker.
 CORES, GIGABYTES, DISK_GIGABYTES = 4, 16, 20
-# EMR adds a tenth of it, as overhead: together what a worker has.
+# EMR adds 10 % overhead; together the memory of a worker.
 HEAP = "14g"
 IDLE_MINUTES = 5
 TIMEOUT_MINUTES = 8 * 60
@@ -59,7 +59,7 @@ class EmrApplication(Construct):
 
     @property
     def failures(self) -> events.EventPattern:
-        """The events that tell of a run that failed."""
+        """The pattern of events about a run that failed."""
         return events.EventPattern(
             source=["aws.emr-serverless"],
             detail_type=["EMR Serverless Job Run State Change"],
@@ -68,7 +68,7 @@ class EmrApplication(Construct):
 
     @property
     def outputs(self) -> dict[str, str]:
-        """What StartJobRun asks for, by name."""
+        """The parameters of StartJobRun, by output name."""
         roles = {job.label: self.roles[job.name].role_arn for job in JOBS}
         return {
             "PipelineApplicationId": self.application.attr_application_id,
@@ -99,7 +99,7 @@ class EmrApplication(Construct):
                 of.ConfigurationObjectProperty(classification="spark-defaults", properties=self._spark())
             ],
             monitoring_configuration=of.MonitoringConfigurationProperty(
-                # The group has its key already: nothing is to be said of it, and no role may change it.
+                # The log group has its key already, and no role may change it.
                 cloud_watch_logging_configuration=of.CloudWatchLoggingConfigurationProperty(
                     enabled=True, log_group_name=self.log.log_group_name
                 )
@@ -120,7 +120,7 @@ class EmrApplication(Construct):
         self.log.grant(role, *WRITE_LOG)
         groups = f"arn:{Aws.PARTITION}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group:*"
         role.add_to_policy(iam.PolicyStatement(actions=["logs:DescribeLogGroups"], resources=[groups]))
-        accept_wildcards(role, "EMR looks its log group up among all", groups)
+        accept_wildcards(role, "EMR finds its log group by DescribeLogGroups", groups)
 
     def _schedule(self, jobs: list[PipelineJob]) -> None:
         starter = iam.Role(
@@ -154,10 +154,10 @@ class EmrApplication(Construct):
         )
 
     def _run(self, job: PipelineJob) -> dict[str, Any]:
-        told = [text for pair in self.places.told(job).items() for text in pair]
+        arguments = [text for pair in self.places.defaults(job).items() for text in pair]
         return {
             "ApplicationId": self.application.attr_application_id,
-            # Two deliveries of one moment start one run.
+            # Two deliveries of one invocation of the schedule start one run.
             "ClientToken": "<aws.scheduler.execution-id>",
             "ExecutionRoleArn": self.roles[job.name].role_arn,
             "ExecutionTimeoutMinutes": TIMEOUT_MINUTES,
@@ -165,7 +165,7 @@ class EmrApplication(Construct):
             "JobDriver": {
                 "SparkSubmit": {
                     "EntryPoint": self.ground.script.s3_object_url,
-                    "EntryPointArguments": ["--fanin-job", job.name, *told],
+                    "EntryPointArguments": ["--fanin-job", job.name, *arguments],
                 }
             },
         }

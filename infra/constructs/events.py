@@ -1,35 +1,34 @@
-"""The ending event: a batch's stream record becomes one event on the bus, which says that it has arrived.
+"""The ending event: a batch's stream record becomes one event on the bus, and the bus confirms it.
 
-    Batches stream -> Pipe [filters -> describe_event] -> bus; hopeless records -> dead-letter queue
-    bus -> rule -> confirm_event, which notes the arrival among the batch's rows
+    Batches stream -> Pipe [filters -> describe_event] -> bus; records that keep failing -> dead-letter queue
+    bus -> rule -> confirm_event, which records the arrival in the batches table
 
-Two kinds of records pass. One is the step that ends a batch. The other is the coming of a notice: the sweeper
-writes one where no confirmation came, and so does whoever asks for the event once more. A stream keeps its
-records for 24 hours; a notice is a new record, so an event can be sent for as long as its batch is kept.
+The filters pass two kinds of records. One is the transition that ends a batch. The other is the insertion of
+a notice: the sweeper writes one for an event that was not confirmed, and ``notify_batch`` writes one for a
+caller that requests the event again. A stream keeps its records for 24 hours; a notice is a new record, so an
+event can be sent as long as its batch is kept.
 
-What holds, by the documentation of EventBridge Pipes (user guide: enrichment, input transformation,
-targets, batching; API reference: PipeTargetEventBridgeEventBusParameters). None of it has been seen on an
-account yet.
+The documentation of EventBridge Pipes says (user guide: enrichment, input transformation, targets, batching;
+API reference: PipeTargetEventBridgeEventBusParameters); it has not been tried in an account yet:
 
-* The enrichment is always invoked with a LIST, of one record too: the stream records that passed the
-  filter. Its answer goes to the target as it is, and of a list each element is one event. ``[]`` calls no
-  target, while ``[{}]`` sends an empty event. A bus takes ten: of a longer list nothing is sent. So a
-  batch is at most ten records, and describe_event never answers more than it was given. A record whose
-  batch has not ended is passed over, so the answer may be shorter.
-* Without an input template an element IS the event's ``detail``. So **describe_event returns a list of
-  detail objects**, one a record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is no
-  template, so no text of a user is ever pasted into JSON.
+* The enrichment is always invoked with a list of the stream records that passed the filter, even for one
+  record. Its result goes to the target unchanged; each element of a list is one event. ``[]`` calls no
+  target; ``[{}]`` sends an empty event. A bus takes ten events: of a longer list none is sent. So a batch has
+  at most ten records, and describe_event returns at most one event for each. It skips a record whose batch
+  has not ended.
+* Without an input template an element is the event's ``detail``. So **describe_event returns a list of
+  detail objects**, one for each record, in order: ``[{"eventId": ..., "batchId": ..., ...}, ...]``. There is
+  no template, so no user's text is inserted into JSON.
 * ``Source`` and ``DetailType`` are parameters of the target, not parts of the payload. ``Source`` is
-  static. ``DetailType`` is a JSON path (as may be every string of a target's parameters but
-  ``EndpointId``), read from the payload, which after an enrichment is its answer: each detail names its own
-  type in ``detailType``.
-* If the enrichment raises, its whole batch is tried again, in halves. If the bus refuses some events,
-  those go through the whole Pipe again, the enrichment too. After all tries the record's place in the
-  stream (not the record, which the stream keeps for 24 hours) goes to the dead-letter queue.
-* Delivery is at least once. The transition itself happens once, by the conditional write, and ``eventId``
-  is stable: a consumer that must act once compares it.
-* A rule's failures are two: EventBridge cannot hand the event to Lambda, or the function fails after it
-  was accepted. Each has its bounded retries, and both end in the same dead-letter queue.
+  static. ``DetailType`` is a JSON path (allowed in every string of a target's parameters but ``EndpointId``)
+  into the payload, here the enrichment's result: each detail names its own type in ``detailType``.
+* If the enrichment raises, its batch is retried, in halves. If the bus refuses some events, those go through
+  the Pipe again, including the enrichment. After the last retry the record's position in the stream (not the
+  record, which the stream keeps for 24 hours) goes to the dead-letter queue.
+* Delivery is at least once. The transition happens once, by a conditional write, and ``eventId`` is stable:
+  a consumer that must act once compares it.
+* A rule fails in two ways: EventBridge cannot deliver the event to Lambda, or the function fails afterwards.
+  Each has bounded retries and the same dead-letter queue.
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_pipes as pipes
 from constructs import Construct
 
+from fanin.names import BATCH_CANCELLED, BATCH_COMPLETED, BATCH_EXPIRED, BATCH_TIMED_OUT, EVENT_SOURCE
 from infra.config import Config
 from infra.constructs.functions import log_group
 from infra.constructs.queues import dead_letter_queue
 from infra.constructs.tables import READ_STREAM, stream_arn
 from infra.nag import accept
 
-EVENT_SOURCE = "fanin"
 DETAIL_TYPE = "$.detailType"
-DETAIL_TYPES = ("BatchCompleted", "BatchCancelled", "BatchTimedOut", "BatchExpired")
+DETAIL_TYPES = (BATCH_COMPLETED, BATCH_CANCELLED, BATCH_TIMED_OUT, BATCH_EXPIRED)
 # Nested JSON, not dotted keys: a pattern takes a key literally.
 ENDING: dict[str, Any] = {
     "eventName": ["MODIFY"],
@@ -63,7 +62,7 @@ ENDING: dict[str, Any] = {
             "sk": {"S": ["batch"]},
             "state": {"S": ["COMPLETE", "CANCELLED", "TIMED_OUT", "EXPIRED"]},
         },
-        # Without it every later touch of an ended batch would send its event again.
+        # Without it every later update of an ended batch would send its event again.
         "OldImage": {"state": {"S": ["OPEN", "CLOSED"]}},
     },
 }
@@ -74,15 +73,15 @@ NOTICE: dict[str, Any] = {
 
 
 class EndingEvents(Construct):
-    """The bus and the Pipe that puts the ends of batches on it."""
+    """The bus, and the Pipe that sends ending events to it."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, batches: dynamodb.Table, describe: lambda_.Function
     ) -> None:
         super().__init__(scope, id_)
         self.bus = events.EventBus(self, "Bus")
-        self.dead_letters = dead_letter_queue(self, "DeadLetters")
-        accept(self.dead_letters, "This is the Pipe's dead-letter queue", "AwsSolutions-SQS3")
+        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letter_queue, "This is the Pipe's dead-letter queue", "AwsSolutions-SQS3")
         self.batches = batches
         self.describe = describe
         self.log = log_group(self, "PipeLog", config)
@@ -100,7 +99,7 @@ class EndingEvents(Construct):
             target_parameters=_TARGET,
             log_configuration=_logged_to(self.log),
         )
-        # A Pipe that starts before its role may read the stream fails for good.
+        # A Pipe that is created before its role may read the stream stays failed.
         pipe.node.add_dependency(role)
         return pipe
 
@@ -111,10 +110,12 @@ class EndingEvents(Construct):
             dynamo_db_stream_parameters=pipes.CfnPipe.PipeSourceDynamoDBStreamParametersProperty(
                 starting_position="TRIM_HORIZON",
                 batch_size=10,
-                # Then the record is set aside: behind a bad one its whole shard waits.
+                # A failing record blocks its shard until it goes to the dead-letter queue.
                 maximum_retry_attempts=20,
                 on_partial_batch_item_failure="AUTOMATIC_BISECT",
-                dead_letter_config=pipes.CfnPipe.DeadLetterConfigProperty(arn=self.dead_letters.queue_arn),
+                dead_letter_config=pipes.CfnPipe.DeadLetterConfigProperty(
+                    arn=self.dead_letter_queue.queue_arn
+                ),
             ),
         )
 
@@ -126,7 +127,7 @@ class EndingEvents(Construct):
             (READ_STREAM, stream_arn(self.batches)),
             (("lambda:InvokeFunction",), self.describe.function_arn),
             (("events:PutEvents",), self.bus.event_bus_arn),
-            (("sqs:SendMessage",), self.dead_letters.queue_arn),
+            (("sqs:SendMessage",), self.dead_letter_queue.queue_arn),
             (("logs:CreateLogStream", "logs:PutLogEvents"), self.log.log_group_arn),
         )
         for actions, resource in grants:
@@ -142,7 +143,7 @@ _TARGET = pipes.CfnPipe.PipeTargetParametersProperty(
 
 
 def _logged_to(group: logs.LogGroup) -> pipes.CfnPipe.PipeLogConfigurationProperty:
-    """Errors only, and never the payload: it holds what users wrote."""
+    """Return a log configuration for errors without the payload, which holds users' data."""
     return pipes.CfnPipe.PipeLogConfigurationProperty(
         level="ERROR",
         cloudwatch_logs_log_destination=pipes.CfnPipe.CloudwatchLogsLogDestinationProperty(

@@ -15,6 +15,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from fanin.names import METRICS_NAMESPACE
 from infra.code import assemble
 from infra.config import Config
 from infra.constructs.packages import layer_code
@@ -25,7 +26,7 @@ from infra.nag import accept
 
 
 class Functions(Construct):
-    """Makes Lambdas of Handlers: each is told the tracker's settings and may do no more than it names."""
+    """Makes Lambda functions of Handlers, each with the tracker's environment and the grants it names."""
 
     def __init__(self, scope: Construct, id_: str, config: Config, tables: Tables) -> None:
         super().__init__(scope, id_)
@@ -37,7 +38,7 @@ class Functions(Construct):
             self,
             "Packages",
             code=layer_code(Build.for_config(config)),
-            # Said of the local run too, whose emulator looks at neither: the two templates stay the same.
+            # The emulator of the local run ignores both, so the two templates stay the same.
             compatible_architectures=[lambda_.Architecture.ARM_64],
             compatible_runtimes=[self.runtime],
         )
@@ -46,8 +47,8 @@ class Functions(Construct):
             accept(self, "The configuration asks for this runtime", "AwsSolutions-L1")
 
     def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
-        """Deploy *handler* with the tracker's environment, *environment* on top, and the grants it names."""
-        own = Construct(self, "".join(word.capitalize() for word in handler.name.split("_")))
+        """Deploy *handler* with the tracker's environment, then *environment*, and the grants it names."""
+        own = Construct(self, "".join(part.capitalize() for part in handler.name.split("_")))
         group = log_group(own, "Logs", self.config)
         function = lambda_.Function(
             own,
@@ -75,7 +76,7 @@ class Functions(Construct):
         with TemporaryDirectory() as staging:
             assemble(Path(staging))
             code = lambda_.Code.from_asset(staging)
-            # Binding copies the folder into the output, so it may go.
+            # Binding copies the folder into the output.
             code.bind(self)
         return code
 
@@ -91,30 +92,30 @@ class Functions(Construct):
             "FANIN_TENANT": Aws.ACCOUNT_ID,
             "FANIN_PAGE_BITS": str(self.config.page_bits),
             "POWERTOOLS_SERVICE_NAME": service_name(self.config),
-            "POWERTOOLS_METRICS_NAMESPACE": "fanin",
+            "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
             **anonymous,
             **(claims if self.config.jwt_issuer else {}),
         }
 
 
 def service_name(config: Config) -> str:
-    """What the stage's logs and metrics call themselves: two stages of one account are told apart."""
+    """Return the service name of the stage's logs and metrics, which differs between stages."""
     return f"fanin-{config.stage}"
 
 
 def name_of(function: lambda_.Function) -> str:
-    """The handler's name as constructs are named: ``AddItems`` of ``add_items``."""
+    """Return the handler's name in the form of construct ids: ``AddItems`` for ``add_items``."""
     return function.node.path.split("/")[-2]
 
 
 def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[str]) -> None:
-    """Grant exactly *actions* on *table*; of none, nothing."""
+    """Grant *actions* on *table*; nothing if empty."""
     if actions:
         function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=[table.table_arn]))
 
 
 def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Sequence[str]) -> None:
-    """Let *function* query the named indexes of *table*, and no others."""
+    """Grant *function* Query on the named indexes of *table*, and no others."""
     if names:
         arns = [f"{table.table_arn}/index/{name}" for name in names]
         function.add_to_role_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=arns))
@@ -123,9 +124,9 @@ def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Seq
 def log_group(
     scope: Construct, id_: str, config: Config, name: str | None = None, key: kms.IKey | None = None
 ) -> logs.LogGroup:
-    """A log group that goes with the stack; what must be kept longer is in the tables.
+    """Return a log group that is deleted with the stack.
 
-    *name*: where a service insists on one. *key*: encrypts it, instead of CloudWatch's own.
+    *name*: for a service that requires one. *key*: its KMS key. Default: CloudWatch's.
     """
     group = logs.LogGroup(
         scope, id_, log_group_name=name, encryption_key=key, removal_policy=RemovalPolicy.DESTROY

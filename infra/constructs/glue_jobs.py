@@ -1,10 +1,10 @@
-"""The pipeline's jobs on AWS Glue 6.0: Spark 4.1.1, Python 3.13.
+"""The jobs on AWS Glue 6.0: Spark 4.1.1, Python 3.13.
 
     aws glue start-job-run --job-name fanin-dev-fan-out --arguments '{"--manifest": "s3://...", ...}'
 
-Nothing runs, and nothing is paid for, until a run is started. Glue names the log groups of a job whose logs
-are encrypted ``<prefix>/<security configuration>-role/<role>/error`` and ``.../output``: both are made here,
-under the key and with the retention of the stage's other logs, so that the job may write to them alone.
+There is no cost until a run is started. Glue names the log groups of a job with encrypted logs
+``<prefix>/<security configuration>-role/<role>/error`` and ``.../output``. Both are created here, with the
+key and the retention of the stage's other logs, so that the job's role is granted these two only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ USE_KEY = ("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey")
 
 
 class GlueJobs(Construct):
-    """A Glue job for each job of the pipeline, one run at a time, and the trigger of those on a schedule."""
+    """A Glue job for each job of the pipeline, one run at a time, and the trigger of scheduled ones."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles, places: Places
@@ -48,7 +48,7 @@ class GlueJobs(Construct):
 
     @property
     def failures(self) -> events.EventPattern:
-        """The events that tell of a run that failed."""
+        """The pattern of events about a run that failed."""
         names = [each.name for each in self.jobs.values()]
         return events.EventPattern(
             source=["aws.glue"],
@@ -85,11 +85,11 @@ class GlueJobs(Construct):
             "--job-language": "python",
             "--extra-py-files": self.ground.code.s3_object_url,
             "--job-bookmark-option": "job-bookmark-disable",
-            # Then the number of workers is the most that a run grows to.
+            # With auto scaling the number of workers is the maximum of a run.
             "--enable-auto-scaling": "true",
             "--custom-logGroup-prefix": self.ground.logs,
             "--TempDir": f"s3://{bucket}/{TEMPORARY}/",
-            **self.places.told(job),
+            **self.places.defaults(job),
         }
 
     def _security(self) -> glue.CfnSecurityConfiguration:
@@ -103,7 +103,7 @@ class GlueJobs(Construct):
                 cloud_watch_encryption=of.CloudWatchEncryptionProperty(
                     cloud_watch_encryption_mode="SSE-KMS", kms_key_arn=key
                 ),
-                # Bookmarks are off; they would be encrypted all the same.
+                # Bookmarks are off; cdk-nag requires their encryption anyway.
                 job_bookmarks_encryption=of.JobBookmarksEncryptionProperty(
                     job_bookmarks_encryption_mode="CSE-KMS", kms_key_arn=key
                 ),

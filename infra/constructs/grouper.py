@@ -1,4 +1,4 @@
-"""The group-batcher: its tables, its two queues, its functions and its clock."""
+"""The group-batcher: its tables, its two queues, its functions and their schedule."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
@@ -29,7 +30,7 @@ from infra.group_handlers import (
 INCLUDE = dynamodb.ProjectionType.INCLUDE
 TASK_FACTS = ("tenant", "taskId", "target", "shard", "dueAt")
 BUNDLE_FACTS = ("tenant", "bundleId")
-# Of the messages of one target the first leads, and the others find their task bundled.
+# The first message of a target leads; the others find their task bundled.
 TASKS_AT_ONCE = 10
 # A message of a bundle is a call of the batch API, and may take a minute.
 BUNDLES_AT_ONCE = 1
@@ -41,15 +42,17 @@ class GroupTables(Construct):
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
         self.tasks = table(self, "Tasks", config, stream=archived(config))
-        index(self.tasks, config, "open", text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        index(self.tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
         self.leases = table(self, "Leases", config, key="lane")
         self.bundles = table(self, "Bundles", config, stream=archived(config))
-        index(self.bundles, config, "live", text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
-        index(self.bundles, config, "lane", text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        index(
+            self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
+        )
+        index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
 
 
 class Grouper(Construct):
-    """All of the group-batcher; *routes* are its part of the API, *queues* what alarms watch."""
+    """The group-batcher's resources; *routes* are its part of the API, *queues* are watched by alarms."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
@@ -70,25 +73,25 @@ class Grouper(Construct):
         Sweeper(self, "Sweeper", self.sweep)
 
     def add(self, handler: GroupHandler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
-        """Deploy *handler* with exactly the grants that it names.
+        """Deploy *handler* with the grants that it names, and no others.
 
-        It has the group-batcher's environment, and *environment* on top.
+        Its environment is the group-batcher's, then *environment*.
         """
-        told = {**self._environment(handler), **(environment or {})}
-        function = self.functions.add(handler.lambda_, told)
+        environment = {**self._environment(handler), **(environment or {})}
+        function = self.functions.add(handler.lambda_, environment)
         allow(function, self.tables.tasks, handler.tasks)
         allow(function, self.tables.leases, handler.leases)
         allow(function, self.tables.bundles, handler.bundles)
-        _allow_index(function, self.tables.tasks, "open", handler.open_index)
-        _allow_index(function, self.tables.bundles, "live", handler.live_index)
-        _allow_index(function, self.tables.bundles, "lane", handler.lane_index)
+        _allow_index(function, self.tables.tasks, OPEN_TASKS_INDEX, handler.open_index)
+        _allow_index(function, self.tables.bundles, LIVE_BUNDLES_INDEX, handler.live_index)
+        _allow_index(function, self.tables.bundles, LANE_INDEX, handler.lane_index)
         queues = [self.queues[name].queue.queue_arn for name in handler.sends]
         _allow(function, ("sqs:SendMessage",), queues)
         _allow(function, ("events:PutEvents",), [self.bus.event_bus_arn] if handler.publishes else [])
         return function
 
     def _environment(self, handler: GroupHandler) -> Mapping[str, str]:
-        told = {
+        environment = {
             "FANIN_GROUP_TASKS_TABLE": self.tables.tasks.table_name,
             "FANIN_GROUP_LEASES_TABLE": self.tables.leases.table_name,
             "FANIN_GROUP_BUNDLES_TABLE": self.tables.bundles.table_name,
@@ -97,13 +100,13 @@ class Grouper(Construct):
             "FANIN_GROUPER_POLICIES": self.config.grouper_policies,
         }
         if not handler.publishes:
-            return told
+            return environment
         of_calls = {"FANIN_GROUPER_DOWNSTREAM": self.config.grouper_downstream}
-        return told | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+        return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
 
 
 def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:
-    # Six time-outs, as Lambda asks: a message outlasts the retries of a throttled invocation.
+    # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
     return SourceQueue(scope, id_, visibility=Duration.seconds(6 * consumer.lambda_.timeout_seconds))
 
 

@@ -1,4 +1,4 @@
-"""The work queues: their table, their doorbells, their routes and their clock."""
+"""The work queues: their table, their doorbells, their routes and their schedule."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
@@ -17,22 +18,20 @@ from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, table, text
 from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
 
-JOBS_INDEX, QUEUES_INDEX = "by_ix", "queues"
-JOB_FACTS = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 SHARED = "Doorbell"
-# A worker that hears a ring for another queue leaves it be, and its own worker hears it so much later.
+# A worker that receives a ring for another queue does not delete it: it becomes visible again after this.
 SHARED_VISIBILITY = Duration.seconds(2)
-# As often as SQS counts: a ring that nobody wants is no trouble, it goes with its retention.
+# The maximum of SQS: a ring that no worker deletes expires with the queue's retention.
 SHARED_RECEIVES = 1000
 DEMO_QUEUE = "demo"
-# What a Lambda consumer of up to 30 s asks of its source: six time-outs.
+# Six times the timeout of a Lambda consumer, 30 s.
 OWN_VISIBILITY = Duration.seconds(180)
 
 
 class Jobs(Construct):
-    """All of the work queues; *routes* are their part of the API, *doorbells* what alarms watch.
+    """The work queues' resources; *routes* are their part of the API, *doorbells* are watched by alarms.
 
-    *own*: by name, the doorbells of the queues that have one of their own, which a Lambda may eat from.
+    *own*: by queue name, the doorbells of queues that have one of their own, which a Lambda may consume.
     """
 
     def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
@@ -53,16 +52,16 @@ class Jobs(Construct):
     def add(
         self, handler: JobHandler, environment: Mapping[str, str] | None = None, queue: str | None = None
     ) -> lambda_.Function:
-        """Deploy *handler* with the work queues' environment, and exactly the grants that it names.
+        """Deploy *handler* with the work queues' environment and the grants that it names, and no others.
 
-        *environment*: what it is told beside. *queue*: the one with a doorbell of its own that it works for.
+        *environment*: more variables. *queue*: the only queue that it may ring; it has a doorbell of its own.
         """
-        told = {
+        queueing = {
             "FANIN_QUEUE_TABLE": self.table.table_name,
             "FANIN_DOORBELL_URL": self.shared.queue.queue_url,
             "FANIN_DOORBELLS": self.urls,
         }
-        function = self.functions.add(handler.lambda_, {**told, **(environment or {})})
+        function = self.functions.add(handler.lambda_, {**queueing, **(environment or {})})
         allow(function, self.table, handler.table)
         listed = {JOBS_INDEX: handler.lists_jobs, QUEUES_INDEX: handler.lists_queues}
         indexes = [f"{self.table.table_arn}/index/{name}" for name, is_read in listed.items() if is_read]
@@ -74,18 +73,18 @@ class Jobs(Construct):
 
 
 def _own(config: Config) -> list[str]:
-    """The queues with a doorbell of their own; the demo has a Lambda that eats from its queue's."""
+    """Return the queues with a doorbell of their own: the configured ones, and the demo's."""
     return list(dict.fromkeys((*config.job_queues, *([DEMO_QUEUE] if config.demo else []))))
 
 
 def _table(scope: Construct, config: Config) -> dynamodb.Table:
-    """Jobs, sessions and all else of a queue, with the order of a part, and the list of queues."""
+    """Return the table of jobs, sessions and queues, with the indexes of a part's order and of queues."""
     made = table(scope, "Table", config, sort_key="sk", stream=archived(config))
     made.add_local_secondary_index(
         index_name=JOBS_INDEX,
         sort_key=text("ix"),
         projection_type=dynamodb.ProjectionType.INCLUDE,
-        non_key_attributes=list(JOB_FACTS),
+        non_key_attributes=list(JOB_ATTRIBUTES),
     )
     include = dynamodb.ProjectionType.INCLUDE
     index(made, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))

@@ -1,4 +1,4 @@
-"""The metrics that the functions emit, as alarms and the dashboard ask for them."""
+"""The metrics that the functions emit, as alarms and the dashboard query them."""
 
 from __future__ import annotations
 
@@ -7,55 +7,70 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from fanin import names
 from infra.config import Config
 from infra.constructs.functions import service_name
 
-NAMESPACE = "fanin"
 PERIOD = Duration.minutes(5)
 
-LIVES = ("BatchesOpened", "BatchesCompleted", "BatchesCancelled", "BatchesTimedOut", "BatchesExpired")
-ITEMS = ("ItemsAdded", "AcksAccepted")
-SET_ASIDE = ("AcksDuplicate", "AcksRefused", "AcksReturned", "AcksDropped")
-OLDEST = "OldestOpenBatchSeconds"
-ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
-SWEEPS = ("SweepLooked", "SweepRepaired", ANNOUNCED_AGAIN, "SweepFailed")
-EVENTS = ("EventsConfirmed", "EventsIgnored")
-REGISTERED = ("TasksRegistered", "TasksBundled")
-BUNDLES = ("BundlesFilled", "BundleCalls", "BundleRepeats", "BundlesPutBack", "BundlesLimited")
-SIZE = "BundleSize"
-WAIT = "BundleWaitSeconds"
-LEADERS = ("LeadersElected", "LeadersContended", "Takeovers")
-MESSAGES = ("TaskMessages", "TaskMessagesReturned", "BundleMessages", "BundleMessagesReturned")
-WOKEN = ("LanesWoken", "BundlesWoken")
-JOBS = ("JobsAdded", "JobsRejected")
-DEPTHS = ("JobsQueued", "JobsInProgress", "JobsDelayed", "JobsDead")
-OLDEST_JOB = "OldestJobSeconds"
-WRITE_UNITS = "WriteUnits"
-CONFLICTS = "Conflicts"
+BATCHES = (
+    names.BATCHES_OPENED,
+    names.BATCHES_COMPLETED,
+    names.BATCHES_CANCELLED,
+    names.BATCHES_TIMED_OUT,
+    names.BATCHES_EXPIRED,
+)
+ITEMS = (names.ITEMS_ADDED, names.ACKS_ACCEPTED)
+WITHOUT_EFFECT = (names.ACKS_DUPLICATE, names.ACKS_REFUSED, names.ACKS_RETURNED, names.ACKS_DROPPED)
+SWEEPS = (
+    names.SWEEP_LOOKED,
+    names.SWEEP_REPAIRED,
+    names.SWEEP_ANNOUNCED_AGAIN,
+    names.SWEEP_FAILED,
+)
+EVENTS = (names.EVENTS_CONFIRMED, names.EVENTS_IGNORED)
+REGISTERED = (names.TASKS_REGISTERED, names.TASKS_BUNDLED)
+BUNDLES = (
+    names.BUNDLES_FILLED,
+    names.BUNDLE_CALLS,
+    names.BUNDLE_REPEATS,
+    names.BUNDLES_PUT_BACK,
+    names.BUNDLES_LIMITED,
+)
+LEADERS = (names.LEADERS_ELECTED, names.LEADERS_CONTENDED, names.TAKEOVERS)
+MESSAGES = (
+    names.TASK_MESSAGES,
+    names.TASK_MESSAGES_RETURNED,
+    names.BUNDLE_MESSAGES,
+    names.BUNDLE_MESSAGES_RETURNED,
+)
+WOKEN = (names.LANES_WOKEN, names.BUNDLES_WOKEN)
+JOBS = (names.JOBS_ADDED, names.JOBS_REJECTED)
+DEPTHS = (names.JOBS_QUEUED, names.JOBS_IN_PROGRESS, names.JOBS_DELAYED, names.JOBS_DEAD)
 
 
 class Emitted:
-    """Metrics of one stage: every function emits under the stage's name as its only dimension."""
+    """Metrics of one stage: every function emits with the stage's service name as the only dimension."""
 
     def __init__(self, config: Config) -> None:
         self.dimensions = {"service": service_name(config)}
 
     def metric(self, name: str, statistic: str = "Sum") -> cloudwatch.Metric:
-        """The metric *name*, every five minutes."""
+        """Return the metric *name* with a period of five minutes."""
         return cloudwatch.Metric(
-            namespace=NAMESPACE,
+            namespace=names.METRICS_NAMESPACE,
             metric_name=name,
             dimensions_map=self.dimensions,
             statistic=statistic,
             period=PERIOD,
         )
 
-    def sums(self, names: Sequence[str]) -> list[cloudwatch.IMetric]:
-        """The totals of several metrics."""
-        return [self.metric(name) for name in names]
+    def sums(self, metrics: Sequence[str]) -> list[cloudwatch.IMetric]:
+        """Return the sums of several metrics."""
+        return [self.metric(name) for name in metrics]
 
     def rate(self, name: str) -> cloudwatch.IMetric:
-        """How many of *name* there were a second."""
+        """Return the sum of *name* a second."""
         return cloudwatch.MathExpression(
             expression="counted / PERIOD(counted)",
             using_metrics={"counted": self.metric(name)},

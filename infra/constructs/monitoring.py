@@ -1,4 +1,4 @@
-"""Alarms: a failure that nobody hears of is the worst one."""
+"""Alarms on failures, stopped sweepers and old batches, and the dashboard."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin import names
 from infra.config import Config
 from infra.constructs.dashboard import draw
 from infra.constructs.functions import name_of
-from infra.constructs.metrics import ANNOUNCED_AGAIN, OLDEST, PERIOD, Emitted
+from infra.constructs.metrics import PERIOD, Emitted
 from infra.constructs.watched import Watched
 
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
@@ -24,11 +25,11 @@ UNSWEPT = {
     "SweepGroups": "tasks and bundles that a crash left behind are not woken",
     "SweepJobs": "jobs of dead workers do not go back, delayed ones are not woken",
 }
-"""What happens while a sweeper stands still, by its handler."""
+"""The consequence of a stopped sweeper, by its handler: part of the alarm's description."""
 
 
 class Monitoring(Construct):
-    """One topic, the alarms that ring it, and a dashboard of all that is measured."""
+    """An SNS topic, the alarms that publish to it, and a dashboard."""
 
     def __init__(self, scope: Construct, id_: str, config: Config, watched: Watched) -> None:
         super().__init__(scope, id_)
@@ -43,7 +44,7 @@ class Monitoring(Construct):
         draw(self, self.emitted, watched, self.alarms)
 
     def _watch_for_failures(self, watched: Watched) -> None:
-        for name, queue in watched.dead_letters.items():
+        for name, queue in watched.dead_letter_queues.items():
             self._alarm(f"{name}DeadLetters", _depth(queue), f"{name}: messages were given up on")
         for function in watched.functions:
             name = name_of(function)
@@ -52,16 +53,16 @@ class Monitoring(Construct):
 
     def _watch_batches(self, config: Config) -> None:
         hours = config.oldest_batch_alarm_hours
-        oldest = self.emitted.metric(OLDEST, "Maximum")
+        oldest = self.emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
         self._alarm("OldestBatch", oldest, f"A batch has not ended for {hours} hours", threshold=hours * 3600)
         self._alarm(
             "LateEvents",
-            self.emitted.metric(ANNOUNCED_AGAIN),
+            self.emitted.metric(names.SWEEP_ANNOUNCED_AGAIN),
             "The bus did not confirm an ending event in time: it was sent again",
         )
 
     def _watch_sweepers(self, watched: Watched) -> None:
-        """Silence is the failure, so nothing measured rings; a new stack rings until its first sweep."""
+        """Alarm on missing invocations. A new stack is in alarm until its first sweep."""
         for sweeper in watched.sweepers:
             name = name_of(sweeper)
             self._alarm(
@@ -95,7 +96,7 @@ class Monitoring(Construct):
 
 
 def _topic(scope: Construct) -> sns.Topic:
-    """A topic, TLS only, that the alarms of this account and region may publish to.
+    """Return a topic, TLS only, that the alarms of this account and region may publish to.
 
     The policy that enforces TLS replaces the topic's default policy, which lets CloudWatch publish.
     """

@@ -14,7 +14,7 @@ from infra.paths import FUNCTIONS
 
 
 def layer_code(build: Build) -> lambda_.Code:
-    """The layer as an asset that is built only when a stack is really synthesised."""
+    """Return the layer as an asset, which is built when the stack is synthesised."""
     return lambda_.Code.from_asset(
         str(FUNCTIONS),  # never read: the bundling fills the asset
         asset_hash=build.asset_hash(),
@@ -25,12 +25,12 @@ def layer_code(build: Build) -> lambda_.Code:
 
 @jsii.implements(ILocalBundling)
 class LayerBundling:
-    """Carries a Build out in the folder that the CDK names; no container is ever started."""
+    """Runs a Build in the CDK's output folder, without a container."""
 
     def __init__(self, build: Build) -> None:
         self.build = build
 
     def try_bundle(self, output_dir: str, *_options: Any, **_named: Any) -> bool:
-        """Fill *output_dir*/python. A failure is an error: there is no container to fall back on."""
+        """Install into *output_dir*/python and return True; raise if it fails, as there is no container."""
         install(self.build, Path(output_dir) / "python")
         return True

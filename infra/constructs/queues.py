@@ -1,4 +1,4 @@
-"""A queue and where its hopeless messages go."""
+"""An SQS queue with its dead-letter queue, and its event source mapping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra.config import Config
 
-# SQS hands a poller ten messages a request; above ten a batch, Lambda wants a window to gather them in.
+# SQS returns up to ten messages a request; for a larger batch Lambda requires a batching window.
 BATCH_SIZE = 100
 BATCH_WINDOW = Duration.seconds(1)
 
@@ -20,7 +20,7 @@ class SourceQueue(Construct):
 
     def __init__(self, scope: Construct, id_: str, *, visibility: Duration, max_receives: int = 5) -> None:
         super().__init__(scope, id_)
-        self.dead_letters = dead_letter_queue(self, "DeadLetters")
+        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         self.queue = sqs.Queue(
             self,
             "Queue",
@@ -28,20 +28,22 @@ class SourceQueue(Construct):
             enforce_ssl=True,
             visibility_timeout=visibility,
             receive_message_wait_time=Duration.seconds(20),
-            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=max_receives),
+            dead_letter_queue=sqs.DeadLetterQueue(
+                queue=self.dead_letter_queue, max_receive_count=max_receives
+            ),
         )
 
     def feed(self, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
-        """Let *consumer* eat from the queue; it names a batch's failed messages, and only those return."""
+        """Add the queue as event source of *consumer*, with partial batch responses."""
         feed(self.queue, consumer, config, at_once)
 
 
 def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
-    """Let *consumer* eat from *queue*; it names a batch's failed messages, and only those return.
+    """Add *queue* as event source of *consumer*, with partial batch responses.
 
-    *at_once*: messages of a batch; more than ten are gathered for a moment.
+    *at_once*: the batch size; above ten the mapping has a batching window.
     """
-    # Lambda gathers no messages of a queue that keeps an order.
+    # Lambda allows no batching window for a FIFO queue.
     few = min(at_once, 10) if queue.fifo else at_once
     consumer.add_event_source(
         sources.SqsEventSource(
@@ -55,7 +57,7 @@ def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once:
 
 
 def dead_letter_queue(scope: Construct, id_: str) -> sqs.Queue:
-    """A queue that keeps what failed for as long as SQS can: 14 days."""
+    """Return a queue with the maximum retention of SQS, 14 days."""
     return sqs.Queue(
         scope,
         id_,

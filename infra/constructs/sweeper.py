@@ -1,4 +1,4 @@
-"""The clock of a sweeper."""
+"""The schedule of a sweeper."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ EVERY = Duration.minutes(1)
 
 
 class Sweeper(Construct):
-    """Runs *sweep* every minute. A sweep that failed is not tried again: the next one is its repetition."""
+    """Runs *sweep* every minute. A sweep that failed is not retried: the next one does the same work."""
 
     def __init__(self, scope: Construct, id_: str, sweep: lambda_.Function) -> None:
         super().__init__(scope, id_)
-        # Two may retry: the schedule, where it cannot hand the event over, and Lambda, where the run failed.
+        # Neither EventBridge retries an event that it could not deliver, nor Lambda a run that failed.
         sweep.configure_async_invoke(retry_attempts=0, max_event_age=EVERY)
         self.rule = events.Rule(
             self,

@@ -8,12 +8,13 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from infra.config import Config
 
-# DynamoDB deletes an item some time after this moment (epoch seconds); nothing but storage depends on it.
+# Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
 TTL_ATTRIBUTE = "ttl"
 IMAGES = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
-# What a reader of a stream is granted on it.
+# The grants of a reader on a stream.
 READ_STREAM = (
     "dynamodb:DescribeStream",
     "dynamodb:GetRecords",
@@ -24,12 +25,12 @@ KEYS_ONLY, ALL = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.ProjectionType.ALL
 
 
 def text(name: str) -> dynamodb.Attribute:
-    """A key attribute of kind S."""
+    """Return a key attribute of type S."""
     return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)
 
 
 def number(name: str) -> dynamodb.Attribute:
-    """A key attribute of kind N."""
+    """Return a key attribute of type N."""
     return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.NUMBER)
 
 
@@ -39,13 +40,13 @@ class Tables(Construct):
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
         self.batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
-        # Batches to look at, by time; the table is asked what each is.
-        index(self.batches, config, "due", text("dueShard"), number("dueAt"), KEYS_ONLY)
-        # Live batches, the oldest first.
-        index(self.batches, config, "live", text("liveShard"), text("createdKey"), KEYS_ONLY)
-        # Lists, newest first: a tenant's batches in shards, and those under one of the tenant's user keys.
-        index(self.batches, config, "byTenant", text("tenantShard"), text("createdKey"), ALL)
-        index(self.batches, config, "byUser", text("tenantUser"), text("createdKey"), ALL)
+        # Batches by the time of their next check; the sweeper reads the row itself from the table.
+        index(self.batches, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
+        # Live batches, oldest first.
+        index(self.batches, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
+        # Lists, newest first: a tenant's batches in shards, and those of one user key.
+        index(self.batches, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
+        index(self.batches, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
         self.pages = table(self, "Pages", config, stream=archived(config))
 
 
@@ -58,7 +59,7 @@ def table(
     sort_key: str | None = None,
     stream: dynamodb.StreamViewType | None = None,
 ) -> dynamodb.Table:
-    """An on-demand table keyed by *key*, with expiry and point-in-time recovery; kept if protected."""
+    """Return an on-demand table with partition key *key*, TTL and point-in-time recovery."""
     return dynamodb.Table(
         scope,
         id_,
@@ -78,12 +79,12 @@ def table(
 
 
 def archived(config: Config) -> dynamodb.StreamViewType | None:
-    """The stream of a table that nothing reads but the archive: none where there is none."""
+    """Return the stream view of a table whose stream only the archive reads; None without the archive."""
     return IMAGES if config.archive else None
 
 
 def stream_arn(table: dynamodb.Table) -> str:
-    """The ARN of the stream of *table*; ValueError where it has none."""
+    """Return the ARN of the stream of *table*; raise ValueError if it has none."""
     if table.table_stream_arn is None:
         raise ValueError(f"{table.node.path} has no stream")
     return table.table_stream_arn
@@ -98,9 +99,9 @@ def index(
     projection: dynamodb.ProjectionType,
     facts: Sequence[str] | None = None,
 ) -> None:
-    """An index of *table* under the table's cap: an item without the index's keys is not in it.
+    """Add a sparse global secondary index to *table*, with the table's cap on request units.
 
-    *facts*: the attributes that it shows, where its projection is INCLUDE.
+    *facts*: the attributes of the projection INCLUDE.
     """
     table.add_global_secondary_index(
         index_name=name,

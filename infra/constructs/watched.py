@@ -1,4 +1,4 @@
-"""What alarms and the dashboard look at."""
+"""The resources that alarms and the dashboard watch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aws_cdk import aws_sqs as sqs
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:
-    """All functions, the sweepers among them, and queues by what they belong to."""
+    """All functions, the sweepers among them, and the queues by name of their part."""
 
     functions: Sequence[lambda_.Function]
     sweepers: Sequence[lambda_.Function]
     queues: Mapping[str, sqs.IQueue]
-    dead_letters: Mapping[str, sqs.IQueue]
+    dead_letter_queues: Mapping[str, sqs.IQueue]

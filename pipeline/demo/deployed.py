@@ -39,12 +39,12 @@ class Deployed:
     def fail_on_purpose(self, percent: int, seed: int) -> None:
         """Make the worker fail *percent* of the items once, chosen by *seed*."""
         chaos = {"FANIN_CHAOS_FAIL_PERCENT": str(percent), "FANIN_CHAOS_SEED": str(seed)}
-        functions.tell(self._functions, ["demo_worker"], chaos)
+        functions.configure(self._functions, ["demo_worker"], chaos)
 
     def bundle(self, sections: Iterable[str]) -> None:
         """Make the worker send packages of *sections* to the batch API."""
         settings = bundles.settings(sections, self._batch_api.url)
-        functions.tell(self._functions, bundles.HANDLERS, settings)
+        functions.configure(self._functions, bundles.HANDLERS, settings)
 
     def bundled(self) -> Bundled:
         """Return what the batch API has done so far."""
@@ -56,9 +56,9 @@ class Deployed:
         found = self._attributes(self.outputs["DemoQueueUrl"], *names)
         return int(found[names[0]]), int(found[names[1]])
 
-    def dead_letters(self) -> int:
+    def dead_letter_messages(self) -> int:
         """Return the dead-letter messages of items, tasks and bundles."""
-        return sum(self._dead_letters(self.outputs[name]) for name in SOURCES)
+        return sum(self._depth(self.outputs[name]) for name in SOURCES)
 
     def counters(self, batch_id: str) -> Counters:
         """Return the workers' counters for a batch so far."""
@@ -80,7 +80,7 @@ class Deployed:
             if not item["pk"]["S"].startswith(RUN_ROWS)
         ]
 
-    def _dead_letters(self, source: str) -> int:
+    def _depth(self, source: str) -> int:
         """Return the attributes of the queue at the URL *source*."""
         policy = self._attributes(source, "RedrivePolicy")["RedrivePolicy"]
         name = json.loads(policy)["deadLetterTargetArn"].rpartition(":")[2]

@@ -56,7 +56,7 @@ def parse(argv: Sequence[str] | None) -> Options:
         parser.error(f"--items is {given.items}; it is how many packages to fan out, at least 1")
     sections = frozenset(given.bundled.split(",")) - {""}
     if wrong := sorted(name for name in sections if not TARGET_FORM.fullmatch(name)):
-        parser.error(f"--bundled {wrong[0]}: a section has letters, digits, '.', '_' and '-'")
+        parser.error(f"--bundled {wrong[0]}: a section takes a-z, A-Z, 0-9, '.', '_' and '-'")
     problem = expectation.problem_of(given.dataset)
     if problem:
         parser.error(problem)

@@ -161,7 +161,7 @@ def _finish(
     rows, bundled = deployed.rows(), deployed.bundled()
     details = [each.detail for each in listener.book.of(watch.batch_id)]
     indexed = [row.key for row in rows]
-    result = verdict.Result(status, indexed, details, deployed.dead_letters(), bundled.done)
+    result = verdict.Result(status, indexed, details, deployed.dead_letter_messages(), bundled.done)
     return Finish(
         watch=watch,
         arrival=arrival,

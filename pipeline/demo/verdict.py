@@ -23,7 +23,7 @@ class Result:
     status: Status
     indexed: Collection[str]
     details: Sequence[Mapping[str, Any]]
-    dead_letters: int
+    dead_letter_messages: int
     called: Mapping[str, int]
 
 
@@ -34,7 +34,7 @@ def differences(expected: Expectation, result: Result) -> list[str]:
         *_in_index(expected.keys, frozenset(result.indexed)),
         *_in_calls(expected.bundled, result.called),
         *_in_events(expected, result.details),
-        *([f"{result.dead_letters} messages are dead letters"] if result.dead_letters else []),
+        *([f"{result.dead_letter_messages} dead-letter messages"] if result.dead_letter_messages else []),
     ]
 
 

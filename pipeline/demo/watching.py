@@ -31,7 +31,7 @@ class Watch:
     samples: list[Sample] = field(default_factory=list)
     sent: Sent | None = None
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def receive(self, event: dict[str, Any]) -> None:
         """Record an event of the job."""
         if event["event"] == "sent":
             self.sent = Sent(event["sent"], event["copies"], event["retried"])
@@ -63,7 +63,7 @@ def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: Vi
     """
     while True:
         for event in job.events():
-            watch.hear(dict(event))
+            watch.receive(dict(event))
         status = api.get(watch.batch_id)
         watch.samples.append(_sample(watch, status, deployed))
         view.moved(watch.samples, watch.total)

@@ -38,7 +38,7 @@ SHOWN = 30
 BUCKETS = 160
 """The most time steps of a curve."""
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400)
-LIFE = frozenset(field.name for field in fields(BatchFacts))
+FACTS = frozenset(field.name for field in fields(BatchFacts))
 """The columns of a batch that are copied to its facts."""
 
 Row = dict[str, Any]
@@ -130,7 +130,7 @@ def _batches(shelf: Shelf, ids: list[str]) -> list[BatchFacts]:
 
 def _batch(row: Row, shares: list[Row], tails: list[Row]) -> BatchFacts:
     """Return the facts of a batch with its latencies, preferably those from the times of its messages."""
-    facts = {name: value for name, value in row.items() if name in LIFE} | {"failed": row["failed"] or 0}
+    facts = {name: value for name, value in row.items() if name in FACTS} | {"failed": row["failed"] or 0}
     ordered = sorted(shares, key=lambda each: each["basis"] != "sent")
     best = Shares(**{field.name: ordered[0][field.name] for field in fields(Shares)}) if ordered else None
     return BatchFacts(**facts, shares=best, tail_at=tails[0]["tail_at"] if tails else None)

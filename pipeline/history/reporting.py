@@ -17,11 +17,11 @@ from pipeline.spark.progress import Report, watching
 PAGE = "report.html"
 
 
-def _silent(_event: str, _facts: dict[str, Any]) -> None:
+def _no_report(_event: str, _facts: dict[str, Any]) -> None:
     """Ignore progress."""
 
 
-def report(spark: SparkSession, sources: Sources, out: str, emit: Report = _silent) -> History:
+def report(spark: SparkSession, sources: Sources, out: str, emit: Report = _no_report) -> History:
     """Write the tables and ``report.html`` into the folder *out*; return the facts of the page.
 
     *emit* receives an event for each table and for the page. Raises NotAnArchive; a malformed line stops the

@@ -53,8 +53,8 @@ def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | N
         return None
     needed = f"Spark needs Java {OLDEST_JAVA} or newer"
     if not command and env.get("JAVA_HOME"):
-        home = env["JAVA_HOME"]
-        return f"{needed}; there is none in JAVA_HOME ({home}): correct it, or unset it to use PATH's"
+        java_home = env["JAVA_HOME"]
+        return f"{needed}; there is none in JAVA_HOME ({java_home}): correct it, or unset it to use PATH's"
     found = f"{command} is Java {version}" if version else "no Java was found"
     return f"{needed}; {found}. Install it with:\n  {install_line(which)}"
 

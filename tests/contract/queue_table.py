@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.queue.dynamodb.requests import INDEX, PROJECTED, QUEUES_INDEX
+from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX
 
 QUEUE_TABLE = "Queue"
 KEYS = ("pk", "sk", "ix", "listed")
@@ -18,9 +18,9 @@ def create_queue_table(client: Any) -> None:
         KeySchema=_keys("pk", "sk"),
         LocalSecondaryIndexes=[
             {
-                "IndexName": INDEX,
+                "IndexName": JOBS_INDEX,
                 "KeySchema": _keys("pk", "ix"),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(PROJECTED)},
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(JOB_ATTRIBUTES)},
             }
         ],
         GlobalSecondaryIndexes=[

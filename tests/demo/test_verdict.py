@@ -10,7 +10,9 @@ from pipeline.demo.verdict import Result, differences
 from tests.demo.makers import detail, status
 
 EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}), {"a_1": 1, "b_1": 1})
-GOOD = Result(status(), ["a_1", "b_1", "c_1"], [detail()], dead_letters=0, called={"a_1": 1, "b_1": 1})
+GOOD = Result(
+    status(), ["a_1", "b_1", "c_1"], [detail()], dead_letter_messages=0, called={"a_1": 1, "b_1": 1}
+)
 
 
 def test_a_run_as_promised_has_no_differences():
@@ -33,7 +35,7 @@ def test_a_run_as_promised_has_no_differences():
         ({"details": [detail(result=None)]}, "the event's result is None, not succeeded"),
         ({"indexed": ["a_1", "c_1"]}, "1 packages are missing from the index: b_1"),
         ({"indexed": ["a_1", "b_1", "c_1", "d_1"]}, "1 packages are strange to the index: d_1"),
-        ({"dead_letters": 2}, "2 messages are dead letters"),
+        ({"dead_letter_messages": 2}, "2 dead-letter messages"),
         ({"called": {"a_1": 1}}, "1 packages are in no successful call of the batch API: b_1"),
         (
             {"called": {"a_1": 1, "b_1": 2}},

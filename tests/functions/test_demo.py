@@ -22,7 +22,7 @@ from fanin.grouper import Grouper, NewTask, Policies, World
 from fanin.grouper.memory import MemoryStore as GrouperMemory
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions.demo.bundling import Bundling, wish_for
+from functions.demo.bundling import Bundling, task_of
 from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
@@ -326,7 +326,7 @@ def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
     world = World(GrouperMemory(), SimpleNamespace(send=lambda _: None), Policies())
     entry = Entry(json.loads(stage.bodies[0])["itemId"], checked(RECORD), 0, 0)
 
-    task = Grouper(world).register(TENANT, wish_for(entry))
+    task = Grouper(world).register(TENANT, task_of(entry))
 
     assert (task.item_id, task.target) == (entry.item_id, "libs")
     assert json.loads(task.payload) == {"package": entry.key, "size": 880}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from infra.config import Config, ConfigError
-from infra.constructs.letters import tenants_by_queue
+from infra.constructs.dead_letter_queues import tenants_by_queue
 from infra.paths import ROOT
 
 

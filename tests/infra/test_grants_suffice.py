@@ -17,9 +17,9 @@ from fanin.tracker.lifecycle import transition
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
+    DEAD_LETTER_HANDLER,
     DEMO_WORKER,
     DESCRIBE_EVENT,
-    FAIL_LETTERS,
     ROUTES,
     SWEEP,
     WRITE_INDEX,
@@ -30,7 +30,15 @@ from tests.contract.tables import TABLES, create_tables, deep_recursion
 
 HANDLERS = {
     handler.name: handler
-    for handler in (*ROUTES, CONSUME_ACKS, DEMO_WORKER, DESCRIBE_EVENT, CONFIRM_EVENT, FAIL_LETTERS, SWEEP)
+    for handler in (
+        *ROUTES,
+        CONSUME_ACKS,
+        DEMO_WORKER,
+        DESCRIBE_EVENT,
+        CONFIRM_EVENT,
+        DEAD_LETTER_HANDLER,
+        SWEEP,
+    )
 }
 # Sent too where a refused write does not bring along what stands in its way; here it always does.
 FALLBACK = {("dynamodb:GetItem", "Batches"), ("dynamodb:BatchGetItem", "Pages")}

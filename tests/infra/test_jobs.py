@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from moto import mock_aws
 
+from fanin import names
 from fanin.errors import InvalidRequest
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey, Ring
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.dynamodb import requests as asked
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
-from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract import moto_clients
@@ -33,18 +33,17 @@ FALLBACK = {
 
 
 def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
-    # Here, for it loads the CDK, which the collection of other tests need not wait for.
-    from infra.constructs import jobs
-
     table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
 
     assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
-    assert (jobs.JOBS_INDEX, jobs.QUEUES_INDEX) == (asked.INDEX, asked.QUEUES_INDEX)
-    assert local["IndexName"] == asked.INDEX
+    assert local["IndexName"] == names.JOBS_INDEX
     assert [key["AttributeName"] for key in local["KeySchema"]] == ["pk", "ix"]
-    assert local["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(asked.PROJECTED)}
-    assert listing["IndexName"] == asked.QUEUES_INDEX
+    assert local["Projection"] == {
+        "ProjectionType": "INCLUDE",
+        "NonKeyAttributes": list(names.JOB_ATTRIBUTES),
+    }
+    assert listing["IndexName"] == names.QUEUES_INDEX
     assert [key["AttributeName"] for key in listing["KeySchema"]] == ["listed", "pk"]
 
 
@@ -90,9 +89,10 @@ def test_a_strange_name_is_no_queue(name):
         QueueKey("t", name)
 
 
-def fresh(client):
+def fresh(client, **more):
     store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
-    return Queue(store, MemoryDoorbell(), KEY, Options(parts=2), background=lambda _: lambda: None)
+    context = QueueContext(store, MemoryDoorbell(), KEY, **({"options": Options(parts=2)} | more))
+    return Queue(context, background=lambda _: lambda: None)
 
 
 def create_outcomes_table(client):
@@ -110,12 +110,11 @@ def nothing(_client):
 
 def worked_at(client):
     """A queue whose worker died long ago, with a job in each state, and somebody to be told of one."""
-    queue = fresh(client)
-    queue.options = Options(parts=2, max_failures=1)
+    queue = fresh(client, options=Options(parts=2, max_failures=1))
     queue.add("dies")
     with suppress(ZeroDivisionError), queue.take(wait=0):
         raise ZeroDivisionError
-    queue.options = Options(parts=2)
+    queue.context = replace(queue.context, options=Options(parts=2))
     queue.add_all([NewJob(f"job-{n}", item_id="x") for n in range(4)] + [NewJob("later", delay=60)])
     scope = queue.take(2, wait=0)
     held = scope.__enter__()
@@ -126,16 +125,15 @@ def worked_at(client):
 
 def add_and_collide(client):
     queue = fresh(client)
-    queue.store.configure(KEY, 2)
+    queue.context.store.configure(KEY, 2)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
 
 
 def look_up(client):
     parts = Registry(client, QUEUE_TABLE).parts(KEY)
-    queue = Queue.at(
-        Place(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, parts, Options(), Effects())
-    )
+    context = QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, Options(parts=parts))
+    queue = Queue(context, configured=True)
     for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
         look(10)
 
@@ -144,18 +142,17 @@ def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
     store = DynamoStore(client, QUEUE_TABLE)
     for key, parts in Registry(client, QUEUE_TABLE).queues():
-        options = Options(parts=parts)
-        queue = Queue.at(Place(store, MemoryDoorbell(), key, parts, options, late, lambda _: None))
+        context = QueueContext(store, MemoryDoorbell(), key, Options(parts=parts), late, lambda _: None)
+        queue = Queue(context, configured=True)
         queue.sweep()
         queue.depth()
 
 
 def answer_the_doorbell(client):
     """What befalls a function's jobs: an ack, a return, a death, and a delay that is over."""
-    queue = fresh(client)
-    queue.options = Options(parts=2, max_failures=2)
-    queue.tell = lambda _: None
-    queue.effects = Effects(now=lambda: Effects().now() + 120_000_000)
+    late = Effects(now=lambda: Effects().now() + 120_000_000)
+    options = Options(parts=2, max_failures=2)
+    queue = fresh(client, options=options, effects=late, report=lambda _: None)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
     rings = [{"body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)]
     for _ in range(2):
@@ -183,7 +180,7 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         before(client)
         sent = Sent(client)
         deed(client)
-    reads = {asked.INDEX: handler.lists_jobs, asked.QUEUES_INDEX: handler.lists_queues}
+    reads = {names.JOBS_INDEX: handler.lists_jobs, names.QUEUES_INDEX: handler.lists_queues}
     grants = {(action, QUEUE_TABLE) for action in handler.table}
     grants |= {(action, "Outcomes") for action in WRITE_OUTCOME if name == "demo_jobs"}
     grants |= {

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fanin import names
 from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
@@ -117,22 +118,22 @@ def drawn(assembly, namespace):
 
 
 def emitted():
-    """The metrics in the sources of the handlers that measure: texts like ``AcksAccepted``, or arguments."""
-    sources = [path.read_text() for path in FUNCTIONS.glob("*.py")]
+    """The metrics that functions emit: texts like ``AcksAccepted``, arguments, or attributes of ``names``."""
     nodes = [
         node
-        for text in sources
-        if "etrics" in text or "measuring" in text
+        for path in FUNCTIONS.rglob("*.py")
+        if "etric" in (text := path.read_text())
         for node in ast.walk(ast.parse(text))
     ]
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     arguments = {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
-    return {name for name in texts if METRIC_NAME.fullmatch(name)} | {
+    named = {getattr(names, node.attr, "") for node in nodes if isinstance(node, ast.Attribute)}
+    return {name for name in texts | named if METRIC_NAME.fullmatch(str(name))} | {
         name for name in arguments if name[0].isupper()
     }
 
 
-def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_none_that_nobody_does(plain):
+def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(plain):
     assert drawn(plain, "fanin") == {(name, "fanin-dev") for name in emitted()}
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fanin.tracker.dynamodb import lookups
+from fanin import names
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
@@ -72,16 +72,16 @@ def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(dem
     }
 
     assert indexes == {
-        lookups.DUE_INDEX: ([("dueShard", "HASH"), ("dueAt", "RANGE")], {"ProjectionType": "KEYS_ONLY"}),
-        lookups.LIVE_INDEX: (
+        names.NEXT_CHECK_INDEX: ([("dueShard", "HASH"), ("dueAt", "RANGE")], {"ProjectionType": "KEYS_ONLY"}),
+        names.LIVE_BATCHES_INDEX: (
             [("liveShard", "HASH"), ("createdKey", "RANGE")],
             {"ProjectionType": "KEYS_ONLY"},
         ),
-        lookups.TENANT_INDEX: (
+        names.TENANT_INDEX: (
             [("tenantShard", "HASH"), ("createdKey", "RANGE")],
             {"ProjectionType": "ALL"},
         ),
-        lookups.USER_INDEX: ([("tenantUser", "HASH"), ("createdKey", "RANGE")], {"ProjectionType": "ALL"}),
+        names.USER_KEY_INDEX: ([("tenantUser", "HASH"), ("createdKey", "RANGE")], {"ProjectionType": "ALL"}),
     }
     assert {name for name, kind in kinds.items() if kind == "N"} == {"dueAt"}
 

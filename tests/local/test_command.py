@@ -43,7 +43,7 @@ def up() -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 def nothing_is_left(port: int) -> bool:
-    path = run_directories.home_of(port).path
+    path = run_directories.directory_of(port).path
     return processes.eventually(lambda: not path.exists() and not processes.naming(path))
 
 
@@ -55,7 +55,7 @@ def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it(up):
     started, port = up
 
     assert answers(port) == 404
-    assert processes.naming(run_directories.home_of(port).path)
+    assert processes.naming(run_directories.directory_of(port).path)
 
     started.send_signal(signal.SIGINT)
 
@@ -76,7 +76,7 @@ def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_worker
     started, port = up
     answers(port)
 
-    os.kill(run_directories.home_of(port).read().host, signal.SIGKILL)
+    os.kill(run_directories.directory_of(port).read().host, signal.SIGKILL)
 
     assert started.wait(60) == 1
     assert nothing_is_left(port)

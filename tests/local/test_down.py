@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local.run_directories import Home
+from fanin.local.run_directories import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = "/elsewhere/fanin"
 # What `up` is to `down`: a process that holds the lock of a run directory and ends by SIGTERM.
 RUN = """
 import json, os, signal, sys
-from fanin.local import homes
+from fanin.local import run_directories
 
-home = homes.home_of(int(sys.argv[1]))
-home.take()
+directory = run_directories.directory_of(int(sys.argv[1]))
+directory.take()
 state = {**json.loads(sys.argv[2]), "pid": os.getpid(), "host": os.getpid()}
-(home.path / "state.json").write_text(json.dumps(state))
+(directory.path / "state.json").write_text(json.dumps(state))
 print("ready", flush=True)
 signal.pause()
 """
@@ -51,7 +51,7 @@ class Runs:
 
     def living(self) -> set[int]:
         folder = self.folder / f"fanin-local-{os.getuid()}"
-        return {port for port in self.started if not Home(folder / str(port)).is_abandoned()}
+        return {port for port in self.started if not RunDirectory(folder / str(port)).is_abandoned()}
 
     def asked(self, *words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "fanin.cli.main", "local", *words]

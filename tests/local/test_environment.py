@@ -41,10 +41,10 @@ def local_runs(tmp_path, monkeypatch):
 
     def living(*ports: int, **changed) -> None:
         for port in ports:
-            locks.append(run_directories.home_of(port).take())
+            locks.append(run_directories.directory_of(port).take())
             known = {"outputs": {"QueueTable": f"jobs of {port}"}, "command": True, **changed}
             url, endpoint = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
-            run_directories.home_of(port).write(
+            run_directories.directory_of(port).write(
                 State(port=port, url=url, endpoint=endpoint, pid=1, host=2, **known)
             )
 
@@ -125,7 +125,7 @@ def test_a_run_that_does_not_answer_yet_is_said_to_be_starting(local_runs):
 
 def test_list_names_the_living_runs_and_no_other(local_runs):
     local_runs(10000, 9090)
-    os.close(run_directories.home_of(7).take())
+    os.close(run_directories.directory_of(7).take())
 
     assert asked("list").output == (
         "http://127.0.0.1:9090  AWS at http://127.0.0.1:9091\n"

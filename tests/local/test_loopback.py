@@ -217,6 +217,6 @@ def _links(folder: Path) -> list[str]:
 
 def test_nothing_of_a_run_listens_but_the_two_ports_that_are_checked(run):
     answer_of(run.port, "GET /v1/batches HTTP/1.1", "Host: localhost")  # a worker is there, too
-    of_the_run = processes.naming(run_directories.home_of(run.port).path)
+    of_the_run = processes.naming(run_directories.directory_of(run.port).path)
 
     assert listening(of_the_run) == {("0100007F", port) for port in ports(run).values()}

@@ -20,7 +20,7 @@ def test_a_pipe_is_read_from_the_template_with_the_deployed_names():
     pipe = Pipe.of(template(ENDING, retries=7, batch_size=3), PHYSICAL)
 
     assert (pipe.table, pipe.enrichment, pipe.bus) == ("table-1", "describe-1", "bus-1")
-    assert pipe.dead_letters == "http://queue/dead"
+    assert pipe.dead_letter_queue == "http://queue/dead"
     assert (pipe.batch_size, pipe.retries) == (3, 7)
     assert (pipe.source, pipe.detail_type) == ("fanin", "BatchCompleted")
 

@@ -105,7 +105,7 @@ def test_the_outputs_name_the_api_where_it_answers(run):
 
 
 def test_the_state_file_says_what_the_run_says(run):
-    state = run_directories.home_of(run.port).read()
+    state = run_directories.directory_of(run.port).read()
 
     assert (state.url, state.endpoint, state.outputs) == (run.url, run.endpoint, run.outputs)
     assert not state.command
@@ -123,7 +123,7 @@ def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_al
 
         assert call(second, "GET", f"/v1/batches/{batch}")[0] == 200
         assert call(run, "GET", f"/v1/batches/{batch}")[0] == 404
-    home = run_directories.home_of(second.port)
+    home = run_directories.directory_of(second.port)
 
     assert not home.path.exists()
     assert not processes.naming(home.path)
@@ -135,11 +135,11 @@ def test_an_emulator_that_dies_is_noticed_and_quoted():
     started.process.kill()
     started.process.wait()
 
-    with pytest.raises(LocalRunError, match="ended on its own"):
+    with pytest.raises(LocalRunError, match="exited unexpectedly"):
         emulator.wait_until_ready(started)
     started.stop()
 
-    assert not started.home.path.exists()
+    assert not started.directory.path.exists()
 
 
 def test_an_emulator_that_hears_nothing_is_ended_all_the_same():
@@ -149,5 +149,5 @@ def test_an_emulator_that_hears_nothing_is_ended_all_the_same():
     started.stop()
 
     assert started.process.returncode == -signal.SIGKILL
-    assert not started.home.path.exists()
+    assert not started.directory.path.exists()
     started.stop()

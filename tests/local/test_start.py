@@ -7,7 +7,7 @@ import pytest
 
 from fanin.local import LocalRun, LocalRunError, emulator, run_directories
 from fanin.local.prerequisites import require
-from fanin.local.run_directories import Home
+from fanin.local.run_directories import RunDirectory
 
 
 def test_a_port_in_use_is_named_at_once_with_the_way_out():
@@ -19,16 +19,16 @@ def test_a_port_in_use_is_named_at_once_with_the_way_out():
         with pytest.raises(LocalRunError, match=rf"port {port} is in use; .*--port"):
             LocalRun.start(port)
 
-    assert not run_directories.home_of(port).path.exists()
+    assert not run_directories.directory_of(port).path.exists()
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path):
-    before = run_directories.homes()
+    before = run_directories.directories()
 
     with pytest.raises(LocalRunError, match="cdk synth"):
         LocalRun.start(template_dir=tmp_path)
 
-    assert run_directories.homes() == before
+    assert run_directories.directories() == before
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():
@@ -42,7 +42,7 @@ def test_handlers_see_no_credential_proxy_or_setting_of_the_user():
         "HOME": "/home/me",
     }
 
-    seen = emulator.environment(user, Home(Path("/run/1")), 4566)
+    seen = emulator.environment(user, RunDirectory(Path("/run/1")), 4566)
 
     assert seen["PATH"] == "/bin"
     assert seen["AWS_SECRET_ACCESS_KEY"] == "testing"
@@ -51,14 +51,14 @@ def test_handlers_see_no_credential_proxy_or_setting_of_the_user():
 
 
 def test_the_emulator_binds_loopback_and_never_looks_for_docker():
-    seen = emulator.environment({}, Home(Path("/run/1")), 4566)
+    seen = emulator.environment({}, RunDirectory(Path("/run/1")), 4566)
 
     assert seen["BIND_HOST"] == "127.0.0.1"
     assert seen["DOCKER_HOST"].startswith("unix:///run/1/")
 
 
 def test_whatever_the_emulator_writes_lies_in_the_runs_own_folder():
-    seen = emulator.environment({}, Home(Path("/run/1")), 4566)
+    seen = emulator.environment({}, RunDirectory(Path("/run/1")), 4566)
 
     assert {name for name in ("HOME", "STATE_DIR", "TMPDIR") if seen[name].startswith("/run/1")} == {
         "HOME",

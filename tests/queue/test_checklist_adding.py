@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue
+from fanin.errors import StoreUnavailable
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, names
 
@@ -95,7 +96,7 @@ def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_ring
 
 def test_14_writes_exclude_each_other_and_reads_do_not_wait():
     store = MemoryStore()
-    queues = [Queue(store, MemoryDoorbell(), KEY, Options(parts=2)) for _ in range(4)]
+    queues = [Queue(QueueContext(store, MemoryDoorbell(), KEY, Options(parts=2))) for _ in range(4)]
     added = []
 
     def produce(queue):
@@ -111,3 +112,56 @@ def test_14_writes_exclude_each_other_and_reads_do_not_wait():
 
     assert added.count(True) == 50
     assert sum(job.collisions for job in queues[0].queued()) == 150
+
+
+def test_05_a_run_that_was_requested_long_ago_is_not_requested_of_a_later_job(queue, store, monkeypatch):
+    """The requested run came and went, and another job of its key is busy: its row names that one only."""
+    later, rerun = [], store.rerun
+
+    def answered_late(seen, request):
+        rerun(seen, request)
+        if not later:
+            scope.__exit__(None, None, None)  # the first job ends: the requested run is ready
+            with queue.take(wait=0) as jobs:
+                assert [job.id for job in jobs] == ["mine"]
+            queue.add(NewJob("a", id="other"))
+            later.append(queue.take(wait=0))
+            later[0].__enter__()
+        return rerun(seen, request)
+
+    monkeypatch.setattr(store, "rerun", answered_late)
+    queue.add(NewJob("a", id="first"))
+    scope = queue.take()
+    scope.__enter__()
+
+    with pytest.raises(StoreUnavailable, match="unknown whether it ran"):
+        queue.add(NewJob("a", id="mine"), on_busy="rerun")
+    later[0].__exit__(None, None, None)
+
+    assert names(queue.queued()) == []
+
+
+def test_05_an_add_over_a_done_job_is_not_repeated_over_a_later_one(queue, store, monkeypatch):
+    """The added job came and went, and so did another of its key: its row names the first no more."""
+    add, calls = store.add, []
+
+    def answered_late(job, over):
+        stored = add(job, over)
+        calls.append(job.id)
+        if job.id != "mine" or over is None or calls.count("mine") > 2:
+            return stored
+        for job_id in (None, "after"):
+            if job_id:
+                queue.add(NewJob("a", id=job_id))
+            with queue.take(wait=0):
+                pass
+        return add(job, over)
+
+    queue.add(NewJob("a", id="before"))
+    with queue.take():
+        pass
+    monkeypatch.setattr(store, "add", answered_late)
+
+    with pytest.raises(StoreUnavailable, match="unknown whether it ran"):
+        queue.add(NewJob("a", id="mine"))
+    assert names(queue.queued()) == []

@@ -1,4 +1,4 @@
-"""``fanin local``: the deployment on this machine, in the foreground or behind it."""
+"""``fanin local``: runs the deployment on this machine, in the foreground or in the background."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ALIVE_CHECK_SECONDS = 0.2
 
 app = typer.Typer(help="Run the deployment on this machine, on an emulator of AWS.", no_args_is_help=True)
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0 is any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: any free one.")]
 Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
-Archive = Annotated[bool, typer.Option("--archive", help="Keep every change of the tables in files, in S3.")]
+Archive = Annotated[bool, typer.Option("--archive", help="Store every change of the tables as files in S3.")]
 PageBits = Annotated[int | None, typer.Option(min=2, max=1024, help="Items on a page of a new batch.")]
 Template = Annotated[
     Path | None, typer.Option(exists=True, file_okay=False, help="Deploy this `cdk synth` output instead.")
@@ -50,19 +50,19 @@ def up(
     context: Context = None,
     detach: Detach = False,
 ) -> None:
-    """Start, deploy, print the API's URL on a line of its own, and stay until Ctrl-C."""
+    """Start, deploy, print the API's URL on a line of its own, and run until Ctrl-C."""
     if detach:
-        raise typer.Exit(_behind())
-    from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s that the other commands can save
+        raise typer.Exit(_in_background())
+    from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
 
-    with _plain_errors(), _ended_by_signals():
+    with _exit_with_message(), _stopped_by_signals():
         settings = dict(map(_setting, context or ()))
         run_directories.sweep()
         with LocalRun.start(
             port, demo, page_bits, template_dir, _progress, command=True, archive=archive, context=settings
         ) as run:
             typer.echo(run.url)
-            _progress(f"AWS answers at {run.endpoint}; Ctrl-C or `fanin local down` ends it all")
+            _progress(f"AWS answers at {run.endpoint}; stop with Ctrl-C or `fanin local down`")
             while True:
                 run.check()
                 time.sleep(ALIVE_CHECK_SECONDS)
@@ -74,22 +74,22 @@ def down(
     port: Annotated[int | None, typer.Option(help="Only the run on this port, of any checkout.")] = None,
     every: Annotated[bool, typer.Option("--all", help="The runs of every checkout on this machine.")] = False,
 ) -> None:
-    """End the runs that this checkout's `up` started, and remove what crashes left.
+    """Stop the runs that this checkout's `up` started, and remove the files of crashed runs.
 
-    A run belongs to the source tree of the `fanin` that started it, wherever the command was given.
+    A run belongs to the source tree of the `fanin` that started it, whatever the working directory was.
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
-    with _plain_errors():
-        states = [state for home in run_directories.homes() if (state := home.read())]
-        chosen = [state for state in _asked_for(states, port) if every or port is not None or _is_ours(state)]
+    with _exit_with_message():
+        states = [state for directory in run_directories.directories() if (state := directory.read())]
+        chosen = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
         run_directories.end(chosen)
         run_directories.sweep()
     for state in chosen:
         typer.echo(f"ended {state.url}")
     if not chosen:
         typer.echo("nothing to end")
-    _name(_asked_for(run_directories.running(), port))
+    _print_left(_matching(run_directories.running(), port))
 
 
 @app.command()
@@ -99,8 +99,8 @@ def env(
         typer.Option(help="The run on this port; else the one that `up` started, this checkout's first."),
     ] = None,
 ) -> None:
-    """Print what a process needs to work against the run: eval "$(fanin local env)"."""
-    with _plain_errors():
+    """Print the environment variables of a process that uses the run: eval "$(fanin local env)"."""
+    with _exit_with_message():
         state = _chosen(port)
         for name, value in environment_of(state.endpoint, state.outputs).items():
             typer.echo(f"export {name}={shlex.quote(value)}")
@@ -108,7 +108,7 @@ def env(
 
 @app.command(name="list")
 def list_() -> None:
-    """Print the runs on this machine, one a line: URLs of the API and of AWS, and its checkout."""
+    """Print the runs on this machine, one a line: URLs of the API and of AWS, and the checkout."""
     for state in run_directories.running():
         answers = "" if state.outputs else " (starting)"
         checkout = f"  started by {state.checkout}" if state.checkout else ""
@@ -118,12 +118,12 @@ def list_() -> None:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise LocalRunError(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md has the names")
+        raise LocalRunError(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md lists the names")
     return name, value
 
 
-def _asked_for(states: Iterable[State], port: int | None) -> list[State]:
-    """The run on *port*; without one, each that `up` started."""
+def _matching(states: Iterable[State], port: int | None) -> list[State]:
+    """Return the run on *port*; without a port, all runs that `up` started."""
     return [state for state in states if (state.command if port is None else state.port == port)]
 
 
@@ -131,16 +131,19 @@ def _is_ours(state: State) -> bool:
     return state.checkout == str(ROOT)
 
 
-def _name(left: Sequence[State]) -> None:
+def _print_left(left: Sequence[State]) -> None:
     urls = ", ".join(state.url for state in left)
     if urls:
-        said = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
-        typer.echo(said, err=True)
+        text = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
+        typer.echo(text, err=True)
 
 
 def _chosen(port: int | None) -> State:
-    """The one run on *port*, or that `up` started, this checkout's first; LocalRunError if not one."""
-    found = _asked_for(run_directories.running(), port)
+    """Return the run on *port*, or the one that `up` started, preferring this checkout's.
+
+    Raises LocalRunError if there is none, if there are several, or if it does not answer yet.
+    """
+    found = _matching(run_directories.running(), port)
     chosen = list(filter(_is_ours, found)) or found
     if not chosen:
         where = "" if port is None else f" on port {port}"
@@ -149,13 +152,14 @@ def _chosen(port: int | None) -> State:
         urls = ", ".join(state.url for state in chosen)
         raise LocalRunError(f"there are {len(chosen)} local runs; choose one with --port: {urls}")
     if not chosen[0].outputs:
-        raise LocalRunError(f"the local run at {chosen[0].url} is still starting; try again when it answers")
+        raise LocalRunError(f"the local run at {chosen[0].url} is still starting; retry when it answers")
     return chosen[0]
 
 
-def _behind() -> int:
-    """Start the same command without --detach in a session of its own; pass its words on until the URL."""
-    command = [sys.executable, "-m", "fanin.cli.main", *(word for word in sys.argv[1:] if word != "--detach")]
+def _in_background() -> int:
+    """Start the same command without --detach in a new session; copy its output until the URL appears."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--detach"]
+    command = [sys.executable, "-m", "fanin.cli.main", *arguments]
     child = subprocess.Popen(  # noqa: S603 - ourselves
         command,
         stdin=subprocess.DEVNULL,
@@ -173,14 +177,14 @@ def _behind() -> int:
 
 
 def _progress(text: str) -> None:
-    # A run that was detached has nobody to talk to.
+    # A detached run has no open standard error.
     with suppress(OSError):
         typer.echo(text, err=True)
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """What we raise on purpose is for the user, without a traceback."""
+def _exit_with_message() -> Iterator[None]:
+    """Exit with 1 and the message of a FaninError, without a traceback."""
     try:
         yield
     except FaninError as error:
@@ -189,10 +193,10 @@ def _plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP alike stop everything, and the exit is a success.
+def _stopped_by_signals() -> Iterator[None]:
+    """End the block at SIGINT, SIGTERM or SIGHUP, without an error.
 
-    Ctrl-C is named too: a script's background command starts with it ignored.
+    SIGINT gets a handler too, because a shell starts background commands with it ignored.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)

@@ -17,7 +17,7 @@ app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.
 app.add_typer(local.app, name="local")
 
 
-def _tell_version(is_asked: bool) -> None:
+def _print_version(is_asked: bool) -> None:
     if is_asked:
         typer.echo(f"fanin {metadata.version('fanin')}")
         raise typer.Exit
@@ -26,10 +26,10 @@ def _tell_version(is_asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options of the command itself."""
+    """Handle the options of the command itself."""
 
 
 if __name__ == "__main__":

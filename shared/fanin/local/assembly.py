@@ -1,4 +1,4 @@
-"""The synthesised deployment: read from a folder, or made by the CDK app and kept under ``build/``."""
+"""The cloud assembly: read from a folder, or synthesised by the CDK app and cached under ``build/``."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from fanin.local.errors import LocalRunError
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("infra/**/*.py", "functions/**/*.py", "shared/fanin/**/*.py", "requirements.txt", "cdk.json")
-# They are not deployed: see infra/code.py.
+# Not deployed: see infra/code.py.
 NOT_DEPLOYED = ("shared/fanin/local/", "shared/fanin/cli/")
 KEPT = 6
-"""Assemblies that stay under build/: the newest ones."""
+"""The number of cached assemblies; older ones are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file to be uploaded under *key*; *is_folder* means its zip."""
+    """A file to upload under *key*; for a folder, its zip."""
 
     path: Path
     key: str
     is_folder: bool
 
     def content(self) -> bytes:
-        """The bytes to upload."""
+        """Return the bytes to upload."""
         return zipped(self.path) if self.is_folder else self.path.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """One stack as the CDK writes it: its name, its template, and the assets that the template names."""
+    """One stack of a cloud assembly: its name, its template, and the template's assets."""
 
     stack: str
     template: Mapping[str, Any]
@@ -52,11 +52,11 @@ class Assembly:
 
     @classmethod
     def read(cls, folder: Path) -> Assembly:
-        """The one stack of *folder*, a cloud assembly; LocalRunError if it is not there."""
+        """Return the one stack of *folder*, a cloud assembly, or raise LocalRunError."""
         manifests = sorted(folder.glob("*.assets.json"))
         if len(manifests) != 1:
             raise LocalRunError(
-                f"{folder} holds {len(manifests)} stacks, not one; it takes what `cdk synth` writes"
+                f"{folder} holds {len(manifests)} stacks, not one; name an output folder of `cdk synth`"
             )
         stack = manifests[0].name.removesuffix(".assets.json")
         files = json.loads(manifests[0].read_text())["files"].values()
@@ -71,7 +71,7 @@ def _asset(folder: Path, file: Mapping[str, Any]) -> Asset:
 
 
 def zipped(folder: Path) -> bytes:
-    """A zip of *folder*, uncompressed: it only goes to this machine."""
+    """Return a zip of *folder*, uncompressed, as it stays on this machine."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in sorted(folder.rglob("*")):
@@ -81,7 +81,7 @@ def zipped(folder: Path) -> bytes:
 
 
 def fingerprint(root: Path, context: Mapping[str, Any]) -> str:
-    """What the assembly depends on, as 16 hex digits: the sources, the context, this Python and machine."""
+    """Return a hash of the sources, the context, this Python and machine; 16 hex digits."""
     digest = hashlib.sha256(json.dumps([context, sys.version, platform.platform()], sort_keys=True).encode())
     for path in _sources(root):
         digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
@@ -95,7 +95,7 @@ def _sources(root: Path) -> Iterable[Path]:
 
 
 def kept_assembly(root: Path, context: Mapping[str, Any]) -> Path | None:
-    """The folder of the assembly of exactly these sources and *context*, if it was made before."""
+    """Return the folder of the cached assembly of these sources and *context*, or None."""
     folder = _folder(root, context)
     if not folder.is_dir():
         return None
@@ -104,7 +104,7 @@ def kept_assembly(root: Path, context: Mapping[str, Any]) -> Path | None:
 
 
 def synthesise(root: Path, context: Mapping[str, Any]) -> Path:
-    """Run the CDK app of the source tree *root*; the folder of its assembly. Takes some twenty seconds."""
+    """Run the CDK app of the source tree *root* and return the folder of its assembly. Takes about 20 s."""
     if not (root / "infra" / "app.py").is_file():
         raise LocalRunError(
             f"{root} has no infra/app.py to synthesise: run from a clone, or use --template-dir"
@@ -114,7 +114,7 @@ def synthesise(root: Path, context: Mapping[str, Any]) -> Path:
     with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
         outdir = Path(draft) / "cdk.out"
         _run_app(root, context, outdir)
-        # Another run may have been quicker; its assembly is the same.
+        # Another run may have finished first; its assembly is the same.
         if not kept.exists():
             outdir.rename(kept)
     _prune(kept.parent)

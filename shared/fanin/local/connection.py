@@ -1,4 +1,4 @@
-"""How a client reaches the emulator: its endpoint, and credentials that are worth nothing elsewhere."""
+"""The connection of AWS clients to the emulator: its endpoint, and test credentials."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
-"""The emulator's account, and the tenant of everyone who calls the local run."""
+"""The emulator's account id, which is also the tenant of all requests to the local run."""
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_DEFAULT_REGION": REGION,
 }
-# An empty mapping, not None: a proxy of the user's environment must not be asked for loopback.
+# An empty mapping, not None: the proxy of the user's environment is not used for loopback.
 SETTINGS: dict[str, Any] = {"retries": {"mode": "standard"}, "max_pool_connections": 40, "proxies": {}}
 
 
@@ -25,8 +25,8 @@ class Connection:
     endpoint: str
 
     def client(self, service: str) -> Any:
-        """A boto3 client of *service*; no profile or credential of the user is looked at."""
-        import boto3  # noqa: PLC0415  # `fanin local env` needs the names alone, and boto3 takes 0.3 s
+        """Return a boto3 client of *service*, without the user's profiles and credentials."""
+        import boto3  # noqa: PLC0415  # `fanin local env` needs no client, and boto3 takes 0.3 s
         from botocore.config import Config  # noqa: PLC0415
 
         return boto3.client(  # type: ignore[call-overload]
@@ -40,5 +40,5 @@ class Connection:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs in its environment to reach the emulator with any AWS SDK."""
+        """The environment variables with which any AWS SDK reaches the emulator."""
         return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}

@@ -1,4 +1,4 @@
-"""Puts an assembly on the emulator as `cdk bootstrap` and `cdk deploy` would, without their command line."""
+"""Deploys an assembly on the emulator, as `cdk bootstrap` and `cdk deploy` do on AWS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.2
 
 
 class Stack:
-    """A deployed stack: *outputs* by name, *resources* from logical to physical id."""
+    """A deployed stack: *outputs* by name, *resources* maps logical to physical ids."""
 
     def __init__(self, outputs: dict[str, str], resources: dict[str, str]) -> None:
         self.outputs = outputs
@@ -27,7 +27,7 @@ class Stack:
 
 
 def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
-    """Upload, create the stack, wait for it, and do what the emulator leaves out; raises LocalRunError."""
+    """Upload the assets, create the stack and return it when it is complete, or raise LocalRunError."""
     progress(f"deploying {len(assembly.template['Resources'])} resources")
     _bootstrap(aws)
     _upload(assembly, aws)
@@ -59,7 +59,7 @@ def _upload(assembly: Assembly, aws: Connection) -> None:
 
 
 def _template_key(assembly: Assembly) -> str:
-    """The template is an asset of its own stack: it is longer than a request may be."""
+    """Return the S3 key of the template, which is an asset because it is too long for a request."""
     name = f"{assembly.stack}.template.json"
     return next(asset.key for asset in assembly.assets if asset.path.name == name)
 
@@ -79,7 +79,7 @@ def _wait(cloudformation: Any, assembly: Assembly) -> dict[str, Any]:
 
 
 def _reason(cloudformation: Any, stack: str) -> str:
-    # A rollback speaks of every resource: the failure is pages behind its end.
+    # A rollback has an event for every resource, so the failure is on a later page.
     pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
     events = (event for page in pages for event in page["StackEvents"])
     failed = [event for event in events if event["ResourceStatus"].endswith("FAILED")]
@@ -95,7 +95,7 @@ def _physical_ids(cloudformation: Any, stack: str) -> dict[str, str]:
 
 
 def expiries(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The TimeToLiveSpecification of each table that has one, by logical id."""
+    """Return the TimeToLiveSpecification of each table that has one, by logical id."""
     tables = {
         name: resource["Properties"]
         for name, resource in template["Resources"].items()
@@ -106,7 +106,7 @@ def expiries(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _expire_items(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
-    """The emulator's CloudFormation passes a table's expiry over in silence."""
+    """Enable TTL on the tables: the emulator's CloudFormation ignores the specification."""
     dynamodb = aws.client("dynamodb")
     for name, specification in expiries(template).items():
         dynamodb.update_time_to_live(TableName=stack.resources[name], TimeToLiveSpecification=specification)

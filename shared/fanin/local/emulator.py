@@ -1,4 +1,4 @@
-"""The parent's side of the emulator: its sockets, its environment, its start and its end."""
+"""The emulator as its parent process sees it: sockets, environment, start and stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import urllib3
 
 from fanin.local.connection import CREDENTIALS
 from fanin.local.errors import LocalRunError
-from fanin.local.run_directories import Home, home_of
+from fanin.local.run_directories import RunDirectory, directory_of
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
@@ -26,11 +26,11 @@ KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH")
 
 @dataclass(slots=True)
 class Emulator:
-    """A running emulator: *port* is the API's, *endpoint* the URL of AWS."""
+    """A running emulator: *port* is the API's, *endpoint* the URL for AWS clients."""
 
     port: int
     endpoint: str
-    home: Home
+    directory: RunDirectory
     process: subprocess.Popen[str]
 
     @property
@@ -39,66 +39,66 @@ class Emulator:
         return f"http://{LOOPBACK}:{self.port}"
 
     def serve_api(self, api_id: str) -> None:
-        """Let the API's port answer for *api_id*."""
-        self._tell(f"{api_id}\n")
+        """Serve the API with id *api_id* on the API's port."""
+        self._send(f"{api_id}\n")
 
     def is_alive(self) -> bool:
-        """Whether the child still runs."""
+        """Return whether the child process runs."""
         return self.process.poll() is None
 
     def check(self) -> None:
-        """Raise LocalRunError with the end of the log if the child is gone."""
+        """Raise LocalRunError with the end of the log if the child process has exited."""
         if not self.is_alive():
-            raise LocalRunError(f"the emulator ended on its own; its log ends with:\n{self.last_words()}")
+            raise LocalRunError(f"the emulator exited unexpectedly; its log ends with:\n{self.log_tail()}")
 
-    def last_words(self) -> str:
-        """The end of the log."""
-        if not self.home.log.exists():
+    def log_tail(self) -> str:
+        """Return the last lines of the log."""
+        if not self.directory.log.exists():
             return "(no log)"
-        return "\n".join(self.home.log.read_text(errors="replace").splitlines()[-LOG_LINES:])
+        return "\n".join(self.directory.log.read_text(errors="replace").splitlines()[-LOG_LINES:])
 
     def stop(self) -> None:
-        """End the child, its workers and its files; fine to call twice."""
-        # Not asked, but ended: a child that tidies up by itself goes on invoking meanwhile, and each worker
-        # that it starts anew unpacks what was just removed.
+        """Kill the child process and its workers and remove their files. May be called twice."""
+        # SIGKILL, not SIGTERM: during its own shutdown the emulator goes on invoking functions, and each new
+        # worker would unpack files that were just removed.
         if self.is_alive():
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self._tell(None)
-        self.home.remove()
+        self._send(None)
+        self.directory.remove()
 
-    def _tell(self, text: str | None) -> None:
-        """Send a line to the child's standard input, or with None its end; a dead child hears nothing."""
-        voice = self.process.stdin
-        if voice is None or voice.closed:
+    def _send(self, text: str | None) -> None:
+        """Write *text* to the child's standard input, or close it for None; ignore an exited child."""
+        stdin = self.process.stdin
+        if stdin is None or stdin.closed:
             return
         try:
-            voice.close() if text is None else (voice.write(text), voice.flush())
+            stdin.close() if text is None else (stdin.write(text), stdin.flush())
         except BrokenPipeError:
             return
 
 
 def start(port: int) -> Emulator:
-    """Start the emulator with the API on *port* (0: a free one); it may not answer yet.
+    """Start the emulator with the API on *port* (0: a free one) and return it; it may not answer yet.
 
     Raises LocalRunError if the port is in use.
     """
     api, aws = _listen(port), _listen(0)
     try:
-        home = home_of(api.getsockname()[1])
-        lock = home.take()
+        directory = directory_of(api.getsockname()[1])
+        lock = directory.take()
         try:
-            process = _spawn(home, api, aws, lock)
+            process = _spawn(directory, api, aws, lock)
         finally:
             os.close(lock)
-        return Emulator(api.getsockname()[1], f"http://{LOOPBACK}:{aws.getsockname()[1]}", home, process)
+        return Emulator(api.getsockname()[1], f"http://{LOOPBACK}:{aws.getsockname()[1]}", directory, process)
     finally:
         api.close()
         aws.close()
 
 
 def wait_until_ready(emulator: Emulator) -> None:
-    """Return when the emulator answers: its sockets take requests before, and keep them waiting."""
+    """Return when the emulator answers; its sockets accept requests earlier and hold them."""
     try:
         with urllib3.PoolManager(retries=False, timeout=START_SECONDS) as pool:
             pool.request("GET", f"{emulator.endpoint}/_ministack/health")
@@ -107,24 +107,24 @@ def wait_until_ready(emulator: Emulator) -> None:
         raise LocalRunError(f"the emulator did not answer in {START_SECONDS:.0f} s") from error
 
 
-def environment(user: Mapping[str, str], home: Home, port: int) -> dict[str, str]:
-    """What the emulator and its Lambda workers see: no profile, proxy, endpoint or setting of the user."""
+def environment(user: Mapping[str, str], directory: RunDirectory, port: int) -> dict[str, str]:
+    """Return the emulator's environment, without the user's profiles, proxies, endpoints and settings."""
     return {
         **{name: user[name] for name in KEPT if name in user},
         **CREDENTIALS,
         "AWS_EC2_METADATA_DISABLED": "true",
         "BIND_HOST": LOOPBACK,
-        "DOCKER_HOST": f"unix://{home.path}/no-docker.sock",
+        "DOCKER_HOST": f"unix://{directory.path}/no-docker.sock",
         "GATEWAY_PORT": str(port),
-        "HOME": str(home.path),
+        "HOME": str(directory.path),
         "IOT_MTLS_ENABLED": "0",
         "LAMBDA_EXECUTOR": "local",
         "LOG_LEVEL": "WARNING",
         "MINISTACK_HOST": LOOPBACK,
         "PYTHONUTF8": "1",
         "SFTP_ENABLED": "0",
-        "STATE_DIR": str(home.path / "state"),
-        "TMPDIR": str(home.scratch),
+        "STATE_DIR": str(directory.path / "state"),
+        "TMPDIR": str(directory.scratch),
         "TZ": "UTC",
     }
 
@@ -148,17 +148,26 @@ def _refusal(port: int, error: OSError) -> str:
     return f"port {port} cannot be used: {error.strerror}"
 
 
-def _spawn(home: Home, api: socket.socket, aws: socket.socket, lock: int) -> subprocess.Popen[str]:
+def _spawn(
+    directory: RunDirectory, api: socket.socket, aws: socket.socket, lock: int
+) -> subprocess.Popen[str]:
     fds = (api.fileno(), aws.fileno())
-    command = [sys.executable, "-m", "fanin.local.host", str(os.getpid()), str(home.path), *map(str, fds)]
-    with home.log.open("w") as log:
-        # A session of its own: Ctrl-C reaches the parent alone, and the whole group can be ended at once.
+    command = [
+        sys.executable,
+        "-m",
+        "fanin.local.host",
+        str(os.getpid()),
+        str(directory.path),
+        *map(str, fds),
+    ]
+    with directory.log.open("w") as log:
+        # In a session of its own, so that Ctrl-C reaches the parent only and the group can be killed at once.
         return subprocess.Popen(  # noqa: S603 - our own module
             command,
             stdin=PIPE,
             stdout=log,
             stderr=STDOUT,
-            env=environment(os.environ, home, aws.getsockname()[1]),
+            env=environment(os.environ, directory, aws.getsockname()[1]),
             pass_fds=(*fds, lock),
             start_new_session=True,
             text=True,

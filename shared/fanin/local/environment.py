@@ -1,4 +1,4 @@
-"""What a process needs in its environment to work against a local run."""
+"""The environment variables of a process that uses a local run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fanin.aws.settings import OUTPUTS
 from fanin.local.connection import ACCOUNT, Connection
 
 CONSUMERS = {"BATCHES": "BatchesTable", "PAGES": "PagesTable"}
-"""By which names the README's consumer knows the tables."""
+"""The variables of the README's consumer, and the stack outputs with their values."""
 TENANTS = ("FANIN_TENANT", "TENANT")
 
 
 def environment_of(endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:
-    """The run with AWS at *endpoint*, a URL, and the stack's *outputs*: AWS, tables, doorbells and tenant."""
-    told = {name: outputs[output] for name, output in {**OUTPUTS, **CONSUMERS}.items() if output in outputs}
-    return {**Connection(endpoint).environment, **told, **dict.fromkeys(TENANTS, ACCOUNT)}
+    """Return the variables for AWS at *endpoint*, a URL, and for the tables, doorbells and the tenant."""
+    names = {name: outputs[output] for name, output in {**OUTPUTS, **CONSUMERS}.items() if output in outputs}
+    return {**Connection(endpoint).environment, **names, **dict.fromkeys(TENANTS, ACCOUNT)}

@@ -1,4 +1,4 @@
-"""What can go wrong with a local run."""
+"""The error of a local run."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from fanin.errors import FaninError
 
 
 class LocalRunError(FaninError):
-    """The local run cannot start or go on; the text says what to do about it."""
+    """The local run cannot start or continue; the text says what to do."""

@@ -1,4 +1,4 @@
-"""The functions of a local run by their handlers, and what they are told while it runs."""
+"""The deployed functions of a local run by handler, and changes of their environment."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 def by_handler(lambda_: Any) -> dict[str, Mapping[str, Any]]:
-    """The configurations of all deployed functions; ``functions.<name>.handler`` goes by ``<name>``."""
+    """Return the configurations of all deployed functions, ``functions.<name>.handler`` under ``<name>``."""
     pages = lambda_.get_paginator("list_functions").paginate()
     return {each["Handler"].split(".")[1]: each for page in pages for each in page["Functions"]}
 
 
-def tell(lambda_: Any, names: Iterable[str], settings: Mapping[str, str]) -> None:
-    """Add *settings* to the environment of the named functions: each runs in new processes from now on."""
+def configure(lambda_: Any, names: Iterable[str], settings: Mapping[str, str]) -> None:
+    """Add *settings* to the environment of the named functions, which then run in new processes."""
     deployed = by_handler(lambda_)
     for name in names:
         function = deployed[name]
-        told = {**function["Environment"]["Variables"], **settings}
+        variables = {**function["Environment"]["Variables"], **settings}
         lambda_.update_function_configuration(
-            FunctionName=function["FunctionName"], Environment={"Variables": told}
+            FunctionName=function["FunctionName"], Environment={"Variables": variables}
         )

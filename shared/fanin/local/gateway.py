@@ -1,4 +1,4 @@
-"""The API on a port of its own: what API Gateway's front does before the emulator's API Gateway sees it."""
+"""The API on a port of its own: requests are mapped to the path of the API on the emulator's port."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# The emulator reads who signed and checks no signature; an account's own id stands for its root.
+# The emulator reads the caller from the signature and does not verify it; an account id is its root user.
 ANYONE = (
     f"AWS4-HMAC-SHA256 Credential={ACCOUNT}/20000101/{REGION}/execute-api/aws4_request, "
     "SignedHeaders=host, Signature=0"
@@ -21,7 +21,7 @@ NOT_YET = b'{"message":"Service Unavailable"}'
 
 
 class Gateway:
-    """An ASGI application around the emulator's: requests to *port* go to the deployed API, others pass.
+    """An ASGI application that sends requests on *port* to the deployed API and others to the emulator.
 
     Until ``api_id`` is set, the API's port answers 503.
     """
@@ -41,7 +41,7 @@ class Gateway:
 
 
 def to_api(scope: Scope, api_id: str) -> Scope:
-    """*scope* as the emulator serves the ``$default`` stage of *api_id*; who did not sign is the account."""
+    """Return *scope* for the ``$default`` stage of *api_id*; an unsigned request is signed by the account."""
     prefix = f"/_aws/execute-api/{api_id}/$default"
     headers = list(scope["headers"])
     if not any(name.lower() == b"authorization" for name, _ in headers):

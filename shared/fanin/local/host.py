@@ -1,7 +1,8 @@
-"""The child process of a local run: the emulator and the API's port. It never outlives its parent.
+"""The child process of a local run: serves the emulator and the API's port, and exits with its parent.
 
-``python -m fanin.local.host PARENT HOME API_FD ENDPOINT_FD``. Its standard input is the parent's voice: a
-line is the id of the deployed API, the end is the end. The emulator's workers are in this process's group.
+``python -m fanin.local.host PARENT DIRECTORY API_FD ENDPOINT_FD``. The parent writes the id of the deployed
+API to its standard input, as a line; at the end of input the process exits. The emulator's workers belong to
+its process group.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from fanin.local.gateway import Gateway
 from fanin.local.loopback import LoopbackOnly
 
 
-def main(parent: int, home: Path, api_fd: int, endpoint_fd: int) -> None:
-    """Serve until told to stop or left alone."""
-    # The workers must find the packages of the zip and the layer, not this tree.
+def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int) -> None:
+    """Serve until SIGTERM, SIGINT, the end of standard input or the exit of the process *parent*."""
+    # The workers must import from the zip and the layer, not from this source tree.
     os.environ.pop("PYTHONPATH", None)
-    signal.signal(signal.SIGTERM, functools.partial(_end, home))
-    signal.signal(signal.SIGINT, functools.partial(_end, home))
+    signal.signal(signal.SIGTERM, functools.partial(_end, directory))
+    signal.signal(signal.SIGINT, functools.partial(_end, directory))
     tuning.apply()
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
-    # A fork of the parent may keep our standard input open; that the parent is gone shows all the same.
+    # A fork of the parent may keep standard input open, so the parent's pid is watched too.
     parent_watch.follow(parent, _ask_to_end)
     asyncio.run(_serve(gateway, api_fd, endpoint_fd))
 
@@ -48,7 +49,7 @@ async def _serve(gateway: Gateway, *fds: int) -> None:
     config.bind = [f"fd://{fd}" for fd in fds]
     config.keep_alive_timeout = 75
     config.loglevel = "WARNING"
-    # A shutdown that never comes: the signal handler ends the process, so none of hypercorn's is wanted.
+    # Hypercorn's own shutdown is never triggered: the signal handler ends the process.
     await serve(LoopbackOnly(gateway), config, shutdown_trigger=asyncio.Event().wait)  # type: ignore[arg-type]
 
 
@@ -59,8 +60,8 @@ def _port(fd: int) -> int:
     return port
 
 
-def _listen(gateway: Gateway, voice: TextIO) -> None:
-    for line in voice:
+def _listen(gateway: Gateway, stdin: TextIO) -> None:
+    for line in stdin:
         gateway.api_id = line.strip()
     _ask_to_end()
 
@@ -69,13 +70,13 @@ def _ask_to_end() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _end(home: Path, *_: int | FrameType | None) -> None:
-    """Take the workers and the files along; nothing of a local run is worth a farewell."""
+def _end(directory: Path, *_: int | FrameType | None) -> None:
+    """Remove the run's files and kill the process group, without waiting for requests in flight."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    # Under another name, where the threads that still invoke find no folder to unpack a worker into.
-    gone = home.with_name(f"{home.name}-gone-{os.getpid()}")
+    # Renamed first, so that threads that still invoke functions have no folder to unpack a worker into.
+    gone = directory.with_name(f"{directory.name}-gone-{os.getpid()}")
     with suppress(FileNotFoundError):
-        home.rename(gone)
+        directory.rename(gone)
     os.killpg(0, signal.SIGTERM)
     for _attempt in range(20):
         shutil.rmtree(gone, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""Keeps web pages out of the local run: its handlers run as the user, and every browser reaches loopback.
+"""Refuses requests of web pages: the handlers run as the user, and a browser can reach loopback.
 
-Three ways lead from a page to a port on loopback, and each request shows which one it took:
+A page can send a request to a port on loopback in three ways, which differ in their headers:
 
 * The page's host name resolves to 127.0.0.1 (DNS rebinding): ``Host`` is that name.
 * A script or a form sends a request to 127.0.0.1: ``Origin`` is the page's origin.
@@ -20,14 +20,14 @@ from fanin.local.gateway import App, Receive, Scope, Send
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-# A name with its port. An IPv6 address stands in brackets; a trailing dot is the root of the DNS.
+# A name with its port. An IPv6 address is in brackets; a trailing dot is the root of the DNS.
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:/@?#\s]+?)\.?(?::\d{0,5})?")
 ORIGIN = re.compile(r"https?://(?P<host>[^/]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not let in, as the fields of a problem document."""
+    """Why a request is refused, as the fields of a problem document."""
 
     status: int
     name: str
@@ -35,7 +35,7 @@ class Refusal:
     detail: str
 
     def document(self) -> bytes:
-        """The body of the answer: RFC 9457, as the API's own."""
+        """Return the body of the response, a problem document of RFC 9457."""
         kind = f"urn:fanin:problem:{self.name}"
         known = {"type": kind, "title": self.title, "status": self.status, "detail": self.detail}
         return json.dumps(known).encode()
@@ -56,7 +56,7 @@ FOREIGN = Refusal(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether *host*, the value of a Host header, is a name that resolves to loopback everywhere."""
+    """Return whether *host*, the value of a Host header, always resolves to loopback."""
     found = HOST.fullmatch(host.lower())
     if found is None:
         return False
@@ -70,7 +70,7 @@ def is_loopback(host: str) -> bool:
 
 
 def refusal(headers: Headers) -> Refusal | None:
-    """Why a request with *headers*, names in lower case, is refused; None if it is let in.
+    """Return why a request with *headers* is refused, or None if it is accepted.
 
     A request without Host is refused too: only HTTP/1.0 allows it, and no client of the local run sends one.
     """
@@ -87,13 +87,13 @@ def _values(headers: Headers, name: bytes) -> list[str]:
 
 
 def _is_loopback_origin(origin: str) -> bool:
-    """False for ``null``, too: it is the origin of sandboxed frames and of files."""
+    """Return whether *origin* is a loopback URL; ``null``, of sandboxed frames and files, is not."""
     found = ORIGIN.fullmatch(origin.lower())
     return found is not None and is_loopback(found["host"])
 
 
 class LoopbackOnly:
-    """An ASGI application around *app* that refuses what a web page of another site may have sent."""
+    """An ASGI application around *app* that refuses requests that a web page may have sent."""
 
     def __init__(self, app: App) -> None:
         self.app = app

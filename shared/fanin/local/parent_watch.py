@@ -1,4 +1,4 @@
-"""A child that does not outlive its parent, on any Unix and whatever ended the parent."""
+"""Watches the parent process, so that a child exits with it on any Unix, even after SIGKILL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK_SECONDS = 0.5
 
 
 def follow(parent: int, then: Callable[[], None]) -> None:
-    """Call *then*, in a thread, as soon as this process is no longer a child of *parent*."""
+    """Call *then* in a thread when this process is no longer a child of *parent*, a pid."""
     threading.Thread(target=_watch, args=(parent, then), daemon=True).start()
 
 

@@ -1,7 +1,7 @@
-"""The Pipe of the template, carried out: the emulator takes the resource and delivers nothing to a bus.
+"""The template's EventBridge Pipe: the emulator creates the resource but delivers nothing to a bus.
 
-Everything it does is read from the template: source, filter, enrichment, target, and what becomes of a
-record that fails. As on AWS a delivery is at least once, in the order of the stream.
+Source, filter, enrichment, target, retries and dead-letter queue are read from the template. As on AWS,
+delivery is at least once, in the order of the stream.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATH = "$."
 
 
 class Undelivered(Exception):
-    """The enrichment or the bus refused, or an answer has no kind; the same records are tried again."""
+    """The enrichment or the bus failed, or an event has no detail type; the records are retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Pipe:
     """A Pipe from a DynamoDB stream through a Lambda function to an event bus.
 
     ``table``: name of the source table; ``enrichment``: name of the function; ``bus``: name of the bus;
-    ``detail_type``: the kind of every event, or a JSON path (``$.a.b``) to it in an event's detail;
-    ``dead_letters``: URL of the queue, or None; ``retries``: attempts after the first.
+    ``detail_type``: the detail type of every event, or a JSON path (``$.a.b``) to it in an event's detail;
+    ``dead_letter_queue``: URL of the queue, or None; ``retries``: attempts after the first.
     """
 
     table: str
@@ -43,11 +43,11 @@ class Pipe:
     bus: str
     source: str
     detail_type: str
-    dead_letters: str | None
+    dead_letter_queue: str | None
 
     @classmethod
     def of(cls, template: Mapping[str, Any], physical_ids: Mapping[str, str]) -> Pipe:
-        """The one Pipe of *template*, with the names that the deployment gave."""
+        """Return the one Pipe of *template*, with the physical ids of its resources."""
         pipes = [each for each in template["Resources"].values() if each["Type"] == "AWS::Pipes::Pipe"]
         if len(pipes) != 1:
             raise LocalRunError(f"the template has {len(pipes)} Pipes; the local run carries out exactly one")
@@ -55,7 +55,7 @@ class Pipe:
         given = properties["SourceParameters"]
         stream = given["DynamoDBStreamParameters"]
         target = properties["TargetParameters"]["EventBridgeEventBusParameters"]
-        dead_letters = stream.get("DeadLetterConfig")
+        dead_letter_queue = stream.get("DeadLetterConfig")
         return cls(
             table=physical_ids[referred(properties["Source"])],
             patterns=tuple(_pattern(each) for each in given.get("FilterCriteria", {}).get("Filters", [])),
@@ -65,17 +65,17 @@ class Pipe:
             bus=physical_ids[referred(properties["Target"])],
             source=target["Source"],
             detail_type=target["DetailType"],
-            dead_letters=physical_ids[referred(dead_letters["Arn"])] if dead_letters else None,
+            dead_letter_queue=physical_ids[referred(dead_letter_queue["Arn"])] if dead_letter_queue else None,
         )
 
     def wants(self, record: Record) -> bool:
-        """Whether *record* passes the filter: any pattern of several will do, and no filter takes all."""
+        """Return whether *record* matches one of the filter's patterns, or there is no filter."""
         return not self.patterns or any(pattern.matches_event(cast(Any, record)) for pattern in self.patterns)
 
     def entries(self, details: Sequence[Any]) -> list[dict[str, str]]:
-        """The PutEvents entries of what the enrichment answered: each element is one event.
+        """Return a PutEvents entry for each of *details*, the enrichment's result.
 
-        Raises Undelivered for an element in which the path of the detail type finds no text.
+        Raises Undelivered for an element without a text at the path of the detail type.
         """
         common = {"Source": self.source, "EventBusName": self.bus}
         return [
@@ -85,19 +85,19 @@ class Pipe:
 
 
 def resolved(parameter: str, payload: Any) -> str:
-    """A parameter of the target: itself, or where it is a JSON path (``$.a.b``), the text that it finds."""
+    """Return a target's *parameter*, or the text at it in *payload* if it is a JSON path (``$.a.b``)."""
     if not parameter.startswith(PATH):
         return parameter
     found = payload
     for name in parameter.removeprefix(PATH).split("."):
         found = found.get(name) if isinstance(found, dict) else None
     if not found or not isinstance(found, str):
-        raise Undelivered(f"the answer of the enrichment has no text at {parameter}")
+        raise Undelivered(f"the result of the enrichment has no text at {parameter}")
     return found
 
 
 def referred(value: Any) -> str:
-    """The logical id that a ``Ref`` or an ``Fn::GetAtt`` names."""
+    """Return the logical id in a ``Ref`` or an ``Fn::GetAtt``."""
     if isinstance(value, dict) and "Ref" in value:
         return str(value["Ref"])
     if isinstance(value, dict) and "Fn::GetAtt" in value:
@@ -106,7 +106,7 @@ def referred(value: Any) -> str:
 
 
 def as_delivered(record: Record, stream_arn: str) -> Record:
-    """*record* of GetRecords as a Pipe hands it on: plain JSON, with the ARN of its stream."""
+    """Return *record* of GetRecords as a Pipe passes it: plain JSON, with the ARN of its stream."""
     plain: Record = json.loads(json.dumps(record, default=_plain))
     return {**plain, "eventSourceARN": stream_arn}
 

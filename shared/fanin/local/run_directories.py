@@ -1,7 +1,7 @@
-"""Where a local run keeps its files: a folder a port, with its state, its log and the emulator's own.
+"""The files of local runs: a directory for each port, with the run's state, its log and the emulator's files.
 
-A run holds a lock on its folder as long as it lives, through whichever of its processes lives longest. So a
-folder without a holder is what a crash left, and may go.
+The processes of a run hold a lock on its directory until the last of them exits. A directory that is not
+locked is left over from a crash and can be removed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What ``state.json`` says of a run.
+    """The content of a run's ``state.json``.
 
     ``url`` of the API, ``endpoint`` of AWS, ``outputs`` of the stack, empty until the API answers; ``pid`` of
     the process that started it, ``host`` of the one that serves. ``command`` when ``fanin local up`` started
-    it, not some other program. ``checkout``: the folder of the source tree that it was started from, empty
-    where an older version wrote none.
+    it, not another program. ``checkout``: the folder of the source tree that it was started from, empty if
+    an older version wrote the file.
     """
 
     port: int
@@ -45,14 +45,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
-    """The folder of the run on one port."""
+class RunDirectory:
+    """The directory of the run on one port."""
 
     path: Path
 
     @property
     def log(self) -> Path:
-        """What the emulator said."""
+        """The emulator's output."""
         return self.path / "emulator.log"
 
     @property
@@ -61,7 +61,10 @@ class Home:
         return self.path / "tmp"
 
     def take(self) -> int:
-        """Make the folder anew and lock it: the lock's file descriptor, to be handed on and closed."""
+        """Create the directory, lock it, and return the lock's file descriptor, which the caller closes.
+
+        Raises LocalRunError if another run holds it.
+        """
         _make_root(self.path.parent)
         if not self.is_abandoned():
             stop = f"fanin local down --port {self.path.name}"
@@ -74,13 +77,13 @@ class Home:
         return held
 
     def write(self, state: State) -> None:
-        """Tell the world: the file is there whole or not at all."""
+        """Write ``state.json`` atomically."""
         draft = self.path / "state.json.draft"
         draft.write_text(json.dumps(asdict(state), indent=2))
         draft.replace(self.path / "state.json")
 
     def read(self) -> State | None:
-        """The state of the run, None if it wrote none yet; fields of other versions are passed over."""
+        """Return the state of the run, or None if it has not written it yet; ignore unknown fields."""
         try:
             written = json.loads((self.path / "state.json").read_text())
         except FileNotFoundError:
@@ -88,7 +91,7 @@ class Home:
         return State(**{field.name: written[field.name] for field in fields(State) if field.name in written})
 
     def is_abandoned(self) -> bool:
-        """Whether no process holds the folder any more."""
+        """Return whether no process holds the directory's lock."""
         try:
             held = self._lock()
         except FileNotFoundError:
@@ -98,7 +101,7 @@ class Home:
         return held is not None
 
     def remove(self) -> None:
-        """Take the folder away; fine if it is gone."""
+        """Remove the directory if it exists."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _lock(self) -> int | None:
@@ -112,57 +115,61 @@ class Home:
 
 
 def root() -> Path:
-    """The folder of all runs of this user."""
+    """Return the parent directory of all runs of this user."""
     return Path(tempfile.gettempdir()) / f"fanin-local-{os.getuid()}"
 
 
 def _make_root(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
-        raise LocalRunError(f"{folder} belongs to somebody else; set TMPDIR to a folder of yours")
+        raise LocalRunError(f"{folder} belongs to another user; set TMPDIR to a folder of yours")
 
 
-def home_of(port: int) -> Home:
-    """The folder of the run on *port*."""
-    return Home(root() / str(port))
+def directory_of(port: int) -> RunDirectory:
+    """Return the directory of the run on *port*."""
+    return RunDirectory(root() / str(port))
 
 
-def homes() -> list[Home]:
-    """Every folder there is, abandoned or not."""
+def directories() -> list[RunDirectory]:
+    """Return all run directories, abandoned or not."""
     folder = root()
-    return [Home(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
+    return [RunDirectory(path) for path in sorted(folder.iterdir())] if folder.is_dir() else []
 
 
 def running() -> list[State]:
-    """What is said of themselves by the runs that live, by port."""
-    states = [state for home in homes() if not home.is_abandoned() and (state := home.read())]
+    """Return the states of the running local runs, sorted by port."""
+    states = [
+        state for directory in directories() if not directory.is_abandoned() and (state := directory.read())
+    ]
     return sorted(states, key=lambda state: state.port)
 
 
 def sweep() -> None:
-    """Remove what crashes left."""
-    for home in homes():
-        if home.is_abandoned():
-            home.remove()
+    """Remove abandoned run directories."""
+    for directory in directories():
+        if directory.is_abandoned():
+            directory.remove()
 
 
 def end(states: Iterable[State]) -> None:
-    """Stop the runs and wait until nothing of them is left."""
+    """Stop the runs of *states*, wait for their processes and remove their directories."""
     for state in states:
-        home = home_of(state.port)
-        if not home.is_abandoned():
+        directory = directory_of(state.port)
+        if not directory.is_abandoned():
             # `up` stops its own run; another program only loses the emulator.
             with suppress(ProcessLookupError):
                 os.kill(state.pid if state.command else state.host, signal.SIGTERM)
-            _wait_for(home)
-        home.remove()
-    with suppress(OSError):  # other runs are there, or one has just come
+            _wait_for(directory)
+        directory.remove()
+    with suppress(OSError):  # other runs have directories there
         root().rmdir()
 
 
-def _wait_for(home: Home) -> None:
+def _wait_for(directory: RunDirectory) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    while not home.is_abandoned():
+    while not directory.is_abandoned():
         if time.monotonic() > deadline:
-            raise LocalRunError(f"the local run of {home.path} did not stop; its processes are in state.json")
+            raise LocalRunError(
+                f"the local run of {directory.path} did not stop; its processes are in state.json"
+            )
         time.sleep(POLL_SECONDS)

@@ -1,7 +1,7 @@
 """The child process that runs the CDK app: ``python -m fanin.local.synthesis PARENT DRAFT``.
 
-The app starts processes of its own (Node, uv). All are one group, which goes when the parent does, and takes
-what was written to DRAFT along.
+The app starts processes of its own (Node, uv), all in one process group. When the parent exits, the group is
+killed and DRAFT is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fanin.local import parent_watch
 
 
 def main(parent: int, draft: Path) -> None:
-    """Run the app, for as long as *parent* is there."""
+    """Run the CDK app until it ends or the process *parent* exits."""
     parent_watch.follow(parent, functools.partial(_give_up, draft))
     sys.argv = ["infra.app"]
     runpy.run_module("infra.app", run_name="__main__")

@@ -1,4 +1,4 @@
-"""Unpacks the same zip once: its workers share the folder, as they share a read-only one on AWS."""
+"""Unpacks a zip once for all workers, which share the folder as they share a read-only one on AWS."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ _one_at_a_time = threading.Lock()
 
 
 class SharedZip(zipfile.ZipFile):
-    """A zip whose ``extractall`` puts a link to the one folder of its content in the place of a folder.
-
-    What Python compiles there is compiled once, too, and not once a worker.
-    """
+    """A zip whose ``extractall`` links to one folder for equal content, so Python compiles it once too."""
 
     def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
-        """Turn the empty folder at *path* into the zip's content; for a part of it, as ever."""
+        """Replace the empty folder *path* by a link to the content; extract *members* as usual."""
         if path is None or members is not None:
             super().extractall(path, members, pwd)
             return
@@ -35,7 +32,7 @@ class SharedZip(zipfile.ZipFile):
         os.symlink(content, path)
 
     def _folder(self) -> Path:
-        """Where this content lies, among the run's temporary files."""
+        """Return the shared folder of this content, among the run's temporary files."""
         facts = [(each.filename, each.CRC, each.file_size) for each in self.infolist()]
         shared = Path(tempfile.gettempdir()) / "unpacked"
         shared.mkdir(exist_ok=True)
@@ -43,5 +40,5 @@ class SharedZip(zipfile.ZipFile):
 
 
 def sharing() -> Any:
-    """The module ``zipfile`` with a ``ZipFile`` that shares."""
+    """Return a copy of the module ``zipfile`` whose ``ZipFile`` is SharedZip."""
     return SimpleNamespace(**{**vars(zipfile), "ZipFile": SharedZip})

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from fanin import names
 from fanin.tracker.model import Batch, State
 
 EVENT_TYPES: Mapping[State, str] = {
-    State.COMPLETE: "BatchCompleted",
-    State.CANCELLED: "BatchCancelled",
-    State.TIMED_OUT: "BatchTimedOut",
-    State.EXPIRED: "BatchExpired",
+    State.COMPLETE: names.BATCH_COMPLETED,
+    State.CANCELLED: names.BATCH_CANCELLED,
+    State.TIMED_OUT: names.BATCH_TIMED_OUT,
+    State.EXPIRED: names.BATCH_EXPIRED,
 }
 
 

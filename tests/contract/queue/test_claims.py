@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
-from fanin.queue.dynamodb.requests import PROJECTED
 from fanin.queue.model import (
     GivenBack,
     JobState,
@@ -42,7 +42,7 @@ def test_a_late_copy_of_a_claim_takes_nothing_that_came_back(store):
     assert store.get(seen.key).state is JobState.READY
 
 
-def test_a_returned_job_has_its_old_place_and_its_metrics(store):
+def test_a_returned_job_has_its_old_position_and_its_metrics(store):
     job = taken(store, at=LATER)
     added(store, "b", NOW + 1)
 
@@ -53,7 +53,7 @@ def test_a_returned_job_has_its_old_place_and_its_metrics(store):
     assert (back.failures, back.busy_us, back.ready_us, back.claim) == (1, 7, LATER + 7, None)
 
 
-def test_a_returned_job_waits_where_it_is_told_to(store):
+def test_a_returned_job_waits_for_its_delay(store):
     job = taken(store)
     store.give_back(lifecycle.entry_of(job), GivenBack(LATER, failed=True, due_us=LATER + 9))
     (delayed,) = store.jobs(PART, JobState.DELAYED, 10)
@@ -85,7 +85,7 @@ def test_returning_a_job_that_is_not_there_creates_none(store):
 def test_the_index_has_all_that_an_entry_needs(store):
     job = taken(store)
     item = items.job_item(job)
-    row = {name: item[name] for name in ("pk", "sk", "ix", *PROJECTED)}
+    row = {name: item[name] for name in ("pk", "sk", "ix", *JOB_ATTRIBUTES)}
 
     assert items.entry_of(row, PART) == lifecycle.entry_of(job) == store.outstanding(PART, LATER)[0]
 

@@ -35,7 +35,7 @@ def test_a_run_on_glue_is_one_that_the_job_takes(label, text):
     (job,) = (job for job in JOBS if job.label == label)
     given = chain.from_iterable(json.loads(text).items())
 
-    assert parsed(["--fanin-job", job.name, *given], job.told)
+    assert parsed(["--fanin-job", job.name, *given], job.defaults)
 
 
 def test_every_job_has_a_run_on_the_page():

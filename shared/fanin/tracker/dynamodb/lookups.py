@@ -5,17 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from fanin.aws.rows import Item, number, text
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from fanin.tracker.dynamodb.items import created_key, due_list, live_list, milliseconds, user_list
 from fanin.tracker.model import BatchKey, Query
 from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
-DUE_INDEX = "due"
-LIVE_INDEX = "live"
 ROWS_A_LOOK = 10
 """Rows of the live batches in one read: the first is the oldest, unless the index lags."""
-TENANT_INDEX = "byTenant"
-USER_INDEX = "byUser"
 
 
 def group_before(table: str, key: BatchKey, start: int) -> Item:
@@ -37,7 +34,7 @@ def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
     """Query the keys of a shard's live or ended batches whose check is due by *at*."""
     return {
         "TableName": table,
-        "IndexName": DUE_INDEX,
+        "IndexName": NEXT_CHECK_INDEX,
         "KeyConditionExpression": "dueShard = :list AND dueAt <= :at",
         "ExpressionAttributeValues": {":list": text(due_list(shard, alive)), ":at": number(milliseconds(at))},
         "Limit": ROWS_A_READ,
@@ -48,7 +45,7 @@ def live(table: str, shard: int) -> Item:
     """Query the keys of a shard's live batches, the oldest first."""
     return {
         "TableName": table,
-        "IndexName": LIVE_INDEX,
+        "IndexName": LIVE_BATCHES_INDEX,
         "KeyConditionExpression": "liveShard = :list",
         "ExpressionAttributeValues": {":list": text(live_list(shard))},
         "Limit": ROWS_A_LOOK,
@@ -59,7 +56,7 @@ def listing(table: str, query: Query) -> Item:
     """Query the rows of one list, newest first, after a position; a filter reads many rows."""
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
-        index, name, value = USER_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
+        index, name, value = USER_KEY_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
     request: Item = {
         "TableName": table,
         "IndexName": index,

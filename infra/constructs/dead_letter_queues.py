@@ -1,4 +1,4 @@
-"""The dead-letter queues of users: what arrives there becomes failed acks, so no batch waits for it."""
+"""The users' dead-letter queues: each of their messages becomes a failed ack, so that its batch can end."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from infra.config import Config
 from infra.constructs.queues import feed
 
 
-class Letters(Construct):
-    """Feeds *fail* from every queue that the configuration names; the queues are the users' own.
+class DeadLetterQueues(Construct):
+    """Makes *fail* consume every configured dead-letter queue.
 
-    A queue must be in the stack's region and hide a message for at least as long as the function may run. One
-    of another account, or encrypted under a key of the user's, must grant the function's role by itself.
+    A queue must be in the stack's region, with a visibility timeout not below the function's timeout. A queue
+    of another account, or with a customer managed key, must grant access to the function's role itself.
     """
 
     def __init__(self, scope: Construct, id_: str, config: Config, fail: lambda_.Function) -> None:
@@ -27,16 +27,16 @@ class Letters(Construct):
 
     @property
     def by_name(self) -> Mapping[str, sqs.IQueue]:
-        """The queues by their own names."""
+        """The queues by name."""
         return {queue.queue_name: queue for queue in self.queues}
 
 
 def tenants_by_queue(config: Config) -> dict[str, str]:
-    """By the ARN of each dead-letter queue, the tenant whose items it has; empty for the account's own."""
+    """Return the tenant of each dead-letter queue's items, by its ARN; empty for the account's tenant."""
     parts = (entry.partition("=") for entry in config.dead_letter_queue_arns)
     return {arn: tenant for arn, _, tenant in parts}
 
 
 def _id_of(arn: str) -> str:
-    """The same queue has the same id, wherever in the list it stands."""
+    """Return a construct id that depends on the queue only, not on its position in the list."""
     return "-".join(arn.split(":")[3:])

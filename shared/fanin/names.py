@@ -1,0 +1,78 @@
+"""The names that several rooms share: indexes, metrics and events. Imports nothing.
+
+The infrastructure creates what the package uses under these names. A new value replaces the resource, or
+ends the series of a metric, in every deployed stack.
+"""
+
+# Indexes of the tracker's table Batches.
+NEXT_CHECK_INDEX = "due"
+LIVE_BATCHES_INDEX = "live"
+TENANT_INDEX = "byTenant"
+USER_KEY_INDEX = "byUser"
+
+# Indexes of the group-batcher's tables Tasks and Bundles.
+OPEN_TASKS_INDEX = "open"
+LIVE_BUNDLES_INDEX = "live"
+LANE_INDEX = "lane"
+
+# Indexes of the work queues' table, and what the index of jobs has beside the keys: enough to claim, free or
+# promote a job.
+JOBS_INDEX = "by_ix"
+QUEUES_INDEX = "queues"
+JOB_ATTRIBUTES = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
+
+# Events on the bus.
+EVENT_SOURCE = "fanin"
+BATCH_COMPLETED = "BatchCompleted"
+BATCH_CANCELLED = "BatchCancelled"
+BATCH_TIMED_OUT = "BatchTimedOut"
+BATCH_EXPIRED = "BatchExpired"
+TASK_FAILED = "TaskFailed"
+
+# Metrics.
+METRICS_NAMESPACE = "fanin"
+BATCHES_OPENED = "BatchesOpened"
+BATCHES_COMPLETED = "BatchesCompleted"
+BATCHES_CANCELLED = "BatchesCancelled"
+BATCHES_TIMED_OUT = "BatchesTimedOut"
+BATCHES_EXPIRED = "BatchesExpired"
+OLDEST_BATCH_SECONDS = "OldestOpenBatchSeconds"
+ITEMS_ADDED = "ItemsAdded"
+ACKS_ACCEPTED = "AcksAccepted"
+ACKS_DUPLICATE = "AcksDuplicate"
+ACKS_REFUSED = "AcksRefused"
+ACKS_RETURNED = "AcksReturned"
+ACKS_DROPPED = "AcksDropped"
+SWEEP_LOOKED = "SweepLooked"
+SWEEP_REPAIRED = "SweepRepaired"
+SWEEP_ANNOUNCED_AGAIN = "SweepAnnouncedAgain"
+SWEEP_FAILED = "SweepFailed"
+EVENTS_CONFIRMED = "EventsConfirmed"
+EVENTS_IGNORED = "EventsIgnored"
+WRITE_UNITS = "WriteUnits"
+CONFLICTS = "Conflicts"
+TASKS_REGISTERED = "TasksRegistered"
+TASKS_BUNDLED = "TasksBundled"
+TASK_MESSAGES = "TaskMessages"
+TASK_MESSAGES_RETURNED = "TaskMessagesReturned"
+LEADERS_ELECTED = "LeadersElected"
+LEADERS_CONTENDED = "LeadersContended"
+TAKEOVERS = "Takeovers"
+BUNDLES_FILLED = "BundlesFilled"
+BUNDLE_SIZE = "BundleSize"
+BUNDLE_WAIT_SECONDS = "BundleWaitSeconds"
+BUNDLE_MESSAGES = "BundleMessages"
+BUNDLE_MESSAGES_RETURNED = "BundleMessagesReturned"
+BUNDLE_CALLS = "BundleCalls"
+BUNDLE_REPEATS = "BundleRepeats"
+BUNDLES_LIMITED = "BundlesLimited"
+BUNDLES_PUT_BACK = "BundlesPutBack"
+LANES_WOKEN = "LanesWoken"
+BUNDLES_WOKEN = "BundlesWoken"
+JOBS_ADDED = "JobsAdded"
+JOBS_REJECTED = "JobsRejected"
+JOBS_QUEUED = "JobsQueued"
+JOBS_IN_PROGRESS = "JobsInProgress"
+JOBS_DELAYED = "JobsDelayed"
+JOBS_DEAD = "JobsDead"
+OLDEST_JOB_SECONDS = "OldestJobSeconds"

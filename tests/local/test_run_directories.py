@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from fanin.local import LocalRunError, run_directories
+from fanin.local.run_directories import State
+
+PORT = 1
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_directories, "root", lambda: tmp_path / "runs")
+    return run_directories.directory_of(PORT)
+
+
+def state(**changed) -> State:
+    known = {"port": PORT, "url": "http://u", "endpoint": "http://e", "outputs": {"A": "1"}}
+    return State(**{**known, "pid": 1, "host": 2, "command": True, **changed})
+
+
+def test_a_state_is_read_as_it_was_written(directory):
+    os.close(directory.take())
+
+    directory.write(state())
+
+    assert directory.read() == state()
+
+
+def test_a_run_that_wrote_no_state_yet_has_none(directory):
+    os.close(directory.take())
+
+    assert directory.read() is None
+
+
+def test_a_folder_is_abandoned_once_no_process_holds_its_lock(directory):
+    lock = directory.take()
+
+    assert not directory.is_abandoned()
+    os.close(lock)
+    assert directory.is_abandoned()
+
+
+def test_a_held_folder_cannot_be_taken(directory):
+    lock = directory.take()
+
+    with pytest.raises(LocalRunError, match="another local run"):
+        directory.take()
+    os.close(lock)
+
+
+def test_what_a_crash_left_is_cleared_by_the_next_run_on_its_port(directory):
+    os.close(directory.take())
+    (directory.scratch / "left").touch()
+
+    os.close(directory.take())
+
+    assert not list(directory.scratch.iterdir())
+
+
+def test_a_sweep_takes_the_abandoned_and_spares_the_held(directory):
+    os.close(run_directories.directory_of(2).take())
+    lock = directory.take()
+
+    run_directories.sweep()
+
+    assert run_directories.directories() == [directory]
+    os.close(lock)
+
+
+def test_ending_a_run_that_is_gone_removes_its_folder(directory):
+    os.close(directory.take())
+
+    run_directories.end([state()])
+
+    assert not run_directories.root().exists()
+
+
+def test_the_folder_of_all_runs_is_closed_to_others(directory):
+    os.close(directory.take())
+
+    assert run_directories.root().stat().st_mode & 0o077 == 0
+
+
+def test_another_users_folder_is_refused(directory, monkeypatch):
+    run_directories.root().mkdir()
+    monkeypatch.setattr(run_directories.os, "getuid", lambda: -1)
+
+    with pytest.raises(LocalRunError, match="belongs to another user"):
+        directory.take()

@@ -1,0 +1,104 @@
+"""docs/glossary.md: every state, verdict and outcome has a line, and its terms name the public classes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+
+import pytest
+
+import fanin
+from tests.test_words import CODE_WORDS, WORDS, parts
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "glossary.md").read_text()
+ROWS = re.findall(r"^\| (.+?) \| (.+) \|$", PAGE, re.MULTILINE)
+CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
+# Terms of programming that need no definition here.
+# fmt: off
+PLAIN = frozenset({
+    "added", "async", "by", "call", "context", "effects", "error", "filter", "function", "handled", "id",
+    "invalid", "lead", "list", "memory", "new", "options", "query", "refused", "registered", "report",
+    "reporter", "request", "settings", "stale", "status", "store", "tables", "timing", "unavailable",
+    "write",
+})
+# fmt: on
+# The product's name, and the causes of errors.
+NAMES = frozenset({"fanin", "conflict", "reused"})
+# The singular, or the verb, of a term.
+FORMS = {"grouper": "group", "jobs": "job", "notices": "notice", "policies": "policy", "swept": "sweep"}
+
+
+def words(name: str) -> list[str]:
+    return [part.lower() for part in re.findall(r"[A-Z][a-z]*", name)]
+
+
+def terms() -> set[str]:
+    """Every word of a defined term, of a heading and of the states."""
+    heads = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
+    texts = [term for term, _ in ROWS] + heads
+    return {word.lower() for text in texts for word in re.findall(r"[A-Za-z]+", text)}
+
+
+def modules() -> Iterable[object]:
+    for name in CAPABILITIES:
+        package = importlib.import_module(name)
+        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            yield importlib.import_module(found.name)
+
+
+def enums() -> list[type[StrEnum]]:
+    found = {
+        value
+        for module in modules()
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, StrEnum) and value is not StrEnum
+    }
+    return sorted(found, key=lambda each: (each.__module__, each.__name__))
+
+
+def exported() -> list[str]:
+    packages = [fanin, *map(importlib.import_module, CAPABILITIES)]
+    names = {name for package in packages for name in package.__all__}
+    return sorted(name for name in names if name[0].isupper() and not name.isupper() and not is_refused(name))
+
+
+def is_refused(name: str) -> bool:
+    """Whether tests/test_words.py refuses the name already."""
+    return any(re.search(rf"\b({pattern})\b", parts(name), re.IGNORECASE) for pattern in WORDS) or any(
+        re.search(pattern, name) for pattern in CODE_WORDS
+    )
+
+
+def defined_values() -> set[str]:
+    """What is in backticks in the first column, or in the line of the term whose values they are."""
+    return {value for term, meaning in ROWS for value in re.findall(r"`(\w+)`", f"{term} {meaning}")}
+
+
+@pytest.mark.parametrize("enum", enums(), ids=lambda enum: f"{enum.__module__}.{enum.__name__}")
+def test_every_state_verdict_and_outcome_has_its_line(enum):
+    assert {str(value) for value in enum} - defined_values() == set()
+
+
+@pytest.mark.parametrize("name", exported())
+def test_every_public_class_is_named_by_defined_terms(name):
+    known = terms() | PLAIN | NAMES
+
+    assert [word for word in words(name) if FORMS.get(word, word) not in known] == []
+
+
+def test_each_term_is_defined_once_and_in_alphabetical_order():
+    for section in PAGE.split("\n## ")[1:]:
+        table = section.split("\n\n")[1]
+        defined = [term for term, _ in re.findall(r"^\| ([^|]+) \| (.+) \|$", table, re.MULTILINE)]
+
+        assert defined[0] == "term"
+        assert defined[1:] == sorted(set(defined[1:]), key=str.lower)
+
+
+def test_the_states_of_the_enums_are_read():
+    assert len(enums()) >= 10
