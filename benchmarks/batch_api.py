@@ -1,4 +1,4 @@
-"""How a batch API of the benchmarks is: slow, throttling and failing, all by a seed."""
+"""The service errors and delays of the benchmarks' batch API, derived from a seed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from pipeline.demo.batch_api import DONE, BatchApi, Request, Ruling
 
-__all__ = ["BatchApi", "Weather"]
+__all__ = ["BatchApi", "ServiceErrors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
-    """How many percent of calls are *throttled*, or *failing*, and of tasks are *rejected* by themselves, or
-    *poison*, for which the whole call is refused. *slow_seconds*: how long a call takes at most.
+class ServiceErrors:
+    """The rates of errors in percent, and the longest duration of a call in *slow_seconds*.
+
+    *throttled* and *failing*: of calls. *rejected*: of tasks that fail alone. *poison*: of tasks for which
+    the whole call is refused.
     """
 
     seed: str = "1"
@@ -25,15 +27,16 @@ class Weather:
     slow_seconds: float = 0.05
 
     def is_hit(self, percent: float, *names: object) -> bool:
-        """Whether what goes by these *names* is among the *percent*, the same again for the same seed."""
+        """Whether *names* are among the *percent*; the same for the same seed."""
         return self.chance(*names) * 100 < percent
 
     def chance(self, *names: object) -> float:
+        """Return a number from 0 up to 1, the same for the same seed and *names*."""
         text = ":".join(map(str, (self.seed, *names)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
 
     def judge(self, request: Request) -> Ruling:
-        """The answer to a call, after as long as it takes."""
+        """Sleep for the duration of the call and return its ruling."""
         time.sleep(self.slow_seconds * self.chance("slow", request.bundle, request.attempt))
         rejected = {name for name in request.tasks if self.is_hit(self.rejected, "rejected", name)}
         return Ruling(self._status(request), rejected)
@@ -47,4 +50,5 @@ class Weather:
         return 400 if any(self.is_poison(name) for name in request.tasks) else DONE
 
     def is_poison(self, task: str) -> bool:
+        """Whether a call with *task* is refused as a whole."""
         return self.is_hit(self.poison, "poison", task)

@@ -1,8 +1,8 @@
-"""A burst of tasks on the local run, against a batch API that is slow, throttles and fails.
+"""Measures a burst of tasks on the local run, against a batch API that is slow, throttles and fails.
 
-``python -m benchmarks.grouping`` registers 2,000 tasks of 10 targets and prints what became of them; it ends
-with 1 where a task was in two successful calls or ended without a word, bundles came out small, or messages
-were received too often. ``--tasks``, ``--targets`` and ``--seed`` change the burst.
+``python -m benchmarks.grouping`` registers 2,000 tasks of 10 targets and prints the results. It exits with 1
+if a task was in two successful calls or failed without a reason, if bundles are less than 80 % full, or if a
+message is received twice or more on average. ``--tasks``, ``--targets`` and ``--seed`` change the burst.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.batch_api import BatchApi, Weather
+from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.races import Api
 from fanin.local import LocalRun, functions
 
 SENDERS = 8
-PATIENCE_SECONDS = 600.0
+DEADLINE_SECONDS = 600.0
 LATE_LINES_SECONDS = 2.0
 MAX_SIZE = 25
 POLICY = {
@@ -40,7 +40,7 @@ HANDLERS = ("lead_tasks", "handle_bundle", "register_task", "list_tasks", "get_t
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What became of a burst. *states*: of tasks; *odd*: ids of those that break a promise, with why."""
+    """The result of a burst. *states*: of tasks. *odd*: tasks that broke a promise, with the reason."""
 
     tasks: int
     states: Counter[str]
@@ -52,16 +52,17 @@ class Burst:
 
     @property
     def fullness(self) -> float:
-        """Mean size of the bundles of the targets' own lanes, as a share of the largest size."""
+        """The mean size of the bundles of the targets' own lanes, as a share of the largest size."""
         return sum(self.sizes) / len(self.sizes) / MAX_SIZE if self.sizes else 0.0
 
     @property
     def receives(self) -> float:
-        """Receives a task."""
+        """Receives of messages for each task."""
         return self.received / self.tasks
 
     @property
     def is_good(self) -> bool:
+        """Whether every promise and both bounds were kept."""
         return not self.odd and self.fullness >= 0.8 and self.receives < 2
 
     def __str__(self) -> str:
@@ -72,20 +73,20 @@ class Burst:
         )
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def _silent(_: str) -> None:
-    """Progress for nobody."""
+def _no_report(_: str) -> None:
+    """Ignore the progress."""
 
 
 def progress(step: str) -> None:
-    """A step, for whoever looks on."""
+    """Print *step* to standard error."""
     print(step, file=sys.stderr, flush=True)
 
 
 def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) -> None:
-    """Tell the deployed functions how to bundle and whom to call, as a deployment's settings would."""
+    """Set the policies and the batch API of the deployed functions, as the stack's settings do."""
     settings = {
         "FANIN_GROUPER_POLICIES": json.dumps(policies),
         "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": api.url, "timeoutSeconds": 5}]),
@@ -94,7 +95,7 @@ def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) 
 
 
 def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:
-    """Register the tasks, from several sides at once."""
+    """Register the tasks with several senders at once."""
 
     def one(name: str) -> None:
         api.post("/v1/tasks", {"taskId": name, "target": target_of[name], "payload": {"name": name}})
@@ -103,16 +104,16 @@ def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:
         list(senders.map(one, ids))
 
 
-def endings(api: Api, ids: Sequence[str], tell: Tell = _silent) -> dict[str, dict[str, Any]]:
-    """Every task as it ended; those that did not in time are as they are. *tell* hears how far it is."""
+def endings(api: Api, ids: Sequence[str], report: Report = _no_report) -> dict[str, dict[str, Any]]:
+    """Wait for the tasks to end and return them by id as last read. *report* receives the progress."""
     found: dict[str, dict[str, Any]] = {}
-    give_up = time.monotonic() + PATIENCE_SECONDS
+    give_up = time.monotonic() + DEADLINE_SECONDS
     left = list(ids)
     while left and time.monotonic() < give_up:
         for name in left:
             found[name] = json.loads(api.pool.request("GET", f"{api.url}/v1/tasks/{name}").data)
             if found[name]["state"] not in ENDED:
-                tell(f"at least {len(ids) - len(left)} of {len(ids)} tasks have ended")
+                report(f"at least {len(ids) - len(left)} of {len(ids)} tasks have ended")
                 time.sleep(1)
                 break
         left = [name for name in left if found.get(name, {}).get("state") not in ENDED]
@@ -120,7 +121,7 @@ def endings(api: Api, ids: Sequence[str], tell: Tell = _silent) -> dict[str, dic
 
 
 def judged(found: dict[str, dict[str, Any]], api: BatchApi) -> dict[str, str]:
-    """The tasks that break a promise: done once, or failed with a reason and never done."""
+    """Return the tasks that broke a promise: done exactly once, or failed with a reason and never done."""
     done = api.successes()
     odd = {}
     for name, task in found.items():
@@ -133,7 +134,7 @@ def judged(found: dict[str, dict[str, Any]], api: BatchApi) -> dict[str, str]:
 
 
 def sizes(api: Api, target: str) -> list[int]:
-    """Members of each bundle of a target; parts of refused bundles are not listed."""
+    """Return the size of each bundle of a target; the API does not list parts of refused bundles."""
     fields, found = {"target": target, "limit": "100"}, []
     while True:
         page = json.loads(api.pool.request("GET", f"{api.url}/v1/bundles", fields=fields).data)
@@ -144,21 +145,21 @@ def sizes(api: Api, target: str) -> list[int]:
 
 
 def counted(run: LocalRun, handler: str, metric: str) -> int:
-    """The sum of a metric over the lines that a handler has logged."""
+    """Return the sum of a metric over the lines that a handler has logged."""
     time.sleep(LATE_LINES_SECONDS)
     group = functions.by_handler(run.client("lambda"))[handler]["LoggingConfig"]["LogGroup"]
     pages = run.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
     lines = (event["message"] for page in pages for event in page["events"])
-    told = (json.loads(line) for line in lines if line.startswith('{"_aws"'))
-    return int(sum(sum(line.get(metric, [])) for line in told))
+    metrics = (json.loads(line) for line in lines if line.startswith('{"_aws"'))
+    return int(sum(sum(line.get(metric, [])) for line in metrics))
 
 
-def burst(run: LocalRun, tasks: int, targets: int, weather: Weather) -> Burst:
-    """Register so many tasks, wait for their ends, and count."""
-    with BatchApi(weather) as batch_api:
+def burst(run: LocalRun, tasks: int, targets: int, errors: ServiceErrors) -> Burst:
+    """Register *tasks*, wait for their ends and return the counts."""
+    with BatchApi(errors) as batch_api:
         configure(run, [POLICY], batch_api)
         api, began = Api(run.url), time.monotonic()
-        target_of = {f"t{weather.seed}-{number}": f"target-{number % targets}" for number in range(tasks)}
+        target_of = {f"t{errors.seed}-{number}": f"target-{number % targets}" for number in range(tasks)}
         register(api, list(target_of), target_of)
         progress(f"{tasks} tasks are registered")
         found = endings(api, list(target_of), progress)
@@ -179,10 +180,10 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--targets", type=int, default=10)
     parser.add_argument("--seed", default="1")
-    asked = parser.parse_args()
-    weather = Weather(asked.seed, throttled=10, failing=10, rejected=2, poison=0.1, slow_seconds=0.5)
+    options = parser.parse_args()
+    errors = ServiceErrors(options.seed, throttled=10, failing=10, rejected=2, poison=0.1, slow_seconds=0.5)
     with LocalRun.start(progress=progress) as run:
-        found = burst(run, asked.tasks, asked.targets, weather)
+        found = burst(run, options.tasks, options.targets, errors)
         print(found, flush=True)
     return 0 if found.is_good else 1
 

@@ -1,1 +1,1 @@
-"""The Lambda handlers, one a file: parse, call one use case, answer."""
+"""The Lambda handlers, one in each file: parse, call one use case, answer."""

@@ -15,17 +15,17 @@ app = edge(tracking.settings)
 @app.post(
     "/v1/acks",
     operation_id="ackItems",
-    summary="Mark items done, or failed",
+    summary="Ack items as done or failed",
     responses=answers(200, AckedItems, 400, 403, 413, 415, 422, 503),
 )
 def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> AckedItems:
-    """Mark items done or failed; of this or that batch, in any order, as often as you like."""
-    who, words = caller(app), body.words()
+    """Ack items of any batches, in any order. A repeated ack has the verdict `duplicate`."""
+    who, entries = caller(app), body.entries()
     token, tracker = who.token("acks", idempotency_key), tracking.tracker()
     bind(tracker, who, "acks", idempotency_key, body.payload())
-    report = tracker.ack(who.tenant, [word.ack(token) for word in words])
+    report = tracker.ack(who.tenant, [entry.ack(token) for entry in entries])
     count_verdicts(pair for result in report.results for pair in result.counts.items())
-    return AckedItems.of(words, report, token)
+    return AckedItems.of(entries, report, token)
 
 
 @measured

@@ -20,7 +20,7 @@ app = edge(tracking.settings)
     responses=answers(201, AddedItems, 400, 403, 404, 409, 413, 415, 422, 503),
 )
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
-    """Reserve items in an open batch."""
+    """Reserve items in an open batch and return their group."""
     added = tracking.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
     count(ItemsAdded=body.count)
     return AddedItems.of(added)

@@ -1,4 +1,4 @@
-"""The tables' streams: every delivery of changes becomes one file of the archive."""
+"""Consumer of the tables' streams: stores each delivery of changes as one file of the archive."""
 
 from typing import Any
 
@@ -7,5 +7,5 @@ from functions.wiring import archiving
 
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     malformed = archiving.archive().keep(event["Records"])
-    # Lambda goes on from there, in halves, and sets the record aside once it has been tried long enough.
+    # Lambda retries from this record on, bisects the batch, and sends the record to its failure destination.
     return {"batchItemFailures": [] if malformed is None else [{"itemIdentifier": malformed}]}

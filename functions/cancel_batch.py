@@ -21,7 +21,7 @@ app = edge(tracking.settings)
 def cancel_batch(
     batch_id: BatchId, body: CancelBatchBody = CancelBatchBody(), idempotency_key: IdempotencyKey = None
 ) -> CancelledBatch:
-    """End a batch without waiting for its items; one that has ended stays as it is, and is answered so."""
+    """End a batch without waiting for its items. A batch that has ended before is returned unchanged."""
     who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "cancel", idempotency_key, f"{batch_id}\n{body.reason or ''}")
     return CancelledBatch.of(tracker.cancel(who.tenant, batch_id, body.reason))

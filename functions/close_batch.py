@@ -20,10 +20,10 @@ app = edge(tracking.settings)
 )
 def close_batch(
     batch_id: BatchId,
-    body: CloseBatchBody = CloseBatchBody(),  # noqa: ARG001  # room for the fields of later versions
+    body: CloseBatchBody = CloseBatchBody(),  # noqa: ARG001  # checked to be empty
     idempotency_key: IdempotencyKey = None,
 ) -> ClosedBatch:
-    """Close a batch: its total is final, and it completes once every item is acked."""
+    """Close a batch, so that its total is final and it completes once every item is acked."""
     who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "close", idempotency_key, batch_id)
     return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token("close", idempotency_key)))

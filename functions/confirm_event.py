@@ -1,4 +1,4 @@
-"""A rule's target on the bus: the ending event has arrived, so nobody needs to send it again."""
+"""Target of a rule on the bus: confirms an ending event, so that the sweep does not send it again."""
 
 from typing import Any
 

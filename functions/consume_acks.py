@@ -1,4 +1,4 @@
-"""The acks queue: every message is an ack, and a delivery of them is one request to the tracker."""
+"""Consumer of the acks queue: acks the items of a delivery in one request to the tracker."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""The Pipe's enrichment: stream records of batches in, details of their ending events out."""
+"""Enrichment of the Pipe: returns the details of the ending events of stream records."""
 
 from typing import Any
 
-from fanin.api.events import endings, turned_into
+from fanin.api.events import ended_states, endings
 from functions.metrics.counts import count_endings, measured
 from functions.wiring import tracking
 
@@ -10,5 +10,5 @@ from functions.wiring import tracking
 @measured
 def handler(event: list[dict[str, Any]], _context: Any) -> list[dict[str, Any]]:
     details = endings(event, tracking.tracker())
-    count_endings(turned_into(event))
+    count_endings(ended_states(event))
     return details

@@ -1,9 +1,9 @@
-"""A dead-letter queue of the user's: every message is an item that failed, so that its batch can end."""
+"""Consumer of the user's dead-letter queues: fails the item of each message, so that its batch can end."""
 
 from typing import Any
 
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import failed_letter
+from fanin.client.consumer import dead_letter_message_ack
 from functions.metrics.counts import count_settled, measured
 from functions.wiring import tracking
 
@@ -11,6 +11,6 @@ from functions.wiring import tracking
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     transport = tracking.transport_of(event)
-    settled = Adapter(transport, ack_of=failed_letter, hide=tracking.hide).settle(event)
+    settled = Adapter(transport, ack_of=dead_letter_message_ack, hide=tracking.hide).settle(event)
     count_settled(settled)
     return settled.response()

@@ -13,11 +13,11 @@ app = edge(tracking.settings)
 @app.get(
     "/v1/batches/<batchId>",
     operation_id="getBatch",
-    summary="Look at a batch",
+    summary="Get a batch",
     responses=answers(200, BatchAnswer, 400, 403, 404, 503),
 )
 def get_batch(batch_id: BatchId) -> BatchAnswer:
-    """Look at a batch: its state, and how far it is."""
+    """Return the state and progress of a batch."""
     batch = tracking.tracker().get(caller(app).tenant, batch_id)
     return BatchAnswer.with_progress(batch, tracking.tracker().progress(batch))
 

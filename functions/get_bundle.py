@@ -13,11 +13,11 @@ app = edge(tracking.settings)
 @app.get(
     "/v1/bundles/<bundleId>",
     operation_id="getBundle",
-    summary="Look at a bundle",
+    summary="Get a bundle",
     responses=answers(200, BundleAnswer, 400, 403, 404, 503),
 )
 def get_bundle(bundle_id: BundleId) -> BundleAnswer:
-    """Look at a bundle: its members, and what came of its call."""
+    """Return a bundle: its state, its members and their verdicts."""
     return BundleAnswer.with_members(grouping.grouper().bundle(caller(app).tenant, bundle_id))
 
 

@@ -14,11 +14,11 @@ app = edge(tracking.settings, query=("limit", "cursor"))
 @app.get(
     "/v1/batches/<batchId>/failures",
     operation_id="getFailures",
-    summary="What failed",
+    summary="List failed items",
     responses=answers(200, FailedItems, 400, 403, 404, 409, 503),
 )
 def get_failures(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> FailedItems:
-    """Tell what of a batch failed, as ranges of its groups, with some of the reasons on the first page."""
+    """List the failed items of a batch as ranges of its groups, with some reasons on the first page."""
     start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     found = tracker.failures(batch, start, limit)

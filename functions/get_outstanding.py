@@ -14,11 +14,11 @@ app = edge(tracking.settings, query=("limit", "cursor"))
 @app.get(
     "/v1/batches/<batchId>/outstanding",
     operation_id="getOutstanding",
-    summary="What is not acked yet",
+    summary="List outstanding items",
     responses=answers(200, OutstandingItems, 400, 403, 404, 409, 503),
 )
 def get_outstanding(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> OutstandingItems:
-    """Tell what of a batch is not acked yet, as ranges of its groups."""
+    """List the items of a batch that are not acked yet, as ranges of its groups."""
     start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     return OutstandingItems.of(tracker.outstanding(batch, start, limit))

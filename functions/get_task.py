@@ -13,11 +13,11 @@ app = edge(tracking.settings)
 @app.get(
     "/v1/tasks/<taskId>",
     operation_id="getTask",
-    summary="Look at a task",
+    summary="Get a task",
     responses=answers(200, TaskAnswer, 400, 403, 404, 503),
 )
 def get_task(task_id: TaskId) -> TaskAnswer:
-    """Look at a task: how far it is, or how it ended."""
+    """Return a task: its state, and its reason if it failed."""
     task = grouping.grouper().task(caller(app).tenant, task_id)
     return TaskAnswer.of(task, grouping.grouper().status(task))
 

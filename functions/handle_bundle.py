@@ -1,4 +1,4 @@
-"""The bundles' queue: every message is a bundle to call the batch API for, or to finish."""
+"""Consumes the queue of bundle messages: calls the batch API and applies the outcome."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from functions.metrics.grouping import count_handled
 from functions.wiring import grouping
 
 ENOUGH_MS = 60_000
-"""As long as the lease of a call, within which a bundle is called and its outcome recorded."""
+"""The lease of a call, within which a bundle is called and its outcome is stored."""
 
 
 @measured
@@ -21,4 +21,4 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _handle(body: str) -> Handled:
     message = BundleMessage.parse(body)
-    return grouping.grouper().handle(message, grouping.downstream(), grouping.notices())
+    return grouping.grouper().handle(message, grouping.downstream(), grouping.notifier())

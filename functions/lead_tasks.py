@@ -1,29 +1,29 @@
-"""The grouper's queue: every message is a task that wants a bundle, and whoever can leads its lane."""
+"""Consumes the queue of task messages: the first invocation to acquire a lane's lease leads the lane."""
 
 from typing import Any
 
-from fanin.grouper import TaskMessage, Turn
+from fanin.grouper import LeadResult, TaskMessage
 from fanin.grouper.consuming import consume
 from functions.metrics.counts import measured
-from functions.metrics.grouping import count_turns
+from functions.metrics.grouping import count_lead_results
 from functions.wiring import grouping
 
 ENOUGH_MS = 18_000
-"""A leader's term may last as long as its lease, 15 s."""
+"""A leader's term may last as long as its lease, 15 s, and a little more."""
 BARELY_MS = 3_000
-"""To have a message come again."""
+"""The time that sending a delayed copy takes."""
 
 
 @measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     left_ms = context.get_remaining_time_in_millis
 
-    def turn(body: str) -> Turn:
+    def lead(body: str) -> LeadResult:
         message = TaskMessage.parse(body)
         return (
             grouping.grouper().lead(message) if left_ms() > ENOUGH_MS else grouping.grouper().put_off(message)
         )
 
-    consumed = consume(event["Records"], turn, lambda: left_ms() > BARELY_MS)
-    count_turns(consumed)
+    consumed = consume(event["Records"], lead, lambda: left_ms() > BARELY_MS)
+    count_lead_results(consumed)
     return consumed.response()

@@ -30,9 +30,9 @@ app = edge(tracking.settings, query=("userKey", "state", "limit", "cursor"))
 def list_batches(
     user_key: ByUserKey = None, state: ByState = None, limit: ListLimit = 20, cursor: Cursor = None
 ) -> ListedBatches:
-    """List your batches, newest first; the list may lag behind by a moment."""
-    wish = ListWish(user_key, State(state) if state else None, limit, cursors.place_at(cursor))
-    return ListedBatches.of(tracking.tracker().list(caller(app).tenant, wish))
+    """List the batches of the tenant, newest first. The list is eventually consistent."""
+    query = ListWish(user_key, State(state) if state else None, limit, cursors.batch_at(cursor))
+    return ListedBatches.of(tracking.tracker().list(caller(app).tenant, query))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

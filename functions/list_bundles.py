@@ -19,7 +19,7 @@ app = edge(tracking.settings, query=("target", "limit", "cursor"))
     responses=answers(200, ListedBundles, 400, 403, 503),
 )
 def list_bundles(target: OfTarget, limit: ListLimit = 20, cursor: Cursor = None) -> ListedBundles:
-    """List bundles of a target, the newest of each shard first; the list may lag behind by a moment."""
+    """List bundles of a target, shard by shard, the newest first; eventually consistent."""
     start = cursors.term_at(cursor)
     return ListedBundles.of(*bundles(grouping.grouper(), caller(app).tenant, target, limit, start))
 

@@ -17,7 +17,7 @@ app = edge(tracking.settings, query=("target", "limit"))
     responses=answers(200, OpenTasks, 400, 403, 503),
 )
 def list_tasks(target: OfTarget, limit: ListLimit = 20) -> OpenTasks:
-    """List tasks of a target that wait for a bundle, *limit* of each of its shards; it may lag behind."""
+    """List tasks of a target that wait for a bundle, up to *limit* of each shard; eventually consistent."""
     return OpenTasks.of(grouping.grouper().open_tasks(caller(app).tenant, target, limit))
 
 

@@ -21,10 +21,10 @@ app = edge(tracking.settings)
 )
 def notify_batch(
     batch_id: BatchId,
-    body: NotifyBatchBody = NotifyBatchBody(),  # noqa: ARG001  # room for the fields of later versions
+    body: NotifyBatchBody = NotifyBatchBody(),  # noqa: ARG001  # checked to be empty
     idempotency_key: IdempotencyKey = None,
 ) -> NotifiedBatch:
-    """Send the event of a batch that has ended once more, under the id it had."""
+    """Send the ending event of a batch again, with the same event id."""
     who, tracker = caller(app), tracking.tracker()
     bind(tracker, who, "notify", idempotency_key, batch_id)
     return NotifiedBatch.of(tracker.notify(who.tenant, batch_id))

@@ -20,8 +20,8 @@ app = edge(tracking.settings)
     responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503),
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
-    """Open a batch."""
-    batch = tracking.tracker().open(caller(app).tenant, body.wish(), key=idempotency_key)
+    """Open a batch. A retry with the same idempotency key returns the same batch."""
+    batch = tracking.tracker().open(caller(app).tenant, body.spec(), key=idempotency_key)
     count(BatchesOpened=1)
     return OpenedBatch.of(batch)
 

@@ -16,15 +16,15 @@ app = edge(tracking.settings)
     "/v1/tasks",
     status_code=202,
     operation_id="registerTask",
-    summary="Have a task done in a bundle",
+    summary="Register a task",
     responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 503),
 )
 def register_task(body: RegisterTaskBody, idempotency_key: IdempotencyKey = None) -> RegisteredTask:
-    """Take a task in: it is done in one call with others of its target. The same taskId is the same task."""
+    """Register a task, which is processed in one call with others of its target. A taskId names one task."""
     who = caller(app)
     if body.task_id is not None:
         bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
-    task = grouping.grouper().register(who.tenant, body.wish(idempotency_key))
+    task = grouping.grouper().register(who.tenant, body.new_task(idempotency_key))
     count(TasksRegistered=1)
     return RegisteredTask.of(task)
 

@@ -1,4 +1,4 @@
-"""The schedule: end what is overdue, repair what a crash left, resend events that were not confirmed."""
+"""The scheduled sweep: ends overdue batches, repairs what a crash left, resends unconfirmed events."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from functions.metrics.counts import age, count, measured
 from functions.wiring import tracking
 
 LAST_MS = 240_000
-"""Kept for a batch with many pages to repair: after its first minute a sweep begins no other."""
+"""Milliseconds reserved for the last batch, which may have many pages to repair."""
 
 
 @measured

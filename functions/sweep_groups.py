@@ -1,4 +1,4 @@
-"""The schedule: wake the tasks and bundles that nobody works on."""
+"""Runs every minute: sends the messages of overdue tasks and bundles again."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from functions.metrics.counts import count, measured
 from functions.wiring import grouping
 
 LAST_MS = 60_000
-"""Kept to wake what was read."""
+"""Time that is left for sending the messages of rows already read."""
 
 
 @measured

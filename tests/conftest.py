@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -59,6 +60,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long lanes first: the many short files then fill both workers to the end."""
     items.sort(key=lambda item: rank_of(item.nodeid))
+    number_namesakes(items)
+
+
+def number_namesakes(items: list[pytest.Item]) -> None:
+    """Give each test an id of its own: xdist runs one of each id, and a fuzzer's tests all have the same."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        seen[item.nodeid] += 1
+        if seen[item.nodeid] > 1:
+            item._id = item.parent.id.child(f"{item.name}[{seen[item.nodeid]}]")
 
 
 def pytest_configure() -> None:
@@ -69,8 +80,3 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.startswith(OURS) or name in CONSUMERS:
             del os.environ[name]
-
-
-def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name a value by its type where its text holds an address, which differs from worker to worker."""
-    return f"some-{type(val).__name__}" if " at 0x" in repr(val) else None

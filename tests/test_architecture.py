@@ -100,13 +100,13 @@ HOMES: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {"acking", "events", "ids", "lifecycle", "model", "opening", "page", "tree"},
+    "fanin.tracker": {"acking", "events", "ids", "lifecycle", "model", "opening", "page", "reasons", "tree"},
     "fanin.grouper": {
         "downstream",
         "ids",
         "messages",
         "model",
-        "notices",
+        "notifying",
         "order",
         "parsing",
         "policy",

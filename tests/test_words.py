@@ -62,6 +62,7 @@ CODE_WORDS = {
 # file: fragments of lines in which a word above may stand, each for a reason
 KEPT: dict[str, tuple[str, ...]] = {
     "": (
+        "letters, digits",  # of the alphabet
         "reserved word",  # DynamoDB's term
         "keyword",
         "time to live",
@@ -80,6 +81,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
+    "shared/fanin/client/fanin.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
 

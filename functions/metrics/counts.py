@@ -1,4 +1,4 @@
-"""Numbers of an invocation, as lines of the log that CloudWatch reads as metrics (EMF)."""
+"""Metrics of an invocation in embedded metric format (EMF), which CloudWatch reads from the log."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ Handler = Callable[[Any, Any], Any]
 
 
 def measured(handler: Handler) -> Handler:
-    """*handler* with its counts told when it ends, and what it wrote: units, and conditions that failed."""
+    """Return *handler* with its metrics, write units and failed conditions logged when it ends."""
 
     @wraps(handler)
-    def told(event: Any, context: Any) -> Any:
+    def logged(event: Any, context: Any) -> Any:
         try:
             return handler(event, context)
         finally:
             count(WriteUnits=tracking.meter.take("write_units"), Conflicts=tracking.meter.take("refused"))
 
-    return metrics.log_metrics(told)
+    return metrics.log_metrics(logged)
 
 
 def count(**amounts: float) -> None:
-    """Add to the invocation's counts."""
+    """Add *amounts*, by the names of their metrics, to those of the invocation."""
     for name, amount in amounts.items():
         metrics.add_metric(name, MetricUnit.Count, amount)
 
 
 def count_verdicts(counts: Iterable[tuple[Verdict, int]]) -> None:
-    """What became of acked items: accepted, acked before, or refused."""
+    """Count acked items by verdict: accepted, duplicate or refused."""
     totals = Counter({"AcksAccepted": 0, "AcksDuplicate": 0, "AcksRefused": 0})
     for verdict, items in counts:
         totals[ANSWERS.get(verdict, "AcksRefused")] += items
@@ -55,16 +55,16 @@ def count_verdicts(counts: Iterable[tuple[Verdict, int]]) -> None:
 
 
 def count_settled(settled: Settled) -> None:
-    """A delivery of acks: what became of the items, and of the messages."""
+    """Count the items and the messages of a delivery."""
     count_verdicts((verdict, 1) for _, verdict in settled.acked)
     count(AcksReturned=len(settled.failed), AcksDropped=len(settled.dropped))
 
 
 def count_endings(states: Iterable[State]) -> None:
-    """How batches ended."""
+    """Count ended batches by their state."""
     count(**Counter(ENDINGS[state] for state in states))
 
 
 def age(name: str, seconds: float) -> None:
-    """A length of time; the longest of a period is what counts."""
+    """Add a duration; dashboards use the maximum of a period."""
     metrics.add_metric(name, MetricUnit.Seconds, seconds)

@@ -1,34 +1,34 @@
-"""Numbers of the group-batcher, an invocation at a time."""
+"""The metrics of the group-batcher, for each invocation."""
 
 from __future__ import annotations
 
-from fanin.grouper import Handled, HandledAs, Turn, Turned
+from fanin.grouper import Handled, HandledAs, LeadOutcome, LeadResult
 from fanin.grouper.consuming import Consumed
 from functions.metrics.counts import age, count
 
 
-def count_turns(consumed: Consumed[Turn]) -> None:
-    """Messages of tasks: how many, who led, what came of it. A bundle's size is a value of its own."""
-    turns = consumed.done
-    sizes = [len(bundle.members) for turn in turns for bundle in turn.bundles]
+def count_lead_results(consumed: Consumed[LeadResult]) -> None:
+    """Emit the metrics of a delivery of task messages; each bundle's size is a value of its own."""
+    results = consumed.done
+    sizes = [len(bundle.members) for result in results for bundle in result.bundles]
     count(
-        TaskMessages=len(turns) + len(consumed.failed),
+        TaskMessages=len(results) + len(consumed.failed),
         TaskMessagesReturned=len(consumed.failed),
-        LeadersElected=sum(turn.turned is Turned.LED for turn in turns),
-        LeadersContended=sum(turn.contended for turn in turns),
-        Takeovers=sum(turn.took_over for turn in turns),
+        LeadersElected=sum(result.outcome is LeadOutcome.LED for result in results),
+        LeadersContended=sum(result.contended for result in results),
+        Takeovers=sum(result.took_over for result in results),
         BundlesFilled=len(sizes),
         TasksBundled=sum(sizes),
     )
     for size in sizes:
         count(BundleSize=size)
-    waits = [turn.longest_wait.total_seconds() for turn in turns if turn.bundles]
+    waits = [result.longest_wait.total_seconds() for result in results if result.bundles]
     if waits:
         age("BundleWaitSeconds", max(waits))
 
 
 def count_handled(consumed: Consumed[Handled]) -> None:
-    """Messages of bundles: calls, those of them that repeat one, and waits for a token of the rate."""
+    """Emit the metrics of a delivery of bundle messages: calls, repeated calls, waits for the rate."""
     handled = consumed.done
     count(
         BundleMessages=len(handled) + len(consumed.failed),
@@ -41,7 +41,7 @@ def count_handled(consumed: Consumed[Handled]) -> None:
 
 
 def _repeats(handled: Handled) -> int:
-    """How many of the calls were not the first for their bundle."""
+    """Return how many of the calls were not the first of their bundle."""
     if handled.bundle is None or not handled.calls:
         return 0
     return handled.calls - (handled.bundle.attempt == handled.calls)

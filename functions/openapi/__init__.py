@@ -1,7 +1,6 @@
-"""The API's published description, from the routes: ``python -m functions.openapi > docs/openapi.json``."""
+"""Generates the OpenAPI document from the routes: ``python -m functions.openapi > docs/openapi.json``."""
 
 import json
-import sys
 from typing import Any
 
 from functions import (
@@ -46,22 +45,22 @@ ROUTES = (
 ABOUT = {
     "title": "fanin",
     "version": "v1",
-    "description": "Says, exactly once, when all items of a batch are done. Errors are RFC 9457 documents.",
+    "description": "Reports exactly once when all items of a batch are acked. Errors are RFC 9457 documents.",
 }
 SIGNED = {
     "type": "apiKey",
     "name": "Authorization",
     "in": "header",
-    "description": "AWS Signature Version 4, or a bearer token where the deployment names an issuer.",
+    "description": "AWS Signature Version 4, or a bearer token if a JWT issuer is configured.",
 }
 
 
 class NameTaken(ValueError):
-    """Two routes describe different schemas under one name; the message names both."""
+    """Two routes have different schemas of the same name."""
 
 
 def document() -> dict[str, Any]:
-    """OpenAPI 3.1: every route's own description put together. Raises NameTaken."""
+    """Return the OpenAPI 3.1 document of all routes. Raises NameTaken."""
     whole: dict[str, Any] = {"paths": {}, "components": {"schemas": {}}}
     for module in ROUTES:
         part = json.loads(module.app.get_openapi_json_schema(**ABOUT), parse_float=_whole)
@@ -71,7 +70,7 @@ def document() -> dict[str, Any]:
 
 
 def _paths(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """The paths of both; one path may have a method in each."""
+    """Return the paths of both; the methods of a path in both are merged."""
     paths = dict(whole["paths"])
     for path, methods in part["paths"].items():
         paths[path] = paths.get(path, {}) | methods
@@ -79,25 +78,25 @@ def _paths(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(number: str) -> float:
-    """Bounds of whole numbers, which Powertools writes as 1.0."""
+    """Return an integer for a bound that Powertools writes as 1.0."""
     value = float(number)
     return int(value) if value.is_integer() else value
 
 
 def _joined(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """The schemas of both, of which none takes the name of another."""
+    """Return the schemas of both. Raises NameTaken if two schemas of one name differ."""
     schemas, more = whole["components"]["schemas"], _named(part)
     for name, schema in more.items():
         if schemas.get(name, schema) != schema:
             routes = ", ".join(sorted(part["paths"]))
             raise NameTaken(
-                f"{routes}: the schema {name} is another one than that of an earlier route; rename its class"
+                f"{routes}: the schema {name} differs from that of an earlier route; rename its class"
             )
     return {"schemas": schemas | more}
 
 
 def _named(part: dict[str, Any]) -> dict[str, Any]:
-    """The schemas of a route, without Powertools' own errors and titles that only repeat a name."""
+    """Return the schemas of a route, without Powertools' errors and titles that repeat a field's name."""
     schemas: dict[str, Any] = part["components"]["schemas"]
     for name in ("HTTPValidationError", "ResponseValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -105,8 +104,3 @@ def _named(part: dict[str, Any]) -> dict[str, Any]:
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
     return schemas
-
-
-if __name__ == "__main__":
-    json.dump(document(), sys.stdout, indent=2, sort_keys=True)
-    sys.stdout.write("\n")

@@ -1,4 +1,4 @@
-"""What the archive's handler is made of, built once a process and when first needed."""
+"""Builds the archive for its handler, once in each process and at its first use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fanin.errors import InvalidRequest
 
 @lru_cache(maxsize=1)
 def archive() -> Archive:
-    """The archive in the bucket that the environment names, which is read once."""
+    """Return the archive in the bucket that the environment names. Raises RuntimeError."""
     try:
-        told = ArchiveSettings.from_env()
+        settings = ArchiveSettings.from_env()
     except InvalidRequest as error:
         raise RuntimeError(str(error)) from error
-    kinds = {table: kind for kind, table in told.tables.items()}
-    return Archive(Bucket(clients.s3(), told.bucket), kinds)
+    kinds = {table: kind for kind, table in settings.tables.items()}
+    return Archive(Bucket(clients.s3(), settings.bucket), kinds)

@@ -1,14 +1,14 @@
-"""What the group-batcher's handlers are made of, built once a process and when first needed."""
+"""Builds the dependencies of the group-batcher's handlers, once a process and on first use."""
 
 from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from fanin.api.task_acks import tell
+from fanin.api.task_acks import ack_items
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
-from fanin.grouper import ByTarget, Grouper, Notices, World
+from fanin.grouper import ByTarget, Grouper, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
 from fanin.grouper.http import HttpDownstream
@@ -19,7 +19,7 @@ from functions.wiring import tracking
 
 @lru_cache(maxsize=1)
 def settings() -> GroupingSettings:
-    """The environment, read once; what is missing there is a fault of the deployment, not of a caller."""
+    """Return the settings of the environment; raise RuntimeError if one is missing."""
     try:
         return GroupingSettings.from_env()
     except InvalidRequest as error:
@@ -28,23 +28,23 @@ def settings() -> GroupingSettings:
 
 @lru_cache(maxsize=1)
 def grouper() -> Grouper:
-    """The group-batcher over the deployed tables and queues."""
-    told = settings()
-    tables = GrouperTables(told.tasks_table, told.leases_table, told.bundles_table)
+    """Return the group-batcher over the deployed tables and queues."""
+    names = settings()
+    tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
     store = DynamoStore(tracking.dynamodb(), tables)
-    queue = SqsQueue(clients.sqs(), told.tasks_queue, told.bundles_queue)
-    return Grouper(World(store, queue, policies_of(told.policies)))
+    queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
+    return Grouper(World(store, queue, policies_of(names.policies)))
 
 
 @lru_cache(maxsize=1)
 def downstream() -> ByTarget:
-    """The batch APIs, by target."""
+    """Return the batch APIs by target."""
     endpoints = endpoints_of(settings().downstream)
     return ByTarget([(each.pattern, HttpDownstream(each.url, each.timeout)) for each in endpoints])
 
 
 @lru_cache(maxsize=1)
-def notices() -> Notices:
-    """Events on the bus for failed tasks, and acks of the items that tasks were for."""
+def notifier() -> OutcomeNotifier:
+    """Return the notifier: events on the bus for failed tasks, and acks of the tasks' items."""
     bus = EventBus(clients.events(), settings().bus)
-    return Notices(bus.publish, partial(tell, tracking.transport().tracker))
+    return OutcomeNotifier(bus.publish, partial(ack_items, tracking.transport().tracker))

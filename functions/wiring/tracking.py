@@ -1,4 +1,4 @@
-"""What the handlers are made of, built once a process and when first needed."""
+"""Builds the tracker's objects for the handlers, once in each process and at their first use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 meter = Meter()
-"""What the store's client has sent and was charged, since this process began."""
+"""Counts the requests and capacity units of the store's client since the start of the process."""
 
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The environment, read once; what is missing there is a fault of the deployment, not of a caller."""
+    """Return the settings in the environment. Raises RuntimeError, because callers cannot correct them."""
     try:
         return Settings.from_env()
     except InvalidRequest as error:
@@ -36,28 +36,28 @@ def settings() -> Settings:
 
 @lru_cache(maxsize=1)
 def tracker() -> Tracker:
-    """The tracker over the deployed tables, whose verdicts go by the batch as it stands at each request."""
+    """Return the tracker over the deployed tables, which reads the batch again for each request."""
     return Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
 
 
 @lru_cache(maxsize=1)
 def transport() -> DirectTransport:
-    """The tracker as a consumer uses it, on behalf of the function's own tenant: it may lag by seconds."""
+    """Return the transport of consumers, for the function's own tenant; it caches batches for seconds."""
     tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
     return DirectTransport(tracker, settings().tenant)
 
 
 def transport_of(event: Mapping[str, Any]) -> DirectTransport:
-    """The tracker on behalf of the tenant whose items a dead-letter queue's delivery is about.
+    """Return the transport for the tenant of a dead-letter queue's items.
 
-    An event source mapping reads one queue, so the first message speaks for all.
+    An event source mapping reads one queue, so all messages of a delivery have the same queue.
     """
     arn: str = event["Records"][0]["eventSourceARN"]
     return replace(transport(), tenant=settings().tenant_of(arn))
 
 
 def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
-    """Hide messages that go back; few deliveries have any, so the client is made when it is needed."""
+    """Hide messages that return to their queue; the SQS client is created at the first call."""
     _visibility().hide(queue_arn, pauses)
 
 
@@ -73,7 +73,7 @@ def _store() -> TrackerStore:
 
 @lru_cache(maxsize=1)
 def dynamodb() -> DynamoDBClient:
-    """The client that the meter reads; attached once, however many stores share it."""
+    """Return the DynamoDB client with the meter attached; all stores share it."""
     client = clients.dynamodb()
     meter.attach(client)
     return client

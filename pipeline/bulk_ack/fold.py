@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
+from fanin.tracker.reasons import is_reason
 from pipeline.bulk_ack import item_ids as ids
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion
@@ -25,8 +26,6 @@ from pipeline.spark import bitmaps, schemas
 BLOCKS_A_BATCH = 256
 REASONS = 128
 """Reasons per batch that one task passes on; the tracker keeps no more."""
-REASON_MAX = 512
-"""Characters of a reason; a longer one is dropped, as is one with control characters."""
 
 FOLDED = to_arrow_schema(schemas.FOLDED)
 Flags: TypeAlias = NDArray[np.bool_]
@@ -138,19 +137,14 @@ def _by_batch(located: Located) -> Iterator[tuple[int, Rows]]:
 
 
 def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
-    """Yield the reasons of some of the failures that have one."""
+    """Yield the reasons of some of the failures that have one that the API would accept."""
     left = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
     given = [(_text(portion.item_id[row]), _text(portion.reason[row])) for row in left.tolist()]
-    kept = [(item, reason) for item, reason in given if reason is not None and is_printable(reason)]
+    kept = [(item, reason) for item, reason in given if reason is not None and is_reason(reason)]
     fold.reasons += len(kept)
     if kept:
         rows = [{"batch_id": batch_id, "item_id": item, "reason": reason} for item, reason in kept]
         yield _batch(reason=pa.array(rows, FOLDED.field("reason").type))
-
-
-def is_printable(reason: str) -> bool:
-    """Return whether the API would accept *reason*: 1 to 512 characters, none of them a control character."""
-    return 0 < len(reason) <= REASON_MAX and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in reason)
 
 
 def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The fan-in of your fan-out: says, exactly once, when all N items are done."""
+"""Tracks fan-outs: reports exactly once when all items of a batch are done."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ __all__ = [
     "Verdict",
 ]
 
-# Loaded when first named: a function that needs one room of the package does not pay for the others.
+# Loaded at the first access, so that a function does not import rooms that it does not use.
 _ROOMS = {
     "fanin.aws.jobs": ("JobSettings",),
     "fanin.aws.settings": ("Tables",),
@@ -104,10 +104,10 @@ _ROOMS = {
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _ROOM_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_ROOM_OF[name]), name)

@@ -1,10 +1,12 @@
-"""Calls of functions that a user wrote: which kinds are refused, and what can be said of their errors."""
+"""Calls of the user's functions: the kinds that are refused, and the texts of their errors."""
 
 from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from types import TracebackType
@@ -21,15 +23,15 @@ KINDS = {
     "an async generator function": inspect.isasyncgenfunction,
     "a generator function": inspect.isgeneratorfunction,
 }
-INSTEAD = "take a plain function, which may run a coroutine with asyncio.Runner().run(...)"
+INSTEAD = "pass a plain function, which may run a coroutine with asyncio.Runner().run(...)"
 
 
 class WorkNotDone(TypeError):
-    """A function returned a coroutine or a generator in place of doing its work."""
+    """A function returned a coroutine or a generator instead of doing its work."""
 
 
 def plain(function: F, name: str) -> F:
-    """Return *function*, the argument *name*; InvalidRequest where a call of it only prepares its work."""
+    """Return *function*, the argument *name*. Raises InvalidRequest for a coroutine or generator function."""
     if function is not None and not callable(function):
         raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)
     for kind, fits in KINDS.items():
@@ -39,26 +41,33 @@ def plain(function: F, name: str) -> F:
 
 
 def done(result: T, name: str) -> T:
-    """Return the *result* of the function *name*; WorkNotDone where it is still to be awaited or iterated."""
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+    """Return *result* of the function *name*. Raises WorkNotDone for an awaitable, future or generator."""
+    pending = inspect.isawaitable(result) or isinstance(result, Future)
+    if pending or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()
         kind = type(result).__name__
-        raise WorkNotDone(f"{name} returned a {kind}, which nobody runs, so its work is not done: {INSTEAD}")
+        raise WorkNotDone(f"{name} returned a {kind}, which is not run, so its work is not done: {INSTEAD}")
     return result
 
 
+def is_failure(error: BaseException) -> bool:
+    """Return whether *error* is a failure of the work: an Exception, or the cancellation of its coroutine."""
+    asyncio = sys.modules.get("asyncio")  # its import takes 0.1 s, and without it nothing can be cancelled
+    return isinstance(error, Exception) or (asyncio is not None and isinstance(error, asyncio.CancelledError))
+
+
 def text_of(error: BaseException) -> str:
-    """Return the kind of *error* and its text, or its kind alone where the text cannot be made."""
+    """Return the type of *error* and its text, or the type alone if ``str(error)`` raises."""
     kind = type(error).__name__
     try:
         return f"{kind}: {error}"
-    except Exception:  # an error of the user's own kind, which may lack what its text is made of
+    except Exception:  # an error class of the user, whose __str__ may raise anything
         return kind
 
 
 def has_text(error: BaseException) -> bool:
-    """Return whether the text of *error* can be made."""
+    """Return whether ``str(error)`` succeeds."""
     try:
         str(error)
     except Exception:
@@ -69,9 +78,9 @@ def has_text(error: BaseException) -> bool:
 def log_failure(
     logger: logging.Logger, line: str, *facts: object, error: BaseException, extra: Any = None
 ) -> None:
-    """Log *error* after *line*, with its trace where its text can be made.
+    """Log *error* after *line*, with its trace unless ``str(error)`` raises.
 
-    The formatter of Lambda's JSON logs asks the error for its text, and what that raises passes through the
+    The formatter of Lambda's JSON logs calls ``str(error)``, and an exception in it propagates through the
     logger to its caller.
     """
     trace = error if has_text(error) else None
@@ -79,9 +88,9 @@ def log_failure(
 
 
 class Block(AbstractContextManager[T]):
-    """The context manager *inner*, and nothing else: it does not decorate functions.
+    """The context manager *inner*, without its use as a decorator.
 
-    As a decorator it would leave a coroutine function's block before the function has begun.
+    A decorated coroutine function would leave the block before its body runs.
     """
 
     def __init__(self, inner: AbstractContextManager[T]) -> None:
@@ -97,7 +106,7 @@ class Block(AbstractContextManager[T]):
 
 
 def block(make: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
-    """Return *make* as ``contextlib.contextmanager`` does, for ``with`` alone."""
+    """Return *make* as a context manager, like ``contextlib.contextmanager``, but not as a decorator."""
     made = contextmanager(make)
 
     @wraps(make)
@@ -108,8 +117,8 @@ def block(make: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
 
 
 def _called(function: Any) -> Iterator[Any]:
-    """What a call of *function* runs: itself, what a partial calls, and ``__call__`` of an object."""
+    """Yield the functions that a call runs: *function*, that of a partial, ``__call__`` of an object."""
     while isinstance(function, partial):
         function = function.func
     yield function
-    yield getattr(type(function), "__call__", None)  # noqa: B004  # not whether: what
+    yield getattr(type(function), "__call__", None)  # noqa: B004  # the method itself

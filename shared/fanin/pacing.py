@@ -1,4 +1,4 @@
-"""How requests follow each other: several at once, and a pause before one is sent again."""
+"""Concurrent requests, and the pause before a retry."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class Each(Protocol):
-    """Calls something for each of several values; the answers in the order of the values."""
+    """Calls a function for each of several values and returns the results in their order."""
 
     def __call__(self, call: Callable[[A], T], values: Sequence[A]) -> list[T]: ...
 
 
 def each_in_turn(call: Callable[[A], T], values: Sequence[A]) -> list[T]:
-    """One after another."""
+    """Call *call* for one value after another."""
     return [call(value) for value in values]
 
 
 def each_in_threads(call: Callable[[A], T], values: Sequence[A]) -> list[T]:
-    """Several at once, for requests that do not depend on each other."""
+    """Call *call* for up to 16 values at once; the calls must be independent."""
     if len(values) < 2:
         return each_in_turn(call, values)
     with ThreadPoolExecutor(min(THREADS, len(values))) as pool:
@@ -35,5 +35,5 @@ def each_in_threads(call: Callable[[A], T], values: Sequence[A]) -> list[T]:
 
 
 def pause(attempt: int) -> None:
-    """Wait a jittered moment before attempt ``attempt + 1``; two seconds at most."""
+    """Sleep before attempt ``attempt + 1``: exponential with full jitter, at most two seconds."""
     time.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt)))

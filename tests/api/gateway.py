@@ -35,7 +35,7 @@ class Answer:
 def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
     """What the handler of the route answers to *event*, which docs/openapi.json must have.
 
-    The gateway's own word where there is no route.
+    The gateway's own answer if there is no route.
     """
     for handler in HANDLERS:
         verb, _, template = handler.route.partition(" ")

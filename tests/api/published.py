@@ -32,8 +32,8 @@ def checked(
 
     What is on no route is the gateway's to answer, and passes. An object has no fields but the described.
     """
-    told = published() if document is None else closed(document)
-    operation = operation_of(told, method, path)
+    described = published() if document is None else closed(document)
+    operation = operation_of(described, method, path)
     if operation is None:
         return
     where = f"{method} {path}: {status}"
@@ -47,7 +47,7 @@ def checked(
     media = given.get("content-type", "").partition(";")[0]
     if media not in answer["content"]:
         raise Unpublished(f"{where} is of media type {media!r}, not {list(answer['content'])}")
-    _check_body(told, where, answer["content"][media]["schema"], json.loads(body))
+    _check_body(described, where, answer["content"][media]["schema"], json.loads(body))
 
 
 def _check_body(document: Mapping[str, Any], where: str, schema: Mapping[str, Any], body: Any) -> None:

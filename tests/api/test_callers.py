@@ -47,16 +47,16 @@ def test_a_jwt_caller_s_tenant_is_its_subject() -> None:
 
 
 @pytest.mark.parametrize("subject", [None, "", "a\nb", "x" * 256, 7])
-def test_a_subject_that_cannot_stand_in_a_key_is_nobody(subject: object) -> None:
+def test_a_subject_that_cannot_be_part_of_a_key_is_refused(subject: object) -> None:
     with pytest.raises(Forbidden):
         identify(_context(_jwt(sub=subject)), "anonymous tenant")
 
 
 def test_claims_of_the_configuration_name_the_tenant_and_the_caller() -> None:
-    told = _jwt(sub="alice", org="acme", client_id="worker")
+    claims = _jwt(sub="alice", org="acme", client_id="worker")
 
-    assert identify(_context(told), None, JwtClaims("org", "client_id")) == Caller("acme", "worker", "r")
-    assert identify(_context(told), None, JwtClaims("org")) == Caller("acme", "alice", "r")
+    assert identify(_context(claims), None, JwtClaims("org", "client_id")) == Caller("acme", "worker", "r")
+    assert identify(_context(claims), None, JwtClaims("org")) == Caller("acme", "alice", "r")
 
 
 @pytest.mark.parametrize("tenant", ["111122223333", "000000000000", "a#b", "#", "[acme umbrella]", "[acme]"])
@@ -66,7 +66,7 @@ def test_a_token_names_no_account_no_part_of_a_key_and_one_tenant(tenant: str) -
 
 
 @pytest.mark.parametrize("claims", [{}, {"sub": "alice"}, {"org": "acme"}, {"sub": "", "org": "acme"}])
-def test_a_token_without_one_of_the_claims_is_nobody(claims: dict[str, str]) -> None:
+def test_a_token_without_one_of_the_claims_is_refused(claims: dict[str, str]) -> None:
     with pytest.raises(Forbidden, match="the token needs a claim"):
         identify(_context(_jwt(**claims)), "anonymous tenant", JwtClaims("org"))
 
@@ -88,7 +88,7 @@ def test_a_token_that_names_an_account_is_refused_with_a_problem(
 
 
 @pytest.mark.parametrize("authorizer", [None, {}, {"lambda": {"tenant": "x"}}, {"iam": None}])
-def test_without_an_authorizer_nobody_is_anybody(authorizer: dict[str, Any] | None) -> None:
+def test_a_request_without_an_authorizer_is_refused(authorizer: dict[str, Any] | None) -> None:
     with pytest.raises(Forbidden):
         identify(_context(authorizer), None)
 
@@ -121,7 +121,7 @@ def test_no_two_principals_routes_or_keys_have_one_token(
     assert len(tokens) == 2
 
 
-def test_a_long_token_is_bounded_and_still_told_apart() -> None:
+def test_a_long_token_is_bounded_and_still_unique() -> None:
     caller = Caller("t", "p" * 300, "r")
 
     assert len(caller.token("acks", "k")) <= TOKEN_MAX

@@ -1,4 +1,4 @@
-"""Texts that say where a list goes on: one for each place, and nothing else is one."""
+"""Texts that say where a list goes on: one for each position, and nothing else is one."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def test_an_item_comes_back(item: int) -> None:
 
 
 @given(PLACES)
-def test_a_place_comes_back(place: tuple[datetime, str]) -> None:
-    text = cursors.of_place(place)
+def test_a_place_comes_back(position: tuple[datetime, str]) -> None:
+    text = cursors.of_batch(position)
 
-    assert cursors.place_at(text) == place
+    assert cursors.batch_at(text) == position
     assert text is not None
     assert re.fullmatch(cursors.CURSOR_FORM, text)
 
 
 def test_the_end_has_no_cursor_and_the_start_needs_none() -> None:
     assert cursors.of_item(None) is None
-    assert cursors.of_place(None) is None
+    assert cursors.of_batch(None) is None
     assert cursors.item_at(None) == 0
-    assert cursors.place_at(None) is None
+    assert cursors.batch_at(None) is None
 
 
 @given(st.text(max_size=40))
 def test_of_all_texts_only_those_that_were_given_are_read(text: str) -> None:
-    for read, write in ((cursors.item_at, cursors.of_item), (cursors.place_at, cursors.of_place)):
+    for read, write in ((cursors.item_at, cursors.of_item), (cursors.batch_at, cursors.of_batch)):
         try:
             found = read(text)
         except InvalidRequest:
@@ -61,5 +61,5 @@ def test_an_alias_is_refused(text: str) -> None:
 
 def test_a_time_beyond_all_calendars_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="cursor"):
-        cursors.place_at("_" * 32)
-    assert cursors.place_at("A" * 32) == (datetime(1970, 1, 1, tzinfo=UTC), str(UUID(int=0)))
+        cursors.batch_at("_" * 32)
+    assert cursors.batch_at("A" * 32) == (datetime(1970, 1, 1, tzinfo=UTC), str(UUID(int=0)))

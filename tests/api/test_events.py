@@ -1,4 +1,4 @@
-"""What the bus hears of a batch: told from what is stored, whatever the record says."""
+"""Ending events are made from the stored batch, whatever the stream record contains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events import confirm, endings, turned_into
+from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
 from fanin.tracker import Ack, Batch, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
@@ -20,7 +20,7 @@ START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
 
 
 class Clock:
-    """Tells the time that it is set to."""
+    """Returns the time that it is set to."""
 
     def __init__(self) -> None:
         self.at = START
@@ -41,8 +41,8 @@ def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) 
     return made
 
 
-def opened(tracker: Tracker, count: int = 10, **wish: Any) -> tuple[str, str]:
-    batch_id = tracker.open(TENANT, OpenBatch(**wish)).batch_id
+def opened(tracker: Tracker, count: int = 10, **options: Any) -> tuple[str, str]:
+    batch_id = tracker.open(TENANT, OpenBatch(**options)).batch_id
     return batch_id, tracker.add(TENANT, batch_id, count).groups[0].id
 
 
@@ -51,17 +51,17 @@ def record(batch_id: str, state: str = "COMPLETE", sk: str = "batch") -> dict[st
     return {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "NewImage": {**keys, "state": {"S": state}}}}
 
 
-def told(batch_id: str) -> dict[str, Any]:
+def detail_of(batch_id: str) -> dict[str, Any]:
     (detail,) = describe_event.handler([record(batch_id)], None)
     return dict(detail)
 
 
-def test_a_complete_batch_is_told_in_full(tracker: Tracker, clock: Clock) -> None:
+def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock: Clock) -> None:
     batch_id = tracker.open(TENANT, OpenBatch(user_key='"}],"x\n')).batch_id
     clock.at += timedelta(seconds=1)
     finished = tracker.close(TENANT, batch_id, "a test").batch
 
-    assert told(batch_id) == {
+    assert detail_of(batch_id) == {
         "detailType": "BatchCompleted",
         "eventId": f"{batch_id}:COMPLETE",
         "tenant": TENANT,
@@ -78,21 +78,21 @@ def test_a_complete_batch_is_told_in_full(tracker: Tracker, clock: Clock) -> Non
     }
 
 
-def test_failures_are_told(tracker: Tracker) -> None:
+def test_the_event_has_the_number_of_failures(tracker: Tracker) -> None:
     batch_id, group = opened(tracker, 2)
     tracker.close(TENANT, batch_id, "a test")
     tracker.ack(TENANT, [Ack(batch_id, group, 0, 0, "c", Outcome.FAILURE), Ack(batch_id, group, 1, 1, "c")])
-    detail = told(batch_id)
+    detail = detail_of(batch_id)
 
     assert (detail["result"], detail["failed"]) == ("completed_with_failures", 1)
     assert "outstanding" not in detail
 
 
-def test_a_cancelled_batch_is_told_with_its_reason_and_what_was_outstanding(tracker: Tracker) -> None:
+def test_the_event_of_a_cancelled_batch_has_its_reason_and_its_outstanding_ranges(tracker: Tracker) -> None:
     batch_id, group = opened(tracker)
     tracker.ack(TENANT, [Ack(batch_id, group, 3, 4, "c")])
     tracker.cancel(TENANT, batch_id, "not wanted")
-    detail = told(batch_id)
+    detail = detail_of(batch_id)
 
     assert (detail["detailType"], detail["eventId"]) == ("BatchCancelled", f"{batch_id}:CANCELLED")
     assert (detail["result"], detail["reason"], detail["completedAt"]) == ("cancelled", "not wanted", None)
@@ -102,39 +102,43 @@ def test_a_cancelled_batch_is_told_with_its_reason_and_what_was_outstanding(trac
     ]
 
 
-def test_a_batch_that_timed_out_is_told_with_what_was_outstanding(tracker: Tracker, clock: Clock) -> None:
+def test_the_event_of_a_batch_that_timed_out_has_its_outstanding_ranges(
+    tracker: Tracker, clock: Clock
+) -> None:
     batch_id, group = opened(tracker, deadline=timedelta(seconds=5))
     clock.at += timedelta(seconds=5)
     tracker.sweep()
-    detail = told(batch_id)
+    detail = detail_of(batch_id)
 
     assert (detail["detailType"], detail["result"]) == ("BatchTimedOut", "timed_out")
     assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
 
 
-def test_a_batch_that_expired_is_told_though_no_reader_sees_it(tracker: Tracker, clock: Clock) -> None:
+def test_a_batch_that_expired_has_an_event_though_it_is_absent_for_readers(
+    tracker: Tracker, clock: Clock
+) -> None:
     batch_id, group = opened(tracker)
     clock.at += timedelta(days=8)
     tracker.sweep()
-    detail = told(batch_id)
+    detail = detail_of(batch_id)
 
     assert (detail["detailType"], detail["eventId"]) == ("BatchExpired", f"{batch_id}:EXPIRED")
     assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
 
 
-def test_of_many_outstanding_ranges_the_first_hundred_are_told(tracker: Tracker) -> None:
+def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) -> None:
     batch_id, group = opened(tracker, 500)
     tracker.ack(TENANT, [Ack(batch_id, group, index, index, "c") for index in range(0, 500, 2)])
     tracker.cancel(TENANT, batch_id)
 
-    assert [one["from"] for one in told(batch_id)["outstanding"]] == list(range(1, 200, 2))
+    assert [one["from"] for one in detail_of(batch_id)["outstanding"]] == list(range(1, 200, 2))
 
 
 def test_an_estimated_batch_tells_no_ranges(tracker: Tracker) -> None:
     batch_id, _ = opened(tracker, mode=Mode.ESTIMATED)
     tracker.cancel(TENANT, batch_id)
 
-    assert "outstanding" not in told(batch_id)
+    assert "outstanding" not in detail_of(batch_id)
 
 
 def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
@@ -142,12 +146,12 @@ def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
     tracker.cancel(TENANT, batch_id)
     notice = record(batch_id, sk="notice#0000000000001")
 
-    assert describe_event.handler([notice], None) == [told(batch_id)]
-    assert turned_into([notice]) == []
+    assert describe_event.handler([notice], None) == [detail_of(batch_id)]
+    assert ended_states([notice]) == []
 
 
 @pytest.mark.parametrize("state", ["OPEN", "CLOSED"])
-def test_what_a_record_claims_of_a_living_batch_is_not_told(tracker: Tracker, state: str) -> None:
+def test_a_record_of_a_live_batch_has_no_event_whatever_it_claims(tracker: Tracker, state: str) -> None:
     batch_id, _ = opened(tracker)
     if state == "CLOSED":
         tracker.close(TENANT, batch_id, "a test")
@@ -172,7 +176,7 @@ def test_a_batch_without_a_user_key_says_null(tracker: Tracker) -> None:
     batch_id, _ = opened(tracker)
     tracker.cancel(TENANT, batch_id)
 
-    assert told(batch_id)["userKey"] is None
+    assert detail_of(batch_id)["userKey"] is None
 
 
 def test_details_come_in_the_order_of_the_records(tracker: Tracker) -> None:
@@ -206,7 +210,7 @@ def ended(tracker: Tracker) -> Batch:
 
 def test_an_event_that_arrived_is_confirmed(ended: Batch, memory: MemoryStore) -> None:
     for _ in range(2):
-        confirm_event.handler({"detail": told(ended.batch_id)}, None)
+        confirm_event.handler({"detail": detail_of(ended.batch_id)}, None)
 
     assert memory.confirmed == {ended.key}
 
@@ -228,7 +232,7 @@ def test_an_event_that_arrived_is_confirmed(ended: Batch, memory: MemoryStore) -
 def test_a_forged_event_confirms_nothing(
     ended: Batch, tracker: Tracker, memory: MemoryStore, changes: dict[str, Any]
 ) -> None:
-    assert not confirm({**told(ended.batch_id), **changes}, tracker)
+    assert not confirm({**detail_of(ended.batch_id), **changes}, tracker)
     assert memory.confirmed == set()
 
 

@@ -67,7 +67,7 @@ def test_a_key_beside_a_name_is_held_to_both(gateway, grouper):
     assert post(gateway, key="l", taskId="a").status == 202
 
 
-def test_a_name_is_held_to_its_wish(gateway, grouper):
+def test_a_task_id_is_held_to_its_first_request(gateway, grouper):
     post(gateway, taskId="a")
 
     assert post(gateway, taskId="a", payload=[]).status == 422

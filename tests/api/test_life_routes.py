@@ -1,4 +1,4 @@
-"""The contract of what a batch's life needs beyond the thread: failures, ends, lists; over every store."""
+"""The contract of failures, endings and lists, over every store."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gatewa
     assert second["samples"] == []
 
 
-def test_what_is_outstanding_is_listed_with_both_ends_in_the_words_of_its_groups(
+def test_outstanding_ranges_have_both_ends_as_indexes_of_their_groups(
     any_gateway: Gateway,
 ) -> None:
     batch_id, group = opened(any_gateway, 20)

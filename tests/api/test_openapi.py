@@ -17,7 +17,7 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 def test_the_published_description_is_up_to_date() -> None:
     assert json.loads(PUBLISHED.read_text()) == document(), (
-        "make it again: python -m functions.openapi > docs/openapi.json"
+        "run make openapi: python -m functions.openapi > docs/openapi.json"
     )
 
 
@@ -57,11 +57,11 @@ def test_bodies_admit_nothing_unknown() -> None:
     assert all(schema["additionalProperties"] is False for schema in bodies)
 
 
-def test_two_schemas_of_one_name_end_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_schemas_of_one_name_end_the_build_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     schemas = get_bundle.app.get_openapi_json_schema(**openapi.ABOUT).replace("MemberVerdict", "Verdict")
     monkeypatch.setattr(get_bundle.app, "get_openapi_json_schema", lambda **_: schemas)
 
-    with pytest.raises(NameTaken, match=r"/v1/bundles/\{bundleId\}: the schema Verdict is another one"):
+    with pytest.raises(NameTaken, match=r"/v1/bundles/\{bundleId\}: the schema Verdict differs"):
         document()
 
 

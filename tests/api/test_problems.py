@@ -12,7 +12,7 @@ import pytest
 
 from fanin import errors
 from fanin.api.problems import KINDS, kind_of
-from fanin.api.wording import IN_WORDS
+from fanin.api.wording import PATTERN_TEXTS
 from fanin.errors import (
     Conflict,
     FaninError,
@@ -91,7 +91,7 @@ def test_a_store_out_of_reach_asks_to_come_again(gateway: Gateway, environment: 
     assert answer.headers["Retry-After"] == "1"
     assert answer.body == {
         "type": "urn:fanin:problem:unavailable",
-        "title": "Too busy; ask again",
+        "title": "Too busy; retry",
         "status": 503,
         "detail": "the store is busy; ask again",
     }
@@ -140,10 +140,10 @@ def test_fields_are_named_by_their_path(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "101", "+5", "9" * 5000, "x"])
-def test_a_limit_out_of_bounds_is_told_its_bounds(gateway: Gateway, limit: str) -> None:
+def test_the_answer_to_a_limit_out_of_bounds_names_the_bounds(gateway: Gateway, limit: str) -> None:
     answer = gateway.send("GET", "/v1/batches", query={"limit": limit})
 
-    assert answer.body["detail"] == "limit: a limit is a number from 1 to 100"
+    assert answer.body["detail"] == "limit: a limit is a whole number from 1 to 100"
 
 
 def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: Gateway) -> None:
@@ -158,20 +158,20 @@ def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: 
     assert "x" * 65 not in str(single)
 
 
-def test_every_pattern_of_the_contract_is_told_in_words() -> None:
+def test_every_pattern_of_the_contract_has_an_error_text() -> None:
     contract = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text()
     patterns = {json.loads(text) for text in re.findall(r'"pattern": (".*")', contract)}
 
     assert len(patterns) > 5
-    assert patterns == IN_WORDS.keys()
+    assert patterns == PATTERN_TEXTS.keys()
 
 
 @pytest.mark.parametrize(
     ("path", "body", "detail"),
     [
-        ("/v1/acks", {"items": ["x"]}, "items.0: not batchId:groupId:index, as add gave it"),
+        ("/v1/acks", {"items": ["x"]}, "items.0: not batchId:groupId:index, as add returned it"),
         ("/v1/acks", {"acks": [{"batchId": "x"}]}, "acks.0.batchId: not a UUID in lower case, 36 characters"),
-        ("/v1/batches", {"userKey": "\n"}, "userKey: there is a control character in it"),
+        ("/v1/batches", {"userKey": "\n"}, "userKey: it has a control character"),
         (
             "/v1/tasks",
             {"target": "a b", "payload": 1},
@@ -179,7 +179,7 @@ def test_every_pattern_of_the_contract_is_told_in_words() -> None:
         ),
     ],
 )
-def test_a_text_of_the_wrong_form_is_told_in_words(
+def test_the_answer_to_a_value_of_the_wrong_form_has_the_error_text(
     gateway: Gateway, path: str, body: dict[str, Any], detail: str
 ) -> None:
     assert gateway.send("POST", path, body).body["detail"] == detail

@@ -177,7 +177,7 @@ def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
     assert (again.status, again.body) == (200, first.body)
 
 
-def test_another_close_is_not_told_that_it_completed_the_batch(any_gateway: Gateway) -> None:
+def test_the_completion_is_not_reported_to_another_close(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway)
     _closed(any_gateway, batch_id, key="k")
 
@@ -197,22 +197,24 @@ def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> N
     assert answer.body == {"results": results, "completions": []}
 
 
-def test_the_ack_that_completes_is_told_and_told_again_when_it_retries(any_gateway: Gateway) -> None:
+def test_the_completion_is_reported_to_the_ack_that_completes_and_to_its_retries(
+    any_gateway: Gateway,
+) -> None:
     batch_id, items = _batch_of(any_gateway, 10)
     _closed(any_gateway, batch_id)
     first, again = (_acked(any_gateway, items, key="k").body["completions"] for _ in range(2))
-    nobody = _acked(any_gateway, items, key="other").body["completions"]
+    other = _acked(any_gateway, items, key="other").body["completions"]
 
-    told = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
-    assert (first, again, nobody) == ([told], [told], [])
+    completion = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
+    assert (first, again, other) == ([completion], [completion], [])
 
 
 def test_requests_without_a_key_are_different_callers(any_gateway: Gateway) -> None:
     batch_id, items = _batch_of(any_gateway, 2)
     _closed(any_gateway, batch_id)
 
-    told = [len(_acked(any_gateway, items).body["completions"]) for _ in range(2)]
-    assert told == [1, 0]
+    completion = [len(_acked(any_gateway, items).body["completions"]) for _ in range(2)]
+    assert completion == [1, 0]
 
 
 def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:

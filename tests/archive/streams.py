@@ -60,7 +60,7 @@ def read_on(streams: Any, table: str, place: str) -> tuple[list[Record], str]:
 
 
 def _is_half(change: Record) -> bool:
-    """Whether moto tells of keys alone, as it does before it tells of an update that makes an item."""
+    """Return whether *change* has keys alone, as moto emits one before an update that creates an item."""
     return change.get("NewImage") == change["Keys"]
 
 

@@ -10,7 +10,7 @@ from fanin.errors import InvalidRequest
 ENV = {"FANIN_BATCHES_TABLE": "b", "FANIN_PAGES_TABLE": "p", "FANIN_TENANT": "t"}
 
 
-def test_defaults_are_a_deployment_that_trusts_nobody():
+def test_the_defaults_accept_no_anonymous_request():
     assert Settings.from_env(ENV) == Settings(Tables("b", "p"), "t", page_bits=1024, allow_anonymous=False)
 
 

@@ -66,4 +66,4 @@ def test_what_cannot_be_hidden_is_logged_and_ends_nothing(sqs: Any, caplog: pyte
 
     first, second = (record.getMessage() for record in caplog.records)
     assert arn in first
-    assert "gone were not hidden" in second
+    assert "gone was not changed" in second

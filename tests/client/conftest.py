@@ -46,7 +46,7 @@ class Reply:
 
 
 Fault = Callable[[Callable[[], Reply]], Reply | None]
-"""What happens instead of serving a request; None is silence: the connection is cut."""
+"""Handles a request in place of the service; None cuts the connection without an answer."""
 
 
 def lost_before(serve: Callable[[], Reply]) -> None:
@@ -93,7 +93,7 @@ def _carried_out(request: Seen, request_id: str) -> Reply:
 
 
 def _event(request: Seen, request_id: str) -> dict[str, Any]:
-    """The request as API Gateway tells it to a function, in payload 2.0."""
+    """Return the request as API Gateway passes it to a function, in payload 2.0."""
     path, _, query = request.path.partition("?")
     return {
         "version": "2.0",
@@ -140,7 +140,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
             self.do_GET()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Tests speak through their claims."""
+            """Log nothing."""
 
     return Handler
 

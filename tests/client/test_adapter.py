@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from fanin import Fanin
+from fanin.aws import clients
 from fanin.client.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
     Adapter,
     pause_of,
 )
-from fanin.client.consumer import failed_letter
+from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.tracker import OpenBatch, Tracker
@@ -49,7 +54,7 @@ def item(tracker: Tracker) -> str:
 
 def adapter(tracker: Tracker, hidden: Hidden, tenant: str = TENANT) -> Adapter:
     transport = DirectTransport(tracker, tenant)
-    return Adapter(transport, ack_of=failed_letter, hide=hidden, chance=lambda: 0.0)
+    return Adapter(transport, ack_of=dead_letter_message_ack, hide=hidden, chance=lambda: 0.0)
 
 
 def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
@@ -91,7 +96,7 @@ def test_a_delivery_has_one_line_of_what_goes_back(
         adapter(tracker, Hidden()).settle(delivery(*[UNKNOWN] * 30, *["?"] * 20, receives=3, queue=DEAD))
 
     assert [record.getMessage() for record in caplog.records] == [
-        "50 messages go back: 20 name no item, 30 an item that is in no batch of this tenant"
+        "50 messages return to the queue: 20 name no item, 30 an item that is in no batch of this tenant"
     ]
     assert vars(caplog.records[0])["returned"][0] == {"messageId": "message-30", "receives": 3}
 
@@ -106,7 +111,7 @@ def test_pauses_double_to_a_bound_and_are_jittered(longest: int) -> None:
     assert [pause_of(times, longest, 1.0) for times in range(1, 1000)] == [each // 2 for each in pauses]
 
 
-def test_two_weeks_of_a_letter_that_nobody_matches_are_few_deliveries() -> None:
+def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
     at, deliveries = 0, 0
     while at < TWO_WEEKS:
         deliveries += 1
@@ -120,3 +125,29 @@ def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker
     adapter(tracker, hidden).settle(delivery(UNKNOWN, receives=50, queue=f"{DEAD}.fifo"))
 
     assert hidden.asked == [(f"{DEAD}.fifo", {"receipt-0": LONGEST_PAUSE_IN_ORDER_SECONDS})]
+
+
+@pytest.fixture
+def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """SQS as moto plays it, for the clients of this process too."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with mock_aws():
+        clients.sqs.cache_clear()
+        yield boto3.client("sqs")
+        clients.sqs.cache_clear()
+
+
+def test_the_users_own_dead_letter_handler_hides_what_it_cannot_match(tracker: Tracker, sqs: Any) -> None:
+    url = sqs.create_queue(QueueName="orders-dead")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    sqs.send_message(QueueUrl=url, MessageBody=UNKNOWN)
+    (message,) = sqs.receive_message(QueueUrl=url, VisibilityTimeout=0)["Messages"]
+    event = delivery(message["Body"], queue=arn)
+    event["Records"][0]["receiptHandle"] = message["ReceiptHandle"]
+
+    answer = Fanin(DirectTransport(tracker, TENANT)).dead_letters()(event, None)
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import warnings
+from concurrent.futures import Future
 from functools import partial, wraps
 from types import SimpleNamespace
 
@@ -79,6 +80,7 @@ HIDDEN = {
     "generator": lambda record: generator(record, 1),
     "async generator": lambda record: async_generator(record, 1),
     "wrapped": wrapped,
+    "submitted to a pool": lambda record: Future(),  # as a pool's submit returns it
 }
 
 
@@ -104,7 +106,7 @@ def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, id
         with pytest.raises(InvalidRequest, match=f"{option} is a"):
             fanin.acks(**{option: idle})(print)
     with pytest.raises(InvalidRequest, match="item_id is a"):
-        fanin.dead_letters(item_id=idle)
+        fanin.dead_letter_handler(item_id=idle)
 
 
 def test_the_queues_tell_is_refused_in_the_same_way(idle):
@@ -241,3 +243,16 @@ def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(la
 
     assert queue.depth().busy == 0
     assert len(told) == 4
+
+
+def test_a_coroutine_that_was_cancelled_fails_its_own_message_and_no_other(fanin):
+    items = fanin.open().add(2)
+
+    async def work(record):
+        if record["body"] == items[0]:
+            raise asyncio.CancelledError
+
+    handler = fanin.acks(lambda record: asyncio.run(work(record)))
+
+    assert handler(sqs_event(*items), None) == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert fanin.get(items.batch_id).acked == 1

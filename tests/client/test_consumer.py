@@ -1,4 +1,4 @@
-"""A delivery: what was done is acked in one request, what was not goes back, nothing goes round for ever."""
+"""Deliveries: items whose work is done are acked in one request, the other messages return to the queue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 
@@ -18,12 +19,12 @@ from tests.client.conftest import TENANT, answers, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
-NOBODY = {"batchItemFailures": []}
+NONE_RETURN = {"batchItemFailures": []}
 
 
 @dataclass
 class CountingStore(MemoryStore):
-    """A store in memory that counts what it is asked, and may be out of reach from some write on."""
+    """A store in memory that counts what it is asked, and fails from some write on."""
 
     asked: Counter = field(default_factory=Counter)
     writes_left: int = 1_000_000
@@ -47,7 +48,7 @@ class CountingStore(MemoryStore):
 
 
 class Context:
-    """Tells, each time it is asked, the next of the milliseconds that are *left*."""
+    """Returns the next of the milliseconds *left* at each call."""
 
     def __init__(self, *left):
         self.left = list(left)
@@ -99,7 +100,7 @@ def test_a_message_that_went_back_is_acked_when_it_succeeds(fanin):
         items = batch.add(3)
     fanin.acks(refusing(items[1]))(sqs_event(*items), None)
 
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NOBODY
+    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
     assert batch.status().is_complete
 
 
@@ -135,8 +136,8 @@ def test_copies_in_one_delivery_are_both_settled(fanin):
     outcomes = []
     handler = fanin.acks(on_acked=outcomes.extend)(refusing())
 
-    assert handler(sqs_event(items[0], items[0]), None) == NOBODY
-    assert handler(sqs_event(items[0]), None) == NOBODY
+    assert handler(sqs_event(items[0], items[0]), None) == NONE_RETURN
+    assert handler(sqs_event(items[0]), None) == NONE_RETURN
     assert [verdict for _, verdict in outcomes] == [Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.DUPLICATE]
 
 
@@ -152,28 +153,44 @@ def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fan
     assert [record["messageId"] for record in seen] == ["m0", "m2"]
 
 
-def test_forged_items_are_dropped_counted_and_told_in_one_line(fanin, caplog):
+def test_messages_whose_items_are_in_no_batch_return_and_are_logged_in_one_line(fanin, caplog):
     batch = fanin.open()
     items = batch.add(2)
     beyond = items[1][:-1] + "2"
-    settled = Consumer(fanin._transport).settle(sqs_event(items[0], FORGED, beyond))
+    event = sqs_event(items[0], FORGED, beyond)
+    settled = Consumer(fanin._transport).settle(event)
     (line,) = caplog.records
 
-    assert settled.response() == NOBODY
-    assert [record["messageId"] for record, _ in settled.dropped] == ["m1", "m2"]
+    assert settled.response() == failures("m1", "m2")
+    assert [record["messageId"] for record, _ in settled.acked] == ["m0"]
     assert (line.levelno, line.count) == (logging.WARNING, 2)
-    assert line.dropped == [
+    assert line.returned == [
         {"messageId": "m1", "verdict": "not_found"},
         {"messageId": "m2", "verdict": "out_of_range"},
     ]
     assert batch.status().acked == 1
+    assert Consumer(fanin._transport).settle(event).response() == failures("m1", "m2")
 
 
-def test_a_flood_of_forged_items_is_a_short_line(fanin, caplog):
+def test_many_items_in_no_batch_are_a_short_line(fanin, caplog):
     Consumer(fanin._transport).settle(sqs_event(*[FORGED] * 500))
     (line,) = caplog.records
 
-    assert (line.count, len(line.dropped)) == (500, 10)
+    assert (line.count, len(line.returned)) == (500, 10)
+
+
+def test_messages_of_an_expired_batch_are_deleted_and_logged_in_one_line(direct, fanin, caplog):
+    items = fanin.open().add(2)
+    later = direct.tracker.now() + timedelta(days=8)
+    tracker = Tracker(direct.tracker.store, page_bits=1024, now=lambda: later)
+    settled = Consumer(DirectTransport(tracker, TENANT)).settle(sqs_event(*items))
+    (line,) = caplog.records
+
+    assert settled.response() == NONE_RETURN
+    assert line.dropped == [
+        {"messageId": "m0", "verdict": "expired"},
+        {"messageId": "m1", "verdict": "expired"},
+    ]
 
 
 def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
@@ -183,7 +200,7 @@ def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
     handler = fanin.acks(refusing(items[1]))
 
     assert sorted(ids(handler(sqs_event(*items), None))) == ["m0", "m1", "m2"]
-    assert "2 messages go back" in caplog.text
+    assert "2 messages return to the queue" in caplog.text
     store.writes_left = 1_000_000
     assert handler(sqs_event(*items), None) == failures("m1")
     assert batch.status().acked == 2
@@ -248,7 +265,7 @@ def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     assert response == failures("m3")
     assert [record["messageId"] for record in seen] == ["m0", "m1", "m2"]
     assert batch.status().acked == 3
-    assert "1 messages go back" in caplog.text
+    assert "1 messages return to the queue" in caplog.text
 
 
 def test_a_function_shorter_than_the_margin_still_moves(fanin):
@@ -260,27 +277,27 @@ def test_a_function_shorter_than_the_margin_still_moves(fanin):
 def test_without_a_context_there_is_no_hurry(fanin):
     items = fanin.open().add(3)
 
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NOBODY
+    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
 
 
-def test_the_hook_is_told_once_a_delivery_of_all_that_was_acked(fanin):
-    items = fanin.open().add(2)
-    told = []
-    handler = fanin.acks(on_acked=told.append)(refusing(items[1]))
-    handler(sqs_event(items[0], items[1], FORGED), None)
-    (outcomes,) = told
+def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin):
+    items = fanin.open().add(3)
+    calls = []
+    handler = fanin.acks(on_acked=calls.append)(refusing(items[1]))
+    handler(sqs_event(*items, FORGED), None)
+    (outcomes,) = calls
 
     assert [(record["messageId"], verdict) for record, verdict in outcomes] == [
         ("m0", Verdict.ACCEPTED),
-        ("m2", Verdict.NOT_FOUND),
+        ("m2", Verdict.ACCEPTED),
     ]
 
 
-def test_the_hook_is_not_told_of_nothing(fanin):
-    told = []
-    fanin.acks(on_acked=told.append)(refusing("x"))(sqs_event("x"), None)
+def test_on_acked_is_not_called_if_nothing_was_acked(fanin):
+    calls = []
+    fanin.acks(on_acked=calls.append)(refusing("x"))(sqs_event("x", FORGED), None)
 
-    assert told == []
+    assert calls == []
 
 
 def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
@@ -320,7 +337,7 @@ def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
 
 
 def test_an_empty_delivery_asks_nothing(direct, store):
-    assert Consumer(direct).settle({"Records": []}).response() == NOBODY
+    assert Consumer(direct).settle({"Records": []}).response() == NONE_RETURN
     assert store.asked == {}
 
 
@@ -364,7 +381,7 @@ def test_over_http_a_delivery_is_one_request_under_a_key_of_its_own(over_http, s
     first = handler(sqs_event(*items), None)
     handler(sqs_event(*items), None)
 
-    assert first == NOBODY
+    assert first == NONE_RETURN
     assert len(service.seen) == 3
     assert len(set(service.keys)) == 1
     assert batch.status().is_complete

@@ -213,13 +213,13 @@ def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
     assert batch.status().acked == 0
 
 
-def test_a_completion_is_told_again_to_who_asks_again_under_its_key_and_to_nobody_else(fanin):
+def test_a_completion_is_reported_to_retries_with_its_key_and_to_no_other_call(fanin):
     with fanin.open() as batch:
         items = batch.add(2)
-    told = fanin.ack(items, key="mine").completions
+    completions = fanin.ack(items, key="mine").completions
 
-    assert told == (Completion(batch.id, None, "succeeded"),)
-    assert fanin.ack(items, key="mine").completions == told
+    assert completions == (Completion(batch.id, None, "succeeded"),)
+    assert fanin.ack(items, key="mine").completions == completions
     assert fanin.ack(items, key="yours").completions == ()
 
 
@@ -263,7 +263,7 @@ def test_a_batch_shows_its_id(fanin):
 
 
 @pytest.mark.parametrize("last", ["acks", "close"])
-def test_one_key_on_close_and_on_acks_names_two_callers_and_each_is_told_again(fanin, last):
+def test_one_key_on_close_and_on_acks_names_two_callers_and_each_retry_reports_its_own(fanin, last):
     batch = fanin.open()
     items = batch.add(1)
     calls = {
@@ -276,7 +276,7 @@ def test_one_key_on_close_and_on_acks_names_two_callers_and_each_is_told_again(f
 
 
 @pytest.mark.parametrize("call", ["ack", "fail"])
-def test_a_single_id_where_a_list_is_due_is_refused_and_told_how(fanin, call):
+def test_a_single_id_in_place_of_a_list_is_refused_with_the_right_form(fanin, call):
     batch = fanin.open()
     item = batch.add(1)[0]
 
@@ -287,7 +287,7 @@ def test_a_single_id_where_a_list_is_due_is_refused_and_told_how(fanin, call):
 
 
 @pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
-def test_a_single_range_where_a_list_is_due_is_refused_and_told_how(fanin, call):
+def test_a_single_range_in_place_of_a_list_is_refused_with_the_right_form(fanin, call):
     items = fanin.open().add(2)
 
     with pytest.raises(InvalidRequest, match=rf"{call} takes a list of ranges: {call}\(\[items\]\)"):
@@ -299,13 +299,13 @@ def test_a_single_range_where_a_list_is_due_is_refused_and_told_how(fanin, call)
 def test_times_are_timedeltas_and_a_refusal_says_so(fanin):
     with pytest.raises(InvalidRequest, match=r"a deadline is a timedelta, such as timedelta\(hours=1\)"):
         fanin.open(deadline=5)
-    with pytest.raises(InvalidRequest, match="a retention is told in timedeltas"):
+    with pytest.raises(InvalidRequest, match=r"timedeltas, such as timedelta\(days=1\)"):
         Retention(open=5)
     with pytest.raises(InvalidRequest, match=r"a retention is a Retention, such as Retention\("):
         fanin.open(retention=timedelta(days=1))
 
 
 @pytest.mark.parametrize("state", ["DONE", "open", "EXPIRED", ""])
-def test_a_state_that_is_none_is_told_those_there_are(fanin, state):
+def test_the_refusal_of_an_unknown_state_lists_the_states(fanin, state):
     with pytest.raises(InvalidRequest, match="OPEN, CLOSED, COMPLETE, CANCELLED, TIMED_OUT"):
         fanin.batches(state=state)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fanin import State
 from fanin.aws import clients
 from fanin.client.http import HttpTransport
 from fanin.client.signing import Signer
@@ -176,3 +177,25 @@ def test_parent_and_children_each_get_their_own_answers(server, url, kind):
     assert statuses == [0] * CHILDREN
     assert all(len(processes) == 1 for processes in server.served.values())
     assert set.union(*server.served.values()) == {f"{process:06d}" for process in range(CHILDREN + 1)}
+
+
+@pytest.mark.parametrize("error", [None, SystemExit(1)])
+def test_a_child_that_leaves_its_parents_block_neither_closes_nor_cancels_the_batch(over_http, error):
+    with over_http.open() as batch:
+        child = forked(lambda: batch.__exit__(type(error), error, None))
+
+        assert status_of(child) == 0
+        assert batch.status().state is State.OPEN
+
+    assert batch.closed is not None
+
+
+def test_a_child_closes_the_batch_whose_block_it_entered(over_http):
+    batch = over_http.open()
+
+    def work() -> None:
+        with batch:
+            batch.add(1)
+
+    assert status_of(forked(work)) == 0
+    assert batch.status().state is State.CLOSED

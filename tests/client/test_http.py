@@ -1,4 +1,4 @@
-"""Silence and bad weather between the client and the API."""
+"""Lost answers, errors and time-outs between the client and the API."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_h
     assert status.acked == (1 if call == "ack" else 0)
 
 
-def test_a_completion_is_told_even_if_its_answer_was_lost(over_http, service):
+def test_a_completion_is_reported_even_if_its_answer_was_lost(over_http, service):
     with over_http.open() as batch:
         items = batch.add(1)
     service.faults.append(lost_after)
@@ -134,11 +134,11 @@ def test_attempts_are_bounded(over_http, service, pauses, fault):
     assert all(0 <= pause <= 0.1 * 2**attempt for attempt, pause in enumerate(pauses))
 
 
-def test_nobody_listening_is_an_unavailable_store(service, pauses):
-    nobody = Fanin(HttpTransport("http://127.0.0.1:1", pause=pauses.append, attempts=2))
+def test_a_refused_connection_is_an_unavailable_store(service, pauses):
+    unconnected = Fanin(HttpTransport("http://127.0.0.1:1", pause=pauses.append, attempts=2))
 
-    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer; is it running"):
-        nobody.open()
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer; check the URL"):
+        unconnected.open()
     assert len(pauses) == 1
 
 
@@ -210,7 +210,7 @@ def test_problems_become_our_errors_at_once_and_keep_their_detail(over_http, ser
         (b'{"detail": "d", "errors": {}}', "d"),
     ],
 )
-def test_refusals_in_another_form_are_told_as_well_as_can_be(over_http, service, body, detail):
+def test_refusals_in_another_form_have_the_detail_that_can_be_read(over_http, service, body, detail):
     service.faults.append(answers(403, body))
     with pytest.raises(InvalidRequest) as raised:
         over_http.open()
@@ -225,15 +225,15 @@ def test_refusals_in_another_form_are_told_as_well_as_can_be(over_http, service,
 def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, service, body):
     service.faults.append(answers(200, body))
 
-    with pytest.raises(FaninError, match="is it the right URL"):
+    with pytest.raises(FaninError, match="check the URL"):
         over_http.open()
 
 
 def test_only_completions_of_this_caller_are_its_own(over_http, service):
     items = over_http.open().add(1)
     done = {"batchId": items.batch_id, "userKey": None, "result": "succeeded"}
-    told = [{**done, "completedByYou": mine} for mine in (False, True)]
-    body = {"results": [{"itemId": items[0], "verdict": "accepted"}], "completions": told}
+    completions = [{**done, "completedByYou": mine} for mine in (False, True)]
+    body = {"results": [{"itemId": items[0], "verdict": "accepted"}], "completions": completions}
     service.faults.append(answers(200, json.dumps(body).encode()))
 
     assert len(over_http.ack(items).completions) == 1

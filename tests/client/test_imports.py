@@ -1,4 +1,4 @@
-"""Nobody pays, at a cold start, for what they do not use."""
+"""A cold start imports only what is used."""
 
 from __future__ import annotations
 

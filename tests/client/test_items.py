@@ -1,4 +1,4 @@
-"""A sequence of a billion ids behaves like the list that nobody could keep."""
+"""A sequence of a billion ids behaves like a list that has them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_every_option_of_open_arrives(fanin):
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
         {"mode": "fast"},
         {"expected_items": -1},
@@ -50,9 +50,9 @@ def test_every_option_of_open_arrives(fanin):
     ],
     ids=str,
 )
-def test_an_option_out_of_bounds_is_refused(fanin, wish):
+def test_an_option_out_of_bounds_is_refused(fanin, options):
     with pytest.raises(InvalidRequest):
-        fanin.open(**wish)
+        fanin.open(**options)
 
 
 def test_an_open_with_other_options_under_its_key_is_refused(fanin):
@@ -78,7 +78,7 @@ def test_failures_end_items_and_success_heals_them(fanin):
     assert {sample.reason for sample in batch.samples()} == {"kaputt [31m again"}
 
 
-def test_ranges_are_acked_and_failed_in_few_words(fanin):
+def test_ranges_are_acked_and_failed_in_few_ack_entries(fanin):
     batch = fanin.open()
     items = batch.add(1000)
     one = fanin.ack_ranges([items[:400], items[500:501], items[3:3]])
@@ -144,13 +144,13 @@ def test_lists_are_asked_for_page_by_page_and_only_as_far_as_one_goes(over_http,
 def test_cancel_ends_a_batch_once_and_for_ever(fanin):
     batch = fanin.open("k")
     items = batch.add(2)
-    told = batch.cancel("no longer\nwanted")
+    ended = batch.cancel("no longer\nwanted")
     again = fanin.cancel(batch.id, "another")
 
-    assert (told.state, told.result, told.reason) == (State.CANCELLED, "cancelled", "no longer wanted")
-    assert again == told
+    assert (ended.state, ended.result, ended.reason) == (State.CANCELLED, "cancelled", "no longer wanted")
+    assert again == ended
     assert verdicts(fanin.ack(items)) == [Verdict.CANCELLED] * 2
-    assert batch.status().ended_at == told.ended_at
+    assert batch.status().ended_at == ended.ended_at
     with pytest.raises(NotFound):
         fanin.cancel(UNKNOWN)
 
@@ -265,21 +265,31 @@ def test_fail_after_counts_from_one(fanin):
         fanin.acks(fail_after=0)
 
 
-def test_a_queue_of_dead_letters_fails_its_items(fanin):
+def test_the_dead_letter_handler_fails_the_items_of_its_messages(fanin):
     with fanin.open() as batch:
         items = batch.add(2)
-    handler = fanin.dead_letters()
+    handler = fanin.dead_letter_handler()
     response = handler(sqs_event(items[0], {"itemId": items[1]}, "nothing"), None)
 
     assert [one["itemIdentifier"] for one in response["batchItemFailures"]] == ["m2"]
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 2)
-    assert {sample.reason for sample in batch.samples()} == {"dead letter"}
+    assert {sample.reason for sample in batch.samples()} == {"dead-letter message"}
 
 
-def test_dead_letters_may_name_their_item_in_a_way_of_ones_own(fanin):
+def test_the_dead_letter_handler_takes_an_item_id_function(fanin):
     batch = fanin.open()
     items = batch.add(1)
-    handler = fanin.dead_letters(item_id=lambda record: record["body"].removeprefix("item "))
+    handler = fanin.dead_letter_handler(item_id=lambda record: record["body"].removeprefix("item "))
 
     assert handler(sqs_event(f"item {items[0]}"), None) == {"batchItemFailures": []}
+    assert batch.status().failed == 1
+
+
+def test_the_old_name_of_the_dead_letter_handler_warns_and_works(fanin):
+    batch = fanin.open()
+    (item,) = batch.add(1)
+    with pytest.warns(DeprecationWarning, match="call dead_letter_handler"):
+        handler = fanin.dead_letters()
+
+    assert handler(sqs_event(item), None) == {"batchItemFailures": []}
     assert batch.status().failed == 1

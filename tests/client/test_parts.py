@@ -7,10 +7,11 @@ import json
 import pytest
 
 from fanin import Verdict
+from fanin.api import admission
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import failed_letter
+from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
-from fanin.client.http import HttpTransport
+from fanin.client.http import BODY_MAX, HttpTransport
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker import Ack, OpenBatch, Outcome, acking
 from tests.client.conftest import TENANT, lost_after, sqs_event
@@ -87,7 +88,7 @@ def test_a_delivery_of_many_pages_is_settled_whole(tracker, service, over):
     batch = tracker.open(TENANT, OpenBatch())
     group = tracker.add(TENANT, batch.batch_id, 40).groups[0].id
     event = sqs_event(*(f"{batch.batch_id}:{group}:{at}" for at in range(40)))
-    settled = Adapter(transport, ack_of=failed_letter).settle(event)
+    settled = Adapter(transport, ack_of=dead_letter_message_ack).settle(event)
 
     assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 40
     assert [record["messageId"] for record, _ in settled.acked] == [f"m{at}" for at in range(40)]
@@ -132,3 +133,38 @@ def test_what_cannot_be_cut_any_more_is_refused(fanin, items, monkeypatch):
         fanin.ack(items)
     with pytest.raises(TooManyPages):
         fanin.ack_ranges([items])
+
+
+@pytest.fixture
+def wide_pages(tracker, monkeypatch):
+    """A request that is bounded by nothing but its items and its bytes."""
+    tracker.page_bits = 1024
+    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 1000, FAILURE: 1000})
+
+
+@pytest.mark.usefixtures("wide_pages")
+def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin):
+    with fanin.open() as batch:
+        items = batch.add(1000)
+
+    report = fanin.fail(items, "\U0001f4a5" * 512)
+
+    assert [one.item_id for one in report.results] == list(items)
+    assert fanin.get(items.batch_id).failed == 1000
+
+
+@pytest.mark.usefixtures("wide_pages")
+def test_a_delivery_whose_work_failed_at_length_is_acked_in_parts(fanin):
+    with fanin.open() as batch:
+        items = batch.add(1000)
+
+    @fanin.acks(fail_after=1)
+    def work(record):
+        raise ValueError("x" * 512)
+
+    assert work(sqs_event(*items), None) == {"batchItemFailures": []}
+    assert fanin.get(items.batch_id).failed == 1000
+
+
+def test_client_and_api_agree_on_the_bytes_of_a_body():
+    assert BODY_MAX == admission.BODY_MAX

@@ -1,4 +1,4 @@
-"""Reasons fit wherever they go: into the API, into the store, on one line."""
+"""Reasons are one line that the API and the store accept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.api.requests import CancelBatchBody
-from fanin.client.reasons import REASON_MAX, fitting, reason_of
+from fanin.client.reasons import fitting, reason_of
+from fanin.tracker.reasons import REASON_MAX
 
 
 @given(st.text(st.characters()))

@@ -21,7 +21,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "example", 
 
 
 @pytest.fixture(autouse=True)
-def nobody(monkeypatch, tmp_path):
+def no_credentials(monkeypatch, tmp_path):
     """A process without credentials, a region, or a way to find them."""
     for name in (*KEYS, "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -31,7 +31,7 @@ def nobody(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def somebody(monkeypatch):
+def credentials(monkeypatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
 
@@ -55,7 +55,7 @@ def test_the_region_stands_in_the_apis_own_host_name(host, region):
     assert region_in(host) == region
 
 
-def test_a_signature_covers_method_url_body_and_key(somebody):
+def test_a_signature_covers_method_url_body_and_key(credentials):
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     signed = Signer(HOST, None)("POST", URL, b"{}", headers)
     again = AWSRequest("POST", URL, headers=headers, data=b"{}")
@@ -78,7 +78,7 @@ def test_without_credentials_a_request_goes_as_it_is():
     assert Signer("api.example.com", None)("GET", URL, None, headers) == headers
 
 
-def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(somebody, monkeypatch):
+def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(credentials, monkeypatch):
     with pytest.raises(InvalidRequest, match="region"):
         Signer("api.example.com", None)("GET", URL, None, {})
     given = Signer("api.example.com", "eu-west-1")("GET", URL, None, {})
@@ -90,7 +90,7 @@ def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(somebo
     assert "/eu-west-2/" in own["Authorization"]
 
 
-def test_nothing_is_signed_on_this_machine(somebody, service):
+def test_nothing_is_signed_on_this_machine(credentials, service):
     Fanin(service.url).open()
     Fanin(service.url.replace("127.0.0.1", "localhost")).open()
 

@@ -13,7 +13,7 @@ from tests.client.conftest import lost_after
 
 
 class Outbox:
-    """Nobody reads it."""
+    """Discard the message."""
 
     def send(self, postings):
         """Nothing."""
@@ -40,7 +40,7 @@ def test_a_task_is_watched_by_its_name(over_http):
 
     assert (status.target, status.state, status.has_ended, status.attempts) == ("x", "CREATED", False, 0)
     with pytest.raises(NotFound):
-        over_http.task_status("nobody")
+        over_http.task_status("unknown")
 
 
 def test_a_lost_answer_does_not_make_two_tasks(over_http, service, grouper):
@@ -50,7 +50,7 @@ def test_a_lost_answer_does_not_make_two_tasks(over_http, service, grouper):
     assert len(grouper.open_tasks("t", "x")) == 1
 
 
-def test_a_name_or_a_key_is_held_to_its_wish(over_http):
+def test_a_name_and_a_key_are_bound_to_their_request(over_http):
     over_http.task("x", 1, task_id="a")
     over_http.task("x", 1, key="k")
 

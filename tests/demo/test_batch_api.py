@@ -67,7 +67,7 @@ def test_of_a_lost_answer_only_the_book_knows(api: BatchApi, judge: Says) -> Non
     judge.ruling = Ruling(200, lost=True)
     downstream = HttpDownstream(api.url)
 
-    assert downstream.call(CALL).whole == Outcome(Verdict.RETRY, "no answer: ProtocolError")
+    assert downstream.call(CALL).whole == Outcome(Verdict.RETRY, "no response: ProtocolError")
     assert api.successes() == Counter(t1=1, t2=1)
     judge.ruling = Ruling(200, again=True)
     assert downstream.call(CALL) == Answer()

@@ -12,8 +12,9 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws import clients
+from fanin.aws.settings import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
-from fanin.tracker.dynamodb import DynamoStore, Tables
+from fanin.tracker.dynamodb import DynamoStore
 from functions import archive_changes
 from functions.wiring import archiving
 from tests.archive.streams import read, record, turn_on
@@ -25,7 +26,7 @@ PAGE = {"pk": {"S": "t#b#0#7"}, "n": {"N": "1"}, "d0": {"N": "1"}}
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "none")
@@ -57,7 +58,7 @@ def archived() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_the_life_of_a_batch_lands_by_table_and_without_its_salt(told):
+def test_the_changes_of_a_batch_are_stored_by_table_and_without_its_salt(configured):
     dynamodb, streams = moto_clients.client("dynamodb"), moto_clients.client("dynamodbstreams")
     create_tables(dynamodb)
     turn_on(dynamodb, *TABLES)
@@ -79,7 +80,7 @@ def test_the_life_of_a_batch_lands_by_table_and_without_its_salt(told):
     assert "salt" not in json.dumps(files)
 
 
-def test_a_delivery_that_comes_again_overwrites_itself(told):
+def test_a_repeated_delivery_overwrites_its_file(configured):
     delivery = [record(PAGE, number=number) for number in (1, 2)]
     handled(delivery)
     first = archived()
@@ -89,7 +90,7 @@ def test_a_delivery_that_comes_again_overwrites_itself(told):
     assert len(first) == 1
 
 
-def test_a_malformed_record_is_where_the_stream_goes_on(told):
+def test_the_stream_is_retried_from_a_malformed_record_on(configured):
     delivery = [record(PAGE, number=number) for number in (1, 2, 3)]
     delivery[1]["eventName"] = "?"
 
@@ -97,16 +98,16 @@ def test_a_malformed_record_is_where_the_stream_goes_on(told):
     assert [len(rows) for rows in archived().values()] == [1]
 
 
-def test_a_bucket_that_refuses_fails_the_delivery(told):
-    told.setenv("FANIN_ARCHIVE_BUCKET", "elsewhere")
+def test_a_bucket_that_refuses_fails_the_delivery(configured):
+    configured.setenv("FANIN_ARCHIVE_BUCKET", "elsewhere")
 
     with pytest.raises(ClientError, match="NoSuchBucket"):
         handled([record(PAGE)])
 
 
 @pytest.mark.parametrize("name", ["FANIN_ARCHIVE_BUCKET", "FANIN_ARCHIVE_TABLES"])
-def test_a_deployment_that_forgot_a_setting_says_so(told, name):
-    told.delenv(name)
+def test_a_missing_setting_is_an_error_that_names_it(configured, name):
+    configured.delenv(name)
 
     with pytest.raises(RuntimeError, match=name):
         handled([record(PAGE)])

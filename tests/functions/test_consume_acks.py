@@ -19,7 +19,7 @@ TENANT = "111122223333"
 
 
 class CountingTracker(Tracker):
-    """A tracker that remembers what it was asked to ack, and can be out of reach."""
+    """A tracker that remembers what it was asked to ack, and can fail."""
 
     asked: list[Sequence[Ack]]
     down = False
@@ -80,10 +80,10 @@ def test_what_became_of_the_acks_is_measured(
 ) -> None:
     _, items = _items(tracker, 3)
     consume_acks.handler(delivery(items[0], items[1], items[1], items[0][:-1] + "9", "malformed"), None)
-    told = json.loads(capsys.readouterr().out)
+    metrics = json.loads(capsys.readouterr().out)
 
-    assert (told["AcksAccepted"], told["AcksDuplicate"], told["AcksRefused"]) == ([2], [1], [0])
-    assert (told["AcksReturned"], told["AcksDropped"]) == ([2], [0])
+    assert (metrics["AcksAccepted"], metrics["AcksDuplicate"], metrics["AcksRefused"]) == ([2], [1], [0])
+    assert (metrics["AcksReturned"], metrics["AcksDropped"]) == ([2], [0])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_malformed_message_goes_back_alone(tracker: CountingTracker, body: str
     assert _acked(tracker, batch_id) == 1
 
 
-def test_items_of_nobody_go_back_and_change_nothing(
+def test_items_of_no_batch_of_the_tenant_return_and_change_nothing(
     tracker: CountingTracker,
     memory: MemoryStore,
     hidden: list[tuple[str, dict[str, int]]],
@@ -135,8 +135,8 @@ def test_items_of_nobody_go_back_and_change_nothing(
 
     assert failed(response) == ["message-0", "message-1", "message-2"]
     assert not memory.stored_pages
-    told = json.loads(capsys.readouterr().out)
-    assert (told["AcksDropped"], told["AcksReturned"], told["AcksRefused"]) == ([0], [3], [0])
+    metrics = json.loads(capsys.readouterr().out)
+    assert (metrics["AcksDropped"], metrics["AcksReturned"], metrics["AcksRefused"]) == ([0], [3], [0])
     ((queue, pauses),) = hidden
     assert (queue, pauses.keys()) == (QUEUE, {"receipt-0", "receipt-1", "receipt-2"})
 

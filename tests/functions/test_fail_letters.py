@@ -35,7 +35,7 @@ def batch(tracker: Tracker) -> tuple[str, list[str]]:
     return batch_id, items
 
 
-def letters(*bodies: str) -> dict[str, Any]:
+def messages(*bodies: str) -> dict[str, Any]:
     event = delivery(*bodies)
     for record in event["Records"]:
         source = "arn:aws:sqs:eu-west-1:111122223333:work"
@@ -43,38 +43,42 @@ def letters(*bodies: str) -> dict[str, Any]:
     return event
 
 
-def test_dead_letters_end_their_batch_with_failures(tracker: Tracker, batch: tuple[str, list[str]]) -> None:
+def test_dead_letter_messages_end_their_batch_with_failures(
+    tracker: Tracker, batch: tuple[str, list[str]]
+) -> None:
     batch_id, items = batch
-    response = fail_letters.handler(letters(items[1], json.dumps({"itemId": items[2], "sku": 1})), None)
+    response = fail_letters.handler(messages(items[1], json.dumps({"itemId": items[2], "sku": 1})), None)
     stored = tracker.get(TENANT, batch_id)
 
     assert failed(response) == []
     assert (stored.state, stored.result, stored.failed) == (State.COMPLETE, "completed_with_failures", 2)
     assert {(one.item_id, one.reason) for one in tracker.samples(stored)} == {
-        (item, "dead letter of work") for item in items[1:]
+        (item, "dead-letter message of work") for item in items[1:]
     }
 
 
-def test_a_letter_of_an_item_that_was_done_changes_nothing(
+def test_a_dead_letter_message_of_an_acked_item_changes_nothing(
     tracker: Tracker, batch: tuple[str, list[str]]
 ) -> None:
     batch_id, items = batch
 
-    assert failed(fail_letters.handler(letters(items[0]), None)) == []
+    assert failed(fail_letters.handler(messages(items[0]), None)) == []
     assert tracker.get(TENANT, batch_id).failed == 0
 
 
-def test_a_letter_that_names_no_item_stays_on_its_queue(
+def test_a_dead_letter_message_that_names_no_item_stays_on_its_queue(
     tracker: Tracker, batch: tuple[str, list[str]]
 ) -> None:
     batch_id, items = batch
 
-    assert failed(fail_letters.handler(letters("?", items[1]), None)) == ["message-0"]
+    assert failed(fail_letters.handler(messages("?", items[1]), None)) == ["message-0"]
     assert tracker.get(TENANT, batch_id).failed == 1
 
 
-def test_a_letter_without_a_source_says_what_it_is(tracker: Tracker, batch: tuple[str, list[str]]) -> None:
+def test_a_dead_letter_message_without_a_source_queue_has_a_reason(
+    tracker: Tracker, batch: tuple[str, list[str]]
+) -> None:
     batch_id, items = batch
     fail_letters.handler(delivery(items[1]), None)
 
-    assert [one.reason for one in tracker.samples(tracker.get(TENANT, batch_id))] == ["dead letter"]
+    assert [one.reason for one in tracker.samples(tracker.get(TENANT, batch_id))] == ["dead-letter message"]

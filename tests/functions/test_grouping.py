@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from fanin.api.task_acks import tell
+from fanin.api.task_acks import ack_items
 from fanin.grouper import (
     Answer,
     BundleMessage,
     Grouper,
     ItemAck,
     NewTask,
-    Notices,
     Outcome,
+    OutcomeNotifier,
     Policies,
     Policy,
     TaskMessage,
@@ -78,10 +78,10 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     made = Stage()
     world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
     grouper = Grouper(world)
-    notices = Notices(made.published.extend, lambda words: tell(tracker, words))
+    notifier = OutcomeNotifier(made.published.extend, lambda entries: ack_items(tracker, entries))
     environment.setattr(grouping, "grouper", lambda: grouper)
     environment.setattr(grouping, "downstream", lambda: made)
-    environment.setattr(grouping, "notices", lambda: notices)
+    environment.setattr(grouping, "notifier", lambda: notifier)
     return made
 
 
@@ -110,7 +110,7 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
-def test_without_time_for_a_term_nobody_leads_and_that_counts_as_no_error(stage: Stage) -> None:
+def test_without_time_for_a_term_no_leader_is_elected_and_that_counts_as_no_error(stage: Stage) -> None:
     stage.left_ms = 15_000
     tasks = registered(stage, None, None)
     answer, _ = stage.deliver(lead_tasks.handler, *tasks)
@@ -170,15 +170,17 @@ def test_items_are_acked_as_their_tasks_ended_and_failures_are_published(
 def test_a_word_on_no_item_does_not_keep_the_others_from_theirs(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     item = f"{batch_id}:{tracker.add('t', batch_id, 1).groups[0].id}:0"
-    tell(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
+    ack_items(tracker, [ItemAck("t", "nothing", False, "", "a"), ItemAck("t", item, False, "", "b")])
 
     assert tracker.close("t", batch_id, "me").batch.result == "succeeded"
 
 
-def test_the_words_on_more_items_than_one_request_may_fail_are_all_told(tracker: Tracker) -> None:
+def test_the_acks_of_more_items_than_one_request_may_fail_are_all_sent(tracker: Tracker) -> None:
     batch_id = tracker.open("t", OpenBatch()).batch_id
     group = tracker.add("t", batch_id, 8 * 600).groups[0].id
-    tell(tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)])
+    ack_items(
+        tracker, [ItemAck("t", f"{batch_id}:{group}:{8 * at}", True, "x", f"{at}") for at in range(600)]
+    )
 
     assert tracker.get("t", batch_id).failed == 600
 

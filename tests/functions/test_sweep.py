@@ -79,7 +79,7 @@ def test_a_sweep_has_a_minute_before_the_next_begins() -> None:
     assert 1000 * SWEEP.timeout_seconds - sweep.LAST_MS == 60_000
 
 
-def test_the_age_of_the_oldest_batch_that_lives_is_told(
+def test_the_age_of_the_oldest_live_batch_is_measured(
     tracker: Tracker, times: list[datetime], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for minutes in (0, 1, 2):

@@ -17,7 +17,7 @@ from tests.api.gateway import Gateway
 from tests.functions.deliveries import delivery, failed
 
 ACCOUNT = "111122223333"
-LETTERS = "arn:aws:sqs:eu-west-1:111122223333:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:111122223333:orders-dead"
 OF_ACCOUNT = "arn:aws:sqs:eu-west-1:111122223333:mails-dead"
 
 
@@ -31,7 +31,7 @@ def deployed(environment: pytest.MonkeyPatch, memory: MemoryStore) -> None:
     """A stack with ``jwt_tenant_claim=org``, ``acks_tenant=acme`` and a dead-letter queue of acme's."""
     environment.setenv("FANIN_ALLOW_ANONYMOUS", "false")
     environment.setenv("FANIN_JWT_TENANT_CLAIM", "org")
-    environment.setenv("FANIN_DEAD_LETTER_TENANTS", json.dumps({LETTERS: "acme"}))
+    environment.setenv("FANIN_DEAD_LETTER_TENANTS", json.dumps({DEAD_LETTER_QUEUE: "acme"}))
     tracking.settings.cache_clear()
     tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
     environment.setattr(tracking, "tracker", lambda: tracker)
@@ -79,7 +79,7 @@ def test_the_acks_queue_of_the_account_deletes_no_message_of_a_tenant_and_no_ten
     assert other.send("GET", "/v1/batches").body == {"batches": []}
 
 
-def test_all_callers_of_a_tenant_share_its_batches_and_are_told_apart() -> None:
+def test_all_callers_of_a_tenant_share_its_batches_and_have_tokens_of_their_own() -> None:
     one, two = caller("acme", "one"), caller("acme", "two")
     batch, items = batch_of(one)
     keyed = {"content-type": "application/json", "idempotency-key": "k"}
@@ -94,11 +94,11 @@ def test_a_dead_letter_queue_of_a_tenant_fails_that_tenants_items() -> None:
     acme = caller("acme")
     batch, items = batch_of(acme)
 
-    assert failed(fail_letters.handler(delivery(*items, queue=LETTERS), None)) == []
+    assert failed(fail_letters.handler(delivery(*items, queue=DEAD_LETTER_QUEUE), None)) == []
     assert state_of(acme, batch) == ("COMPLETE", "completed_with_failures")
 
 
-def test_a_dead_letter_queue_of_the_account_keeps_the_letters_of_a_tenant(
+def test_a_dead_letter_queue_of_the_account_keeps_the_messages_of_a_tenant(
     hidden: list[tuple[str, dict[str, int]]],
 ) -> None:
     acme = caller("acme")

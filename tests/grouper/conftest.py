@@ -1,4 +1,4 @@
-"""A grouper in this process: a clock that is set, queues drained by hand, an API that is told what to say."""
+"""A group-batcher in this process: a clock that is set, queues drained by hand, an API with set answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Queue:
 
 @dataclass
 class Api:
-    """Gives the answers it was told to give, then successes."""
+    """Returns its configured answers, then successes."""
 
     answers: list[Answer] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -72,10 +72,10 @@ class Api:
 
 @dataclass
 class Listener:
-    told: list[Task] = field(default_factory=list)
+    reported: list[Task] = field(default_factory=list)
 
     def notify(self, tasks) -> None:
-        self.told += tasks
+        self.reported += tasks
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -103,7 +104,7 @@ def test_a_body_names_members(service):
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_a_status_of_weather_has_the_bundle_called_again(service, status):
+def test_after_the_status_of_an_outage_the_bundle_is_called_again(service, status):
     service.status, service.headers_out = status, {"Retry-After": "7"}
 
     assert service.api.call(CALL) == Answer(
@@ -131,20 +132,22 @@ def test_any_other_status_refuses_the_bundle(service, status):
 def test_an_answer_that_cannot_be_read_is_no_success(service, body):
     service.body = body
 
-    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer cannot be read")
+    assert service.api.call(CALL).whole == Outcome(
+        Verdict.RETRY, "the response is not of the form {results: [{taskId, outcome}]}"
+    )
 
 
 def test_an_answer_without_end_is_not_read(service):
     service.body = b" " * (ANSWER_BYTES + 1)
 
-    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the answer is too long")
+    assert service.api.call(CALL).whole == Outcome(Verdict.RETRY, "the response is longer than 1048576 bytes")
 
 
-def test_silence_has_the_bundle_called_again():
+def test_after_a_timeout_the_bundle_is_called_again():
     answer = HttpDownstream("http://127.0.0.1:1/", timeout=0.5).call(CALL)
 
     assert answer.whole.verdict is Verdict.RETRY
-    assert answer.whole.detail.startswith("no answer")
+    assert answer.whole.detail.startswith("no response")
 
 
 def test_a_slow_service_is_not_waited_for(service):
@@ -203,3 +206,12 @@ def test_a_service_that_answers_a_byte_at_a_time_is_not_waited_for(pieces):
 
 def test_a_detail_of_null_says_nothing():
     assert results(b'{"results": [{"taskId": "a", "outcome": "fail", "detail": null}]}')["a"].detail == ""
+
+
+def test_a_function_whose_coroutine_was_cancelled_is_called_again():
+    async def call_api(call):
+        raise asyncio.CancelledError
+
+    answer = Function(lambda call: asyncio.run(call_api(call))).call(CALL)
+
+    assert answer.whole == Outcome(Verdict.RETRY, "CancelledError: ")

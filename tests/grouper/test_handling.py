@@ -50,13 +50,13 @@ def test_the_api_gets_the_payloads_and_the_bundles_id_as_key(bench):
     assert call.idempotency_key == call.bundle_id == bench.task("a").bundle_id
 
 
-def test_success_ends_tasks_and_bundle_and_is_told(bench):
+def test_success_ends_tasks_and_bundle_and_is_reported(bench):
     bench.register("a", "b")
     bench.drain()
 
     assert bench.states("a", "b") == ["SUCCEEDED"] * 2
     assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.DONE
-    assert sorted(task.task_id for task in bench.listener.told) == ["a", "b"]
+    assert sorted(task.task_id for task in bench.listener.reported) == ["a", "b"]
 
 
 def test_a_bundle_that_is_to_be_retried_comes_back_later_under_the_same_key(bench):
@@ -153,7 +153,7 @@ def test_a_task_alone_dies_when_its_attempts_are_used_up(bench):
 
     assert bench.states("a") == ["DEAD"]
     assert bench.task("a").detail == "busy"
-    assert [task.task_id for task in bench.listener.told] == ["a"]
+    assert [task.task_id for task in bench.listener.reported] == ["a"]
     assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.FAILED
 
 
@@ -189,7 +189,7 @@ def test_while_a_call_goes_on_a_second_message_waits(bench):
     assert bench.queue.sent[-1].delay == 60
 
 
-def test_a_recorded_outcome_is_applied_by_whoever_comes_without_another_call(bench):
+def test_a_recorded_outcome_is_applied_by_the_next_handler_without_another_call(bench):
     bench.register("a", "b")
     bench.step()
     bench.step()
@@ -197,12 +197,12 @@ def test_a_recorded_outcome_is_applied_by_whoever_comes_without_another_call(ben
     bench.listener.notify = unavailable
     with pytest.raises(StoreUnavailable):
         bench.grouper.handle(message, bench.api, bench.listener)
-    heard = []
-    bench.listener.notify = heard.extend
+    received = []
+    bench.listener.notify = received.extend
     handled = bench.grouper.handle(message, bench.api, bench.listener)
 
     assert (handled.handled_as, len(bench.api.calls)) == (HandledAs.APPLIED, 1)
-    assert [task.task_id for task in heard] == ["a", "b"]
+    assert [task.task_id for task in received] == ["a", "b"]
 
 
 def unavailable(tasks):

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, NotFound
-from fanin.grouper import BundleMessage, BundleState, Lease, NewTask, Policy, TaskMessage, Timing, Turned
+from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
 from fanin.grouper.rules import empty_bundle
 from tests.grouper.conftest import TENANT, Bench
 
@@ -41,20 +41,20 @@ def test_tenants_share_no_bundle(bench):
 def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
     bench.register(*"abcdefg")
     bench.clock.advance(seconds=1)
-    turn = bench.step()
+    result = bench.step()
 
-    assert [len(bundle.members) for bundle in turn.bundles] == [3, 3, 1]
-    assert turn.longest_wait == timedelta(seconds=1)
-    assert not turn.took_over
+    assert [len(bundle.members) for bundle in result.bundles] == [3, 3, 1]
+    assert result.longest_wait == timedelta(seconds=1)
+    assert not result.took_over
     assert bench.drain() == 6 + 3
 
 
 def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
     bench = Bench(Policy(max_size=3, linger=timedelta(), max_delay=timedelta(seconds=60)))
     bench.register(*"abcd")
-    turn = bench.step()
+    result = bench.step()
 
-    assert [len(bundle.members) for bundle in turn.bundles] == [3]
+    assert [len(bundle.members) for bundle in result.bundles] == [3]
     assert len(bench.grouper.open_tasks(TENANT, "search")) == 1
 
 
@@ -70,7 +70,7 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     bench.register("a", "b")
     first = bench.step()
 
-    assert first.turned is Turned.WAITING
+    assert first.outcome is LeadOutcome.WAITING
     assert bench.queue.sent[-1].delay == 9
     bench.drain()
     assert bench.called() == [["a", "b"]]
@@ -81,7 +81,7 @@ def test_a_full_bundle_does_not_wait():
     bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
     bench.register("a", "b")
 
-    assert bench.step().turned is Turned.LED
+    assert bench.step().outcome is LeadOutcome.LED
 
 
 def test_larger_priorities_come_into_the_first_bundle(bench):
@@ -96,10 +96,10 @@ def test_larger_priorities_come_into_the_first_bundle(bench):
 def test_a_message_waits_as_a_copy_while_another_leads(bench):
     bench.register("a")
     held_by_another(bench)
-    turn = bench.step()
+    result = bench.step()
     copy = bench.queue.sent[-1]
 
-    assert (turn.turned, turn.contended) == (Turned.WAITING, True)
+    assert (result.outcome, result.contended) == (LeadOutcome.WAITING, True)
     assert copy.message == TaskMessage(bench.task("a").key, waits=1)
     assert copy.delay >= 1
 
@@ -108,9 +108,9 @@ def test_a_swept_message_does_not_wait(bench):
     bench.register("a")
     held_by_another(bench)
     sent = len(bench.queue.sent)
-    turn = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
+    result = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
 
-    assert turn.turned is Turned.DROPPED
+    assert result.outcome is LeadOutcome.DROPPED
     assert len(bench.queue.sent) == sent
 
 
@@ -120,9 +120,9 @@ def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
     left = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
     bench.store.claim(left, ("b",))
     bench.clock.advance(seconds=1)
-    turn = bench.step()
+    result = bench.step()
 
-    assert turn.took_over
+    assert result.took_over
     assert bench.store.bundle(left.key).state is BundleState.READY
     assert BundleMessage(left.key) in [posting.message for posting in bench.queue.sent]
 
@@ -157,9 +157,9 @@ def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
 def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
     bench.register("a")
     slow = replace(bench.world, timing=Timing(lease=timedelta(seconds=3), margin=timedelta(seconds=3)))
-    turn = type(bench.grouper)(slow).lead(bench.queue.receive())
+    result = type(bench.grouper)(slow).lead(bench.queue.receive())
 
-    assert turn.bundles == ()
+    assert result.bundles == ()
     assert bench.queue.sent[-1].message.waits == 1
 
 
@@ -185,8 +185,8 @@ def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
     bench.drain()
     gone = TaskMessage(replace(bench.task("a").key, task_id="gone"))
 
-    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).turned is Turned.SETTLED
-    assert bench.grouper.lead(gone).turned is Turned.SETTLED
+    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).outcome is LeadOutcome.SETTLED
+    assert bench.grouper.lead(gone).outcome is LeadOutcome.SETTLED
 
 
 def test_bundles_of_a_target_are_listed_from_the_newest(bench):
@@ -235,4 +235,4 @@ def test_tasks_that_rest_are_no_company_for_one_that_waits():
     bench.queue.waiting.pop(0)
     bench.clock.advance(seconds=1)
 
-    assert bench.step().turned is Turned.WAITING
+    assert bench.step().outcome is LeadOutcome.WAITING

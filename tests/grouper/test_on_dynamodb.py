@@ -67,7 +67,7 @@ def test_tasks_go_from_their_registration_to_their_end(client):
     assert states == ["SUCCEEDED", "FAILED", "SUCCEEDED", "SUCCEEDED"]
     assert bench.task("b").detail == "refused"
     assert bench.task("c").attempts == 1
-    assert len(bench.listener.told) == 4
+    assert len(bench.listener.reported) == 4
     live = bench.store.live(bench.clock.at, None)
     assert not live.rows
 

@@ -61,14 +61,14 @@ def test_an_id_of_another_tenant_is_another_task(bench):
 
 
 def test_the_target_is_computed_where_it_is_not_named():
-    bench = Bench(target_of=lambda wish: f"shard-{wish.payload % 2}")
+    bench = Bench(target_of=lambda new_task: f"shard-{new_task.payload % 2}")
 
     assert bench.grouper.register(TENANT, NewTask(3)).target == "shard-1"
     assert bench.grouper.register(TENANT, NewTask(3, "search")).target == "search"
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("new_task", "field"),
     [
         (NewTask(1), "target"),
         (NewTask(1, "a#b"), "target"),
@@ -85,9 +85,9 @@ def test_the_target_is_computed_where_it_is_not_named():
         (NewTask(1, "search", item_id=""), "itemId"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_before_anything_is_stored(bench, wish, field):
+def test_what_is_out_of_bounds_is_refused_before_anything_is_stored(bench, new_task, field):
     with pytest.raises(InvalidRequest) as caught:
-        bench.grouper.register(TENANT, wish)
+        bench.grouper.register(TENANT, new_task)
 
     assert caught.value.field == field
     assert not bench.store.stored_tasks
@@ -133,7 +133,7 @@ def test_in_progress_is_answered_and_not_stored(bench):
 
 
 def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
-    """Time to live deletes days late: what a reader calls absent is no answer to whoever registers."""
+    """Time to live deletes days late: its registration returns a new task."""
     bench.register("a")
     bench.drain()
     bench.clock.advance(days=7)

@@ -1,4 +1,4 @@
-"""The examples of the client's page, run in order as they stand there, against the local run."""
+"""Runs the examples of docs/client.md in order, unchanged, against the local run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(run):
             environment.setenv(name, value)
         for title, code in EXAMPLES:
             lines = names["printed"][title] = []
-            names["print"] = lambda *told, lines=lines: lines.append(" ".join(str(one) for one in told))
+            names["print"] = lambda *values, lines=lines: lines.append(" ".join(map(str, values)))
             exec(code.replace("http://127.0.0.1:8080", run.url), names)  # noqa: S102
         yield names
 
@@ -51,7 +51,7 @@ def test_what_the_page_says_is_printed_is_printed(names):
     assert printed["errors"] == [f"batch {names['batch'].id} is COMPLETE; items are added while it is OPEN"]
 
 
-def test_reports_tell_verdicts_and_completions_as_the_page_says(names):
+def test_reports_have_the_verdicts_and_completions_of_the_page(names):
     assert [one.verdict for one in names["report"].results] == [Verdict.ACCEPTED] * 3
     assert names["last"].ranges[0].counts == {Verdict.ACCEPTED: 6}
     assert [done.user_key for done in names["last"].completions] == ["catalog-7"]
@@ -83,5 +83,5 @@ def test_the_handlers_of_the_page_ack_send_back_and_fail(names):
 
     assert names["handler"]({"Records": records}, None) == {"batchItemFailures": [{"itemIdentifier": "m2"}]}
     assert [sample.reason for sample in batch.samples()] == ["KeyError: 'work'"]
-    assert names["letters"]({"Records": records[2:]}, None) == {"batchItemFailures": []}
+    assert names["failing_handler"]({"Records": records[2:]}, None) == {"batchItemFailures": []}
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 2)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.batch_api import BatchApi, Weather
+from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.grouping import configure, counted, endings, judged, register, sizes
 from benchmarks.races import Api
 from fanin.local import LocalRun, functions
@@ -32,12 +32,12 @@ POLICIES = [
     },
     {"pattern": "*", "lingerSeconds": 1, "maxDelaySeconds": 1, "maxSize": SIZE},
 ]
-WEATHER = Weather("7", throttled=10, failing=10, rejected=3, slow_seconds=0.2)
+ERRORS = ServiceErrors("7", throttled=10, failing=10, rejected=3, slow_seconds=0.2)
 
 
 @pytest.fixture(scope="module")
 def batch_api(run: LocalRun) -> Iterator[BatchApi]:
-    with BatchApi(WEATHER) as batch_api:
+    with BatchApi(ERRORS) as batch_api:
         configure(run, POLICIES, batch_api)
         yield batch_api
 
@@ -64,12 +64,12 @@ def test_a_burst_is_done_once_each_in_full_bundles(
 
 
 def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch_api: BatchApi) -> None:
-    """The leader dies when it has claimed four of ten; nobody seals, sends or lets go."""
+    """The leader crashes after it claimed four of ten tasks, before it seals, sends or releases."""
     ids = [f"orphan-{number}" for number in range(SIZE)]
     register(api, ids, dict.fromkeys(ids, "patient-orphans"))
-    told = functions.by_handler(run.client("lambda"))["lead_tasks"]["Environment"]["Variables"]
+    variables = functions.by_handler(run.client("lambda"))["lead_tasks"]["Environment"]["Variables"]
     dying = [sys.executable, "-m", "tests.http.dying_leader", TENANT, ids[0]]
-    died = subprocess.run(dying, env={**os.environ, **told, **run.environment}, check=False)
+    died = subprocess.run(dying, env={**os.environ, **variables, **run.environment}, check=False)
     claimed = [name for name in ids if look(api, f"/v1/tasks/{name}")[1]["state"] == "BUNDLED"]
     found = endings(api, ids)
 
@@ -80,8 +80,8 @@ def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch
 
 def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, batch_api: BatchApi) -> None:
     batch, items = api.opened(8)
-    rejected = next(f"item-{n}" for n in range(1000) if WEATHER.is_hit(3, "rejected", f"item-{n}"))
-    names = [rejected, *(f"fine-{n}" for n in range(1000) if not WEATHER.is_hit(3, "rejected", f"fine-{n}"))]
+    rejected = next(f"item-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"item-{n}"))
+    names = [rejected, *(f"fine-{n}" for n in range(1000) if not ERRORS.is_hit(3, "rejected", f"fine-{n}"))]
     api.close(batch)
     for name, item in zip(names, items, strict=False):
         body = {"taskId": name, "target": "items", "payload": None, "itemId": item}
@@ -91,21 +91,21 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
 
     assert [found[name]["state"] for name in names[:8]] == ["FAILED", *["SUCCEEDED"] * 7]
     assert [(one["itemId"], one["reason"]) for one in failures["samples"]] == [(items[0], "rejected")]
-    (event,), (told,) = bus.of(batch), bus.of(rejected)
-    assert (told["kind"], told["state"], told["itemId"]) == ("TaskFailed", "FAILED", items[0])
+    (event,), (failed,) = bus.of(batch), bus.of(rejected)
+    assert (failed["kind"], failed["state"], failed["itemId"]) == ("TaskFailed", "FAILED", items[0])
     assert (status, event["result"], event["failed"]) == (200, "completed_with_failures", 1)
 
 
 def test_a_task_is_the_same_under_its_name_and_under_its_key(api: Api, batch_api: BatchApi) -> None:
-    wish = {"target": "twice", "payload": [1]}
-    named = {**wish, "taskId": "twice"}
+    new_task = {"target": "twice", "payload": [1]}
+    named = {**new_task, "taskId": "twice"}
     first = [send(api, "/v1/tasks", named), send(api, "/v1/tasks", named)]
-    keyed = [send(api, "/v1/tasks", wish, key="one key") for _ in range(2)]
+    keyed = [send(api, "/v1/tasks", new_task, key="one key") for _ in range(2)]
 
     assert [(status, answer["taskId"]) for status, answer in first] == [(202, "twice")] * 2
     assert keyed[0][1]["taskId"] == keyed[1][1]["taskId"]
     assert send(api, "/v1/tasks", {**named, "payload": [2]})[0] == 422
-    assert send(api, "/v1/tasks", {**wish, "payload": [2]}, key="one key")[0] == 422
+    assert send(api, "/v1/tasks", {**new_task, "payload": [2]}, key="one key")[0] == 422
 
 
 def test_a_bundle_tells_its_members_and_strangers_are_not_found(api: Api, batch_api: BatchApi) -> None:

@@ -140,5 +140,5 @@ def test_a_message_of_another_tenants_item_stays_on_its_queue(site: Site) -> Non
     assert eventually(lambda: site.batch(mine, "acme")[1]["state"] == "COMPLETE")
     assert eventually(lambda: site.on_queue(url) == 2)
     assert site.batch(batch, "umbrella")[1]["progress"]["acked"] == 0
-    assert eventually(lambda: "messages go back" in site.logged("consume_acks"))
-    assert "not hidden" not in site.logged("consume_acks")
+    assert eventually(lambda: "messages return to the queue" in site.logged("consume_acks"))
+    assert "visibility timeout" not in site.logged("consume_acks")

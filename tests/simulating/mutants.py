@@ -97,7 +97,7 @@ def drive(
 def _parser(room: Room) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {room.package}.mutants",
-        description="Breaks one rule at a time, and shows the seed that tells.",
+        description="Breaks one rule at a time, and prints the seed that fails.",
     )
     parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
     parser.add_argument("--rule", "--only", default="", help="only rules that contain this")
@@ -107,11 +107,11 @@ def _parser(room: Room) -> argparse.ArgumentParser:
 
 
 def _report(room: Room, mutant: Mutant, seeds: int, reason: str = "") -> Kill | None:
-    """Print the fate of a mutant; how it was killed."""
+    """Print what became of a mutant, and return how it was killed."""
     began = time.monotonic()
     kill = first_kill(room, mutant, seeds)
-    fate = f"survives {seeds} seeds; {reason}"
+    result = f"survives {seeds} seeds; {reason}"
     if kill:
-        fate = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
-    print(f"{mutant.rule}:".ljust(62), fate, f"({time.monotonic() - began:.1f} s)", flush=True)
+        result = f"{'race' if kill.races else 'seed'} {kill.seed:<4} {kill.detail[:70]}"
+    print(f"{mutant.rule}:".ljust(62), result, f"({time.monotonic() - began:.1f} s)", flush=True)
     return kill

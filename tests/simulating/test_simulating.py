@@ -49,19 +49,19 @@ def test_many_seeds_are_run_and_counted(capsys, jobs):
     assert "requests: 250 (get 250)\nfaults: 500 (lost 500)\nseen: 250 (runs 250)\nviolations: 0\n" in shown
 
 
-def test_a_broken_promise_is_told_with_the_command_that_shows_its_requests(capsys):
+def test_a_broken_promise_is_reported_with_the_command_that_shows_its_requests(capsys):
     with BROKEN.alive():
         assert run.drive(PLAIN, ["--seeds", "6", "--jobs", "1"]) == 1
-        told = capsys.readouterr().out
+        shown = capsys.readouterr().out
         assert run.drive(PLAIN, ["--replay", "5", "--trace"]) == 1
     replayed = capsys.readouterr().out
 
-    assert "seed 5: S1: broken in 5\n  python -m tests.simulating.run --replay 5 --trace\n" in told
-    assert "violations: 2 (S1 2)" in told
+    assert "seed 5: S1: broken in 5\n  python -m tests.simulating.run --replay 5 --trace\n" in shown
+    assert "violations: 2 (S1 2)" in shown
     assert replayed.startswith("request of 5\nseed 5: S1: broken in 5; faults: 2 (lost 2)")
 
 
-def test_no_more_than_the_first_broken_promises_are_told_and_all_are_counted(capsys):
+def test_no_more_than_the_first_broken_promises_are_shown_and_all_are_counted(capsys):
     with BROKEN.alive():
         run.drive(PLAIN, ["--seeds", "1000", "--jobs", "1"])
     shown = capsys.readouterr().out
@@ -111,7 +111,7 @@ def test_the_seeds_that_tell_are_kept_where_that_is_asked_for(tmp_path, monkeypa
 
 
 def test_rules_whose_loss_goes_unnoticed_fail_the_run(capsys):
-    assert mutants.drive(PLAIN, [BROKEN], [(IDLE, "nobody asks")], ["--seeds", "9"]) == 0
+    assert mutants.drive(PLAIN, [BROKEN], [(IDLE, "no reason")], ["--seeds", "9"]) == 0
     assert "1 of 1 killed; alive: []; not equivalent: []" in capsys.readouterr().out
     assert mutants.drive(PLAIN, [BROKEN, IDLE], [], ["--seeds", "9"]) == 1
     assert "alive: ['the idle rule']" in capsys.readouterr().out

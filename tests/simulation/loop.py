@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from greenlet import getcurrent, greenlet
-
+from tests.simulating import loop
 from tests.simulation.choices import Choices
 
 
@@ -20,39 +19,31 @@ class Job(Protocol):
         """Do it; where it fails, see to it that it is done again."""
 
 
-@dataclass(slots=True)
-class Actor:
+@dataclass(eq=False)
+class Actor(loop.Actor):
     """A job under way."""
 
-    job: Job
-    thread: Any
+    job: Job | None = None
 
 
-class Loop:
-    """Gives the word to one actor at a time; *now* is the job that has it, None outside of all actors."""
+class Loop(loop.Loop):
+    """Runs the actors that the run's choices name; the last one is the first in *running*."""
 
     def __init__(self, choices: Choices) -> None:
-        self.now: Job | None = None
-        self.steps = 0
-        self.running: list[Actor] = []
+        super().__init__()
         self._choices = choices
-        self._hub = getcurrent()
 
-    def start(self, job: Job) -> None:
-        """Make an actor that will do *job*, from the next steps on."""
-        self.running.append(Actor(job, greenlet(job.run, self._hub)))
+    @property
+    def now(self) -> Job | None:
+        """The running actor's job, None outside of all actors."""
+        return self.actor.job if self.actor else None
+
+    def begin(self, job: Job) -> None:
+        """Start an actor that does *job*, from the next steps on."""
+        self.start(Actor(job.name, job=job), job.run)
 
     def step(self) -> None:
         """Let one actor go on, up to its next request or its end."""
-        place = self._choices.actor(len(self.running))
-        actor = self.running.pop(place)
-        self.steps += 1
-        self.now = actor.job
-        actor.thread.switch()
-        self.now = None
-        if not actor.thread.dead:
-            self.running.insert(0, actor)
-
-    def others_first(self) -> None:
-        """Called by an actor before each request: others may go before it does."""
-        self._hub.switch()
+        actor = self.running.pop(self._choices.actor(len(self.running)))
+        self.running.insert(0, actor)
+        self.switch(actor)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fanin.errors import StoreUnavailable
 from fanin.tracker.lifecycle import Turn
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
-from tests.simulating.faults import Crash, Fault
+from tests.simulating.faults import Fault
+from tests.simulating.network import Network, Request
 from tests.simulation.choices import Choices
 from tests.simulation.loop import Loop
 from tests.simulation.possible import POSSIBLE
 from tests.simulation.referee import NOTHING, Referee
 from tests.simulation.trace import Trace
 
-Request = tuple[str, tuple[Any, ...]]
 
-
-class UnreliableStore:
+class UnreliableStore(Network):
     """A TrackerStore. Other actors may go before each request, and each may fail; *stalled* lands later."""
 
     def __init__(self, referee: Referee, loop: Loop, choices: Choices, trace: Trace | None) -> None:
-        self.faults: Counter[str] = Counter()
-        self.requests: Counter[str] = Counter()
-        self.stalled: list[Request] = []
+        super().__init__(loop)
         self._referee, self._loop, self._choices, self._trace = referee, loop, choices, trace
 
     def create(self, batch: Batch) -> Batch:
@@ -130,30 +125,25 @@ class UnreliableStore:
         if job is None:
             return self._apply("(the harness)", name, args, "")
         self._referee.hears(getattr(job, "asked", NOTHING), name, args)
-        self._loop.others_first()
-        self.requests[name] += 1
-        fault = self._choices.fault(name, POSSIBLE[name])
-        if fault is None:
-            return self._apply(job.name, name, args, "")
-        return self._fail(job.name, fault, name, args)
+        return self.carry(Request(job.name, name, args))
 
-    def _fail(self, actor: str, fault: Fault, name: str, args: tuple[Any, ...]) -> Any:
-        self.faults[fault.name] += 1
-        if fault.copied:
-            self.stalled.append((name, args))
+    def fault(self, name: str) -> Fault | None:
+        return self._choices.fault(name, POSSIBLE[name])
+
+    def delay(self, request: Request) -> None:
+        self.stalled.append((request.name, request.args))
+
+    def fail(self, request: Request, fault: Fault) -> Any:
         if fault.copied or fault.again:
-            self._referee.may_repeat(name, args)
-        answer = self._apply(actor, name, args, fault.name) if fault.applied else None
-        if not fault.applied and self._trace is not None:
-            self._trace.request(actor, name, args, fault.name, "not applied")
-        if fault.again:
-            self._loop.others_first()
-            answer = self._apply(actor, name, args, "the repetition")
-        if fault.crash:
-            raise Crash
-        if not fault.answered:
-            raise StoreUnavailable(fault.name)
-        return answer
+            self._referee.may_repeat(request.name, request.args)
+        return super().fail(request, fault)
+
+    def note(self, request: Request, text: str) -> None:
+        if self._trace is not None:
+            self._trace.request(request.sender, request.name, request.args, text, "")
+
+    def apply(self, request: Request, note: str) -> Any:
+        return self._apply(request.sender, request.name, request.args, note)
 
     def _apply(self, actor: str, name: str, args: tuple[Any, ...], note: str) -> Any:
         if self._trace is None:

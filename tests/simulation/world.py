@@ -202,9 +202,9 @@ class World:
             if self.loop.running and draw() >= scenario.start_rate:
                 return
             if self.waiting and (not self.queue or draw() < scenario.eagerness):
-                self.loop.start(self.waiting.pop(int(draw() * len(self.waiting))))
+                self.loop.begin(self.waiting.pop(int(draw() * len(self.waiting))))
             else:
-                self.loop.start(self._delivery())
+                self.loop.begin(self._delivery())
 
     def _delivery(self) -> Delivery:
         draw, queue = self.random.random, self.queue

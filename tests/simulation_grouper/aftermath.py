@@ -9,7 +9,7 @@ from tests.simulation_grouper.world import SWEEPS_MAX, World
 
 
 def check(world: World) -> None:
-    """Every promise that speaks of the end."""
+    """Check every promise on the end of a run."""
     require(
         world.final_sweeps < SWEEPS_MAX or not world.woken, "B3", "the sweeper found something every time"
     )
@@ -28,9 +28,9 @@ def _check_task(world: World, task: Task) -> None:
     name = task.task_id
     require(task.state.ended, "B3", f"{name} is still {task.state}")
     require(
-        world.listeners.told.get((task.key, task.created_at)) is task.state,
-        "told",
-        f"nobody was told that {name} {task.state}",
+        world.listeners.reported.get((task.key, task.created_at)) is task.state,
+        "reported",
+        f"{name}, {task.state}, was not reported",
     )
     poison = {wanted.task_id: wanted.poison for wanted in world.scenario.tasks}[name]
     if task.state is TaskState.SUCCEEDED:

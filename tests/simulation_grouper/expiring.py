@@ -12,19 +12,18 @@ from fanin.errors import KeyReused
 from fanin.grouper import TaskState, Timing
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
-from tests.simulation_grouper.loop import START
-from tests.simulation_grouper.scenario import Scenario, Wanted
+from tests.simulation_grouper.scenario import START, Scenario, Wanted
 from tests.simulation_grouper.world import World
 
 ENDED = (60, 120)
 PENDING = (120, 14 * 86_400)
 """Seconds for which tasks are kept: longer than clocks are apart, or copies of a request under way."""
 LATEST = timedelta(seconds=20)
-TURNS = 3
+USES = 3
 
 
 class Expiring(World):
-    """Each id comes again in later turns, as another task; a turn that comes too early is refused."""
+    """Each id is used again for another task; a use before the expiry is refused."""
 
     def __init__(self, scenario: Scenario, random: Random, lines: list[str] | None) -> None:
         self.kept = Timing(
@@ -34,9 +33,9 @@ class Expiring(World):
         self.table = TimeToLive.draw(random, ahead=1.0, late=120.0)
         self._stalled_at: dict[int, Any] = {}
         for task in scenario.tasks:
-            for turn in range(1, TURNS):
-                at = START + task.at + turn * timedelta(seconds=random.uniform(20, 200))
-                self._arrivals.append((at, replace(task, turn=turn), 0))
+            for use in range(1, USES):
+                at = START + task.at + use * timedelta(seconds=random.uniform(20, 200))
+                self._arrivals.append((at, replace(task, use=use), 0))
 
     @property
     def calm(self) -> bool:
@@ -45,7 +44,7 @@ class Expiring(World):
     def _register(self, wanted: Wanted, failures: int) -> None:
         with suppress(KeyReused):
             super()._register(wanted, failures)
-            self.events["came again"] += bool(wanted.turn)
+            self.events["came again"] += bool(wanted.use)
             return
         self.events["came too early"] += 1
 
@@ -84,4 +83,4 @@ class Expiring(World):
             require(task.state.ended or gone, "B3", f"{key.task_id} is still {task.state}")
             if task.state is TaskState.SUCCEEDED:
                 called = task.payload in self.api.payloads_done
-                require(called, "B7", f"{key.task_id} succeeded in a turn in which no call was made for it")
+                require(called, "B7", f"{key.task_id} succeeded, and no call was made for it")

@@ -23,7 +23,7 @@ from fanin.grouper import (
 )
 from fanin.grouper.filling import Filler
 from fanin.grouper.handling import Handled, HandledAs, Handler
-from fanin.grouper.leading import Leader, Turn, Turned
+from fanin.grouper.leading import Leader, LeadOutcome, LeadResult
 from fanin.grouper.limiting import Limiter
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.sweeping import Sweeper, Swept
@@ -191,14 +191,14 @@ def _apply_unrecorded(self, bundle, policy, answer):
     applied = replace(bundle, outcomes=outcomes)
     for task in self._tasks(applied).values():
         self._settle(applied, task, policy)
-    return self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
+    return self.world.store.replace_bundle(bundle.transition(BundleState.APPLYING, outcomes=outcomes))
 
 
 def _notify_last(self, bundle, policy):
-    """The bundle is over before its tasks' initiators are told."""
+    """The bundle ends before its tasks are reported."""
     tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
     back = [task for task in tasks if task and task.state is TaskState.CREATED]
-    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    done = bundle.transition(rules.ended_state(bundle), call_until=None)
     stored = self.world.store.replace_bundle(done)
     self.world.queue.send([self._posting(task) for task in back])
     self.notifier.notify([t for t in tasks if t and t.state.ended and t.bundle_id == bundle.bundle_id])
@@ -206,7 +206,7 @@ def _notify_last(self, bundle, policy):
 
 
 def _end_without_applying(self, bundle, policy):
-    done = bundle.turned(rules.ended_state(bundle), call_until=None)
+    done = bundle.transition(rules.ended_state(bundle), call_until=None)
     stored = self.world.store.replace_bundle(done)
     return _apply(self, bundle, policy) if stored == done else Handled(HandledAs.APPLIED, stored)
 
@@ -217,7 +217,7 @@ def _wait_by_failing(self, message, delay, contended=False):
 
 
 def _wait_by_forgetting(self, message, delay, contended=False):
-    return Turn(Turned.WAITING, contended=contended)
+    return LeadResult(LeadOutcome.WAITING, contended=contended)
 
 
 def _no_recheck(self, message, task, seen, term):
@@ -226,7 +226,7 @@ def _no_recheck(self, message, task, seen, term):
 
 
 def _index_only(self, bundle, size, own):
-    known = self.ghosts | set(bundle.members)
+    known = self.stale | set(bundle.members)
     found = self.world.store.candidates(bundle.lane, size + len(known))
     return [c for c in found if c.task_id not in known and c.due_at <= self.world.now()]
 
@@ -306,7 +306,7 @@ MUTANTS = (
         "no fence: a lease is taken, kept and released without condition",
         (MemoryStore, "put_lease", _put_lease_always),
     ),
-    Mutant("a lease is released by whoever comes", (MemoryStore, "put_lease", _release_always)),
+    Mutant("a lease is released by any caller", (MemoryStore, "put_lease", _release_always)),
     Mutant("a redelivery comes in under the same fence", (rules, "first_term", _holder_is_the_task)),
     Mutant("a bundle is written without condition", (MemoryStore, "replace_bundle", _replace_always)),
     Mutant(
@@ -326,7 +326,7 @@ MUTANTS = (
     Mutant("a recorded outcome does not keep from calling", (rules, "next_step", _call_again_when_done)),
     Mutant("the outcome is applied before it is recorded", (Handler, "_decide", _apply_unrecorded)),
     Mutant("the bundle is over before its outcome is applied", (Handler, "_apply", _end_without_applying)),
-    Mutant("the bundle is over before anybody is told", (Handler, "_apply", _notify_last)),
+    Mutant("the bundle ends before its tasks are reported", (Handler, "_apply", _notify_last)),
     Mutant("waiting raises the receive count", (Leader, "_wait", _wait_by_failing)),
     Mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
     Mutant("no limit of rate", (Limiter, "take", _take_always)),

@@ -1,122 +1,82 @@
-"""Store, queues and batch API as an actor sees them: over a network that loses, repeats and delays."""
+"""Store, queues and batch API as an actor sees them: over a network with the scenario's faults."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import Any
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import Answer, Call, Outcome, Posting, Task, Verdict
-from tests.simulating.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, LOST, THROTTLED, Crash, Fault
-from tests.simulation_grouper.loop import Loop
+from tests.simulating import network
+from tests.simulating.faults import ON_CALLS, ON_READS, ON_TRANSACTIONS, ON_WRITES, PAUSED, Fault, Faults
+from tests.simulating.loop import Loop
+from tests.simulating.network import Remote, Request
 from tests.simulation_grouper.scenario import LEASE, Scenario
 
 READS = {"task", "tasks", "lease", "bundle", "full_at", "candidates", "open_tasks", "live"}
-ON_READS = {THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER}
-ON_CALLS = {LOST, CRASH_BEFORE, CRASH_AFTER}
 
 
-def possible(fault: Fault, name: str) -> bool:
-    """Whether a request can meet a fault: a batch API's client repeats nothing, and only claims conflict."""
+def possible(name: str) -> tuple[Fault, ...]:
+    """Return the faults that a request can meet: only claims conflict."""
     if name in READS:
-        return fault in ON_READS
+        return ON_READS
     if name == "call":
-        return fault in ON_CALLS
-    return fault is not CONFLICT or name == "claim"
+        return ON_CALLS
+    return ON_TRANSACTIONS if name == "claim" else ON_WRITES
 
 
-class Network:
-    """Decides what befalls each request, and carries it out. *stalled*: copies that land later.
-
-    *struck*: faults that befall requests by their number, besides those that chance has.
-    """
+class Network(network.Network):
+    """The network of a run. *struck*: faults of requests by their number, besides those that are drawn."""
 
     def __init__(self, scenario: Scenario, random: Random, loop: Loop, lines: list[str] | None) -> None:
-        self.requests: Counter[str] = Counter()
-        self.faults: Counter[str] = Counter()
-        self.stalled: list[tuple[str, Any, str, tuple[Any, ...]]] = []
+        super().__init__(loop)
         self.struck: dict[int, Fault] = {}
-        self._scenario, self._random, self._loop, self._lines = scenario, random, loop, lines
-        self._left, self._pauses = scenario.fault_count, scenario.pauses
+        self._random, self._lines = random, lines
+        self._drawn = Faults(random, scenario.fault_rate, scenario.fault_count, scenario.faults)
+        self._pauses = scenario.pauses
 
     def send(self, receiver: Any, name: str, *args: Any) -> Any:
-        """One request of the actor who has the word, to what carries it out."""
-        speaker = self._loop.actor.name if self._loop.actor else "the harness"
-        self._loop.others_first()
-        self._perhaps_pause()
-        fault = self._fault(name)
-        self.requests[name] += 1
-        if fault is None:
-            return self._carry_out(speaker, receiver, name, args, "")
-        self.faults[fault.name] += 1
-        if fault.copied:
-            self.stalled.append((speaker, receiver, name, args))
-        note = fault.name if fault.applied else f"{fault.name}, not applied"
-        answer = None
-        if fault.applied:
-            answer = self._carry_out(speaker, receiver, name, args, note)
-        else:
-            self._note(speaker, name, args, note)
-        if fault.again:
-            self._loop.others_first()
-            answer = self._carry_out(speaker, receiver, name, args, "the repetition")
-        if fault.crash:
-            raise Crash
-        if not fault.answered:
-            raise StoreUnavailable(fault.name)
-        return answer
+        """Send a request of the running actor to *receiver*."""
+        sender = self.loop.actor.name if self.loop.actor else "the harness"
+        return self.carry(Request(sender, name, args, receiver))
 
     def land(self, place: int) -> None:
-        """A stalled copy arrives; nobody waits for its answer."""
-        speaker, receiver, name, args = self.stalled.pop(place)
-        self._carry_out(speaker, receiver, name, args, "a stalled copy")
+        """Apply a stalled copy; its answer is dropped."""
+        self.apply(self.stalled.pop(place), "a stalled copy")
 
-    def _fault(self, name: str) -> Fault | None:
+    def fault(self, name: str) -> Fault | None:
+        """Return the fault of a request, after a pause of its actor if one is drawn."""
+        self._perhaps_pause()
         struck = self.struck.get(self.requests.total())
         if struck is not None:
-            return struck if possible(struck, name) else None
-        if self._left <= 0 or self._random.random() >= self._scenario.fault_rate:
-            return None
-        kinds = [fault for fault in self._scenario.faults if possible(fault, name)]
-        if not kinds:
-            return None
-        self._left -= 1
-        return self._random.choice(kinds)
+            return struck if struck in possible(name) else None
+        return self._drawn.draw(possible(name))
 
     def _perhaps_pause(self) -> None:
         if self._pauses and self._random.random() < 0.03:
             self._pauses -= 1
-            self.faults["pause"] += 1
-            self._loop.sleep(LEASE * (0.5 + 2.5 * self._random.random()))
+            self.faults[PAUSED] += 1
+            self.loop.sleep(LEASE * (0.5 + 2.5 * self._random.random()))
 
-    def _carry_out(self, speaker: str, receiver: Any, name: str, args: tuple[Any, ...], note: str) -> Any:
-        answer = receiver.apply(speaker, name, args)
+    def apply(self, request: Request, note: str) -> Any:
+        answer = request.receiver.apply(request.sender, request.name, request.args)
         if self._lines is not None:
-            self._note(speaker, name, args, f"{note} -> {answer}")
+            self.note(request, f"{note} -> {answer}")
         return answer
 
-    def _note(self, speaker: str, name: str, args: tuple[Any, ...], text: str) -> None:
+    def note(self, request: Request, text: str) -> None:
         if self._lines is not None:
-            at = self._loop.at.strftime("%H:%M:%S.%f")[:-4]
-            shown = ", ".join(map(str, args))
-            self._lines.append(f"{at} {speaker:28} {name}({shown}) {text}")
+            at = self.loop.at.strftime("%H:%M:%S.%f")[:-4]
+            shown = ", ".join(map(str, request.args))
+            self._lines.append(f"{at} {request.sender:28} {request.name}({shown}) {text}")
 
 
-class RemoteStore:
-    """A GrouperStore at the other end of the network."""
-
-    def __init__(self, network: Network, receiver: Any) -> None:
-        self._network, self._receiver = network, receiver
-
-    def __getattr__(self, name: str) -> Any:
-        def request(*args: Any) -> Any:
-            return self._network.send(self._receiver, name, *args)
-
-        self.__dict__[name] = request
-        return request
+def remote_store(network: Network, receiver: Any) -> Remote:
+    """Return a GrouperStore at the other end of the network."""
+    return Remote(partial(network.send, receiver))
 
 
 class RemoteQueue:
@@ -146,7 +106,7 @@ class RemoteApi:
 
 
 class RemoteNotifier:
-    """Those who hear of ended tasks, at the other end of the network."""
+    """A Notifier at the other end of the network."""
 
     def __init__(self, network: Network, receiver: Any) -> None:
         self._network, self._receiver = network, receiver

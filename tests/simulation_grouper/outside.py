@@ -22,8 +22,8 @@ from fanin.grouper import (
     Verdict,
 )
 from fanin.grouper.registering import payload_text
+from tests.simulating.loop import Loop
 from tests.simulating.violation import require
-from tests.simulation_grouper.loop import Loop
 from tests.simulation_grouper.referee import Referee
 from tests.simulation_grouper.scenario import RECEIVES_MAX, VISIBILITY, Scenario
 
@@ -31,7 +31,7 @@ from tests.simulation_grouper.scenario import RECEIVES_MAX, VISIBILITY, Scenario
 class Receiver:
     """Carries out requests by name."""
 
-    def apply(self, speaker: str, name: str, args: tuple[Any, ...]) -> Any:
+    def apply(self, sender: str, name: str, args: tuple[Any, ...]) -> Any:
         return getattr(self, name)(*args)
 
 
@@ -61,7 +61,7 @@ class Queues(Receiver):
         return [sent for sent in self.sent if sent.visible_at <= self._loop.at]
 
     def receive(self, sent: Sent) -> bool:
-        """Hide the message for a while; False where it went to the dead letters instead."""
+        """Hide the message for a while; False if it went to the dead-letter queue instead."""
         sent.receives += 1
         self.most_receives = max(self.most_receives, sent.receives)
         sent.visible_at = self._loop.at + VISIBILITY
@@ -144,13 +144,13 @@ class Api(Receiver):
 
 
 class Listeners(Receiver):
-    """Those who are told how tasks ended."""
+    """Receives the reports of how tasks ended."""
 
     def __init__(self, referee: Referee) -> None:
-        self.told: dict[tuple[TaskKey, datetime], TaskState] = {}
+        self.reported: dict[tuple[TaskKey, datetime], TaskState] = {}
         self._referee = referee
 
     def notify(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            require(task in self._referee.endings, "told", f"{task.task_id} was told as {task.state}")
-            self.told[task.key, task.created_at] = task.state
+            require(task in self._referee.endings, "reported", f"{task.task_id} was reported as {task.state}")
+            self.reported[task.key, task.created_at] = task.state

@@ -16,7 +16,7 @@ from tests.simulation_grouper.scenario import Scenario
 
 SEALED_LIVE = {BundleState.READY, BundleState.CALLING}
 EXPECTING = {BundleState.OPEN, *SEALED_LIVE}
-TURNS = {
+BUNDLE_TRANSITIONS = {
     (BundleState.OPEN, BundleState.OPEN),
     (BundleState.OPEN, BundleState.READY),
     (BundleState.READY, BundleState.CALLING),
@@ -27,17 +27,17 @@ TURNS = {
     (BundleState.APPLYING, BundleState.DONE),
     (BundleState.APPLYING, BundleState.FAILED),
 }
-TASK_TURNS = {(TaskState.CREATED, TaskState.BUNDLED)} | {
+TASK_TRANSITIONS = {(TaskState.CREATED, TaskState.BUNDLED)} | {
     (TaskState.BUNDLED, to) for to in TaskState if to is not TaskState.BUNDLED
 }
 
 
 class Referee(MemoryStore):
-    """A MemoryStore that refuses to break a promise. *speaker*: who sent the request that is applied."""
+    """A MemoryStore that refuses to break a promise. *sender*: who sent the request that is applied."""
 
     def __init__(self, scenario: Scenario, random: Random, at: Callable[[], datetime]) -> None:
         super().__init__()
-        self.speaker = ""
+        self.sender = ""
         self.version = 0
         self.at = at
         self.leaders: dict[tuple[Lane, int], str] = {}
@@ -53,9 +53,9 @@ class Referee(MemoryStore):
         self._view_bundles: dict[BundleKey, Bundle] = {}
         self._due: dict[Any, datetime] = {}
 
-    def apply(self, speaker: str, name: str, args: tuple[Any, ...]) -> Any:
+    def apply(self, sender: str, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and look whether all fits together."""
-        self.speaker = speaker
+        self.sender = sender
         before = self.version
         answer = getattr(self, name)(*args)
         if self.version != before:
@@ -69,7 +69,9 @@ class Referee(MemoryStore):
             require(over, "expiry", f"{task.task_id} was replaced before it expired")
         elif old is not None and old != task:
             require(not old.state.ended, "B5", f"{task.task_id} went from {old.state} to {task.state}")
-            require((old.state, task.state) in TASK_TURNS, "B5", f"{task.task_id}: {old.state}-{task.state}")
+            require(
+                (old.state, task.state) in TASK_TRANSITIONS, "B5", f"{task.task_id}: {old.state}-{task.state}"
+            )
         super().write_task(task)
         self.lives[task.key, task.created_at] = task
         if task.bundle_id is not None:
@@ -88,7 +90,9 @@ class Referee(MemoryStore):
         old = self.bundles.get(bundle.key)
         if old is not None:
             require(
-                (old.state, bundle.state) in TURNS, "B5", f"a bundle went from {old.state} to {bundle.state}"
+                (old.state, bundle.state) in BUNDLE_TRANSITIONS,
+                "B5",
+                f"a bundle went from {old.state} to {bundle.state}",
             )
             self._check_call(old, bundle)
         sealed = self.sealed.get(bundle.key)
@@ -108,11 +112,11 @@ class Referee(MemoryStore):
         term = (lease.lane, lease.fence)
         if lease.holder is None or (old is not None and old.holder == lease.holder):
             leader = self.leaders.get((lease.lane, old.fence)) if old else None
-            require(leader == self.speaker, "B9", f"{self.speaker} moved the lease of {leader}")
+            require(leader == self.sender, "B9", f"{self.sender} moved the lease of {leader}")
         if lease.holder is not None:
             require(old is None or lease.fence > old.fence, "B9", "a fence did not rise")
             require(term not in self.leaders, "B9", "two leaders had one fence")
-            self.leaders[term] = self.speaker
+            self.leaders[term] = self.sender
         super().write_lease(lease)
 
     def put_full_at(self, lane: Lane, seen: datetime | None, wanted: datetime) -> bool:

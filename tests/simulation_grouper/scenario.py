@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from fanin.grouper import Isolation, Policy
-from tests.simulating.faults import (
-    CONFLICT,
-    CRASH_AFTER,
-    CRASH_BEFORE,
-    LATE,
-    LOST,
-    REPEATED,
-    STALLED,
-    THROTTLED,
-    UNANSWERED,
-    Fault,
-)
+from tests.simulating.faults import ON_TRANSACTIONS, Fault
 
+START = datetime(2026, 3, 1, tzinfo=UTC)
 TICK = timedelta(milliseconds=100)
 LEASE = timedelta(seconds=6)
 CALL = timedelta(seconds=6)
 VISIBILITY = timedelta(seconds=9)
 RECEIVES_MAX = 6
-ALL = (THROTTLED, LOST, CRASH_BEFORE, CRASH_AFTER, UNANSWERED, REPEATED, LATE, STALLED, CONFLICT)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A task that somebody registers, *callers* times, at a moment. *poison*: refuse, hang or nothing.
+    """A task that callers register, *callers* times, at a moment. *poison*: refuse, hang or nothing.
 
-    *turn*: which use of the id it is; a task that comes after another has expired is another task.
+    *use*: the number of uses of the id before it; after one task has expired, the next is another.
     """
 
     task_id: str
@@ -42,7 +31,7 @@ class Wanted:
     patience: int
     priority: int
     poison: str
-    turn: int = 0
+    use: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +70,7 @@ def draw(random: Random) -> Scenario:
         chunk=random.choice((1, 2, 2, 4)),
         rounds=random.choice((1, 2, 3)),
         lag=(0.0, 0.0) if calm else random.choice(((0.0, 0.0), (0.5, 0.0), (2.0, 0.05), (2.0, 0.3))),
-        faults=tuple(fault for fault in ALL if random.random() < share),
+        faults=tuple(fault for fault in ON_TRANSACTIONS if random.random() < share),
         fault_rate=random.choice((0.03, 0.08, 0.15, 0.3)),
         fault_count=0 if calm else random.choice((0, 2, 6, 14, 30)),
         pauses=0 if calm else random.choice((0, 0, 1, 3)),

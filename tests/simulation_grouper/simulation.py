@@ -39,6 +39,6 @@ def _events(world: World) -> Counter[str]:
         events["voids" if bundle.is_void else f"bundles {bundle.state.lower()}"] += 1
     events["calls"] = world.api.calls.total()
     events["done under two keys"] = sum(len(keys) > 1 for keys in world.api.done.values())
-    events["dead letters"] = world.queues.dead
+    events["dead-letter messages"] = world.queues.dead
     events["calm runs"] = int(world.calm)
     return +events

@@ -12,12 +12,12 @@ from fanin.errors import StoreUnavailable
 from fanin.grouper import Grouper, NewTask, Policies, TaskMessage, Timing
 from fanin.grouper import World as Effects
 from tests.simulating.faults import Crash
+from tests.simulating.loop import Actor, Loop
 from tests.simulating.violation import require
-from tests.simulation_grouper.loop import START, Loop
-from tests.simulation_grouper.network import Network, RemoteApi, RemoteNotifier, RemoteQueue, RemoteStore
+from tests.simulation_grouper.network import Network, RemoteApi, RemoteNotifier, RemoteQueue, remote_store
 from tests.simulation_grouper.outside import Api, Listeners, Queues, Sent
 from tests.simulation_grouper.referee import Referee
-from tests.simulation_grouper.scenario import CALL, LEASE, TICK, Scenario, Wanted
+from tests.simulation_grouper.scenario import CALL, LEASE, START, TICK, Scenario, Wanted
 
 TENANT = "t"
 SWEEP_EVERY = timedelta(seconds=15)
@@ -35,7 +35,7 @@ class World:
 
     def __init__(self, scenario: Scenario, random: Random, lines: list[str] | None) -> None:
         self.scenario, self.random = scenario, random
-        self.loop = Loop(random)
+        self.loop = Loop(START)
         self.referee = Referee(scenario, random, lambda: self.loop.at)
         self.network = Network(scenario, random, self.loop, lines)
         self.queues = Queues(self.loop)
@@ -78,7 +78,7 @@ class World:
         if random.random() < 0.35:
             loop.at += TICK
         if runnable and (not visible or random.random() < 0.75):
-            loop.step(random.choice(runnable))
+            loop.switch(random.choice(runnable))
         else:
             self._deliver(random.choice(visible))
         return True
@@ -88,7 +88,7 @@ class World:
 
     def _jump(self) -> bool:
         """Go to the next moment at which something happens; False where nothing ever will."""
-        moments = [actor.resume_at for actor in self.loop.running]
+        moments = [actor.wake for actor in self.loop.running]
         moments += [sent.visible_at for sent in self.queues.sent]
         moments += [at for at, _, _ in self._arrivals] + [row[0] for row in self.referee.lagging[:1]]
         if moments:
@@ -122,10 +122,10 @@ class World:
             self._start("sweeper", self._sweep)
 
     def _register(self, wanted: Wanted, failures: int) -> None:
-        payload = {"id": wanted.task_id, "turn": wanted.turn}
-        wish = NewTask(payload, wanted.target, wanted.task_id, wanted.priority)
+        payload = {"id": wanted.task_id, "use": wanted.use}
+        new_task = NewTask(payload, wanted.target, wanted.task_id, wanted.priority)
         try:
-            self.grouper.register(TENANT, wish)
+            self.grouper.register(TENANT, new_task)
         except (StoreUnavailable, Crash):
             if failures + 1 < wanted.patience:
                 self._arrivals.append((self.loop.at + timedelta(seconds=1), wanted, failures + 1))
@@ -163,7 +163,7 @@ class World:
     def _start(self, name: str, work: Callable[[], None]) -> None:
         self._serial += 1
         skew = timedelta(seconds=self.scenario.skew * (2 * self.random.random() - 1))
-        self.loop.start(f"{self._serial} {name}", work, skew)
+        self.loop.start(Actor(f"{self._serial} {name}", self.loop.at, skew), work)
 
     def _name(self, sent: Sent) -> str:
         if isinstance(sent.message, TaskMessage):
@@ -176,7 +176,7 @@ class World:
         timing = replace(self.kept, **facts)
         return Grouper(
             Effects(
-                store=RemoteStore(self.network, self.referee),
+                store=remote_store(self.network, self.referee),
                 queue=RemoteQueue(self.network, self.queues),
                 policies=Policies(default=scenario.policy),
                 timing=timing,
@@ -188,7 +188,7 @@ class World:
         )
 
     def _now(self) -> datetime:
-        return self.loop.now()
+        return self.loop.clock()
 
     def _new_id(self) -> str:
         self._serial += 1

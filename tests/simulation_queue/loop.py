@@ -1,14 +1,14 @@
-"""Virtual time: tasks are greenlets that sleep, and the next to wake is the next to run."""
+"""Virtual time in microseconds: the next actor to wake is the next to run, and processes crash and freeze."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent
 
+from tests.simulating import loop
 from tests.simulating.faults import Crash
 
 SECOND = 1_000_000
@@ -16,7 +16,7 @@ SECOND = 1_000_000
 
 @dataclass(eq=False)
 class Process:
-    """Tasks that crash and freeze together; *skew* is what its wall clock is off by, in microseconds."""
+    """Tasks that crash and freeze together; *skew* is the error of its wall clock, in microseconds."""
 
     name: str
     skew: int = 0
@@ -25,31 +25,26 @@ class Process:
 
 
 @dataclass(eq=False)
-class Task:
-    """Something under way in a process: due at *wake*, or before where *ready* says so."""
+class Task(loop.Actor):
+    """An actor in a process: due at *wake*, or before that once *ready* returns true."""
 
-    process: Process
-    thread: Any
-    wake: int
+    process: Process | None = None
     ready: Callable[[], bool] | None = None
 
     def due(self) -> int:
+        """Return when the task goes on at the latest."""
         return max(self.wake, self.process.frozen_until)
 
 
-@dataclass
-class Loop:
-    """Gives the word to one task at a time; *now* is in microseconds."""
+class Loop(loop.Loop):
+    """Runs the tasks of all processes."""
 
-    random: Random
-    now: int = 0
-    steps: int = 0
-    tasks: list[Task] = field(default_factory=list)
-    current: Task | None = None
-    hub: Any = field(default_factory=getcurrent)
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self.random = random
 
-    def start(self, process: Process, run: Callable[[], None], after: int = 0) -> Task:
-        """Run something in a process, some time from now."""
+    def begin(self, process: Process, run: Callable[[], None], after: int = 0) -> Task:
+        """Start a task in a process, *after* microseconds from now."""
 
         def alive() -> None:
             try:
@@ -57,65 +52,57 @@ class Loop:
             except Crash:
                 process.dead = True
 
-        task = Task(process, greenlet(alive, self.hub), self.now + after)
-        self.tasks.append(task)
+        task = Task(process.name, self.at + after, process=process)
+        self.start(task, alive)
         return task
 
     def step(self, until: int) -> None:
-        """Let the next task go on, or let the time pass to *until* where nobody is due before."""
+        """Let the next task go on, or let the time pass to *until* if none is due before."""
         task = self._next()
         if task is None or (task.due() > until and not self._is_ready(task)):
-            self.now = max(self.now, until)
+            self.at = max(self.at, until)
             return
         if not self._is_ready(task):
-            self.now = max(self.now, task.due())
-        self._switch(task)
+            self.at = max(self.at, task.due())
+        self.switch(task)
 
     def sleep(self, duration: int, ready: Callable[[], bool] | None = None) -> None:
-        """Called by a task: others go on, for so long or until *ready*."""
-        task = self.current
+        """Called by a task: others go on, for *duration* or until *ready*."""
+        task = self.actor
         assert task is not None
         if task.process.dead:
             raise Crash
-        task.wake, task.ready = self.now + duration, ready
-        self.hub.switch()
+        task.ready = ready
+        super().sleep(duration)
         if task.process.dead:
             raise Crash
 
     def end(self, task: Task) -> None:
-        """Nobody waits for this task any more."""
-        if task in self.tasks and task is not self.current:
-            self.tasks.remove(task)
+        """Stop a task whose result is not needed any more."""
+        if task in self.running and task is not self.actor:
+            self.running.remove(task)
             self._kill(task)
 
     def bury(self) -> None:
-        """Unwind the tasks of dead processes; what they try on their way out has no effect."""
-        for task in [task for task in self.tasks if task.process.dead]:
-            self.tasks.remove(task)
+        """Unwind the tasks of dead processes; their requests on the way out have no effect."""
+        for task in [task for task in self.running if task.process.dead]:
+            self.running.remove(task)
             self._kill(task)
 
     def _kill(self, task: Task) -> None:
         if getcurrent() is self.hub and task.thread and not task.thread.dead:
-            before, self.current = self.current, task
+            before, self.actor = self.actor, task
             was, task.process.dead = task.process.dead, True
             task.thread.throw(Crash)
-            task.process.dead, self.current = was, before
+            task.process.dead, self.actor = was, before
 
     def _next(self) -> Task | None:
-        ready = [task for task in self.tasks if self._is_ready(task)]
+        ready = [task for task in self.running if self._is_ready(task)]
         if ready:
             return ready[int(self.random.random() * len(ready))]
-        return min(self.tasks, key=Task.due, default=None)
+        return min(self.running, key=Task.due, default=None)
 
     def _is_ready(self, task: Task) -> bool:
-        if task.process.frozen_until > self.now:
+        if task.process.frozen_until > self.at:
             return False
-        return task.wake <= self.now or (task.ready is not None and task.ready())
-
-    def _switch(self, task: Task) -> None:
-        self.steps += 1
-        self.current = task
-        task.thread.switch()
-        self.current = None
-        if task.thread.dead and task in self.tasks:
-            self.tasks.remove(task)
+        return task.wake <= self.at or (task.ready is not None and task.ready())

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from fanin.queue import Dead, NewJob, Queue, QueueKey, model
 from fanin.queue.keys import JobKey, job_key
 from tests.simulating.expiry import TimeToLive
+from tests.simulating.faults import LATE, STALLED
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.network import WALL, Bell
 from tests.simulation_queue.world import QUEUE, World
@@ -42,7 +43,7 @@ class Namesakes(World):
 
     def _have_copies_come_late(self) -> None:
         """Requests that find the job of their key once more in the state in which they were made."""
-        self.weather.kinds, self.weather.rate, self.weather.left = {"late copy", "stalled"}, 0.3, 60
+        self.plan.kinds, self.plan.rate, self.plan.left = {LATE, STALLED}, 0.3, 60
         self.keys, self.reruns, self.max_failures, self.boom = 1, 0.8, 1, 0.6
         self.longest = 3.0
 
@@ -58,7 +59,7 @@ class Namesakes(World):
             if self.random.random() < 0.3:
                 self._pass_by(self._process(f"function{suffix}"))
         self.producing += 1
-        self.loop.start(self._process("returning"), self._come_again)
+        self.loop.begin(self._process("returning"), self._come_again)
 
     def _home(self, process: Process) -> tuple[QueueKey, Bell]:
         return (OTHER, self.other) if OF_OTHER in process.name else (QUEUE, self.bell)
@@ -80,7 +81,7 @@ class Namesakes(World):
 
     def _come_again(self) -> None:
         """Add what was done, under the same id: before its mark has expired, and after."""
-        queue = self._queue(self.loop.current.process)
+        queue = self._queue(self.loop.actor.process)
         try:
             for _ in range(RETURNS):
                 self.loop.sleep(int(self.random.uniform(10, 30) * SECOND))
@@ -98,7 +99,7 @@ class Namesakes(World):
             return
         self.names += 1
         wish = NewJob(name, f"call {self.names}", id=job_id)
-        age = (self.loop.now - life.ended_at) / SECOND
+        age = (self.loop.at - life.ended_at) / SECOND
         if age > MARK_SECONDS + 5:
             self._judge_add(queue, [wish], "reject")
             self.events["came again"] += 1
@@ -117,5 +118,5 @@ class Namesakes(World):
         stored = self.memory.stored
         done = {key: job.done_us for key, job in stored.items() if job.done_us is not None}
         rows = {key: (at - WALL) / SECOND + MARK_SECONDS for key, at in done.items()}
-        for key in self.table.due(rows, self.loop.now / SECOND):
+        for key in self.table.due(rows, self.loop.at / SECOND):
             del stored[key]

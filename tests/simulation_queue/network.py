@@ -1,11 +1,10 @@
-"""What a process sees of the world: a store behind a bad network, a doorbell that loses rings, two clocks."""
+"""What a process reaches: a store behind a faulty network, a doorbell that loses rings, two clocks."""
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from math import ceil
@@ -13,10 +12,11 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Ring
 from fanin.queue.background import Duty
-from tests.simulating.faults import ON_READS, ON_WRITES, Crash, Fault
+from tests.simulating import network
+from tests.simulating.faults import ON_READS, ON_WRITES, PAUSED, Fault, Faults
+from tests.simulating.network import Request
 from tests.simulation_queue.loop import SECOND, Loop, Process
 from tests.simulation_queue.referee import WRITES, Referee
 
@@ -26,20 +26,15 @@ LATEST = 30 * SECOND
 
 
 @dataclass
-class Weather:
-    """What goes wrong, drawn from the seed; nothing does after *left* faults or after *calm*."""
+class Disturbances(Faults):
+    """The faults of requests, and *freezes* of processes; none after *calm*."""
 
-    random: Random
-    rate: float
-    left: int
-    crashes: int
-    freezes: int
-    calm: int
-    kinds: set[str]
-    faults: Counter[str] = field(default_factory=Counter)
+    freezes: int = 0
+    calm: int = 0
 
     @classmethod
-    def draw(cls, random: Random, calm: int) -> Weather:
+    def drawn(cls, random: Random, calm: int) -> Disturbances:
+        """Draw the rates and kinds of a run."""
         share = random.choice((0.3, 0.6, 1.0))
         return cls(
             random=random,
@@ -48,103 +43,77 @@ class Weather:
             crashes=random.choice((0, 1, 3)),
             freezes=random.choice((0, 1, 3)),
             calm=calm,
-            kinds={fault.name for fault in ON_WRITES if random.random() < share},
+            kinds={fault for fault in ON_WRITES if random.random() < share},
         )
 
-    def fault(self, name: str, now: int) -> Fault | None:
-        """What happens to a request, if anything does."""
-        if self.left <= 0 or now > self.calm or self.random.random() >= self.rate:
-            return None
-        possible = [f for f in (ON_WRITES if name in WRITES else ON_READS) if f.name in self.kinds]
-        fault = self.random.choice(possible) if possible else None
-        if fault is None or (fault.crash and self.crashes <= 0):
-            return None
-        self.left -= 1
-        self.crashes -= fault.crash
-        self.faults[fault.name] += 1
-        return fault
-
     def freeze(self, now: int) -> int:
-        """For how long a process freezes at this moment, if it may."""
+        """Return for how long a process freezes now, 0 if it does not."""
         if self.freezes <= 0 or now > self.calm:
             return 0
         self.freezes -= 1
-        self.faults["freeze"] += 1
         return int(self.random.uniform(2, 20) * SECOND)
 
 
-@dataclass
-class Network:
-    """One store for all processes, and the copies of requests that are still under way in *late*."""
+class Network(network.Network):
+    """One store for all processes. *stalled*: copies of requests and when they land, as a heap."""
 
     loop: Loop
-    referee: Referee
-    weather: Weather
-    requests: Counter[str] = field(default_factory=Counter)
-    late: list[tuple[int, int, str, tuple[Any, ...]]] = field(default_factory=list)
-    numbers: Any = field(default_factory=count)
-    trace: Callable[[str], None] | None = None
 
-    def send(self, process: Process, name: str, args: tuple[Any, ...]) -> Any:
-        """One request of a process, with all that may happen to it on its way."""
-        self._travel(process)
-        self.requests[name] += 1
-        fault = self.weather.fault(name, self.loop.now)
-        if fault is None:
-            answer = self._apply(process.name, name, args, "")
-            self._perhaps_freeze(process)
-            return answer
-        return self._fail(process, fault, name, args)
+    def __init__(
+        self, loop: Loop, referee: Referee, plan: Disturbances, trace: Callable[[str], None] | None
+    ) -> None:
+        super().__init__(loop)
+        self.referee, self.plan, self.trace = referee, plan, trace
+        self._numbers = count()
+
+    def fault(self, name: str) -> Fault | None:
+        if self.loop.at > self.plan.calm:
+            return None
+        return self.plan.draw(ON_WRITES if name in WRITES else ON_READS)
+
+    def delay(self, request: Request) -> None:
+        at = self.loop.at + int(self.plan.random.random() ** 3 * LATEST)
+        heapq.heappush(self.stalled, (at, next(self._numbers), request))
 
     def land(self) -> None:
-        """Let the copies arrive whose time has come."""
-        while self.late and self.late[0][0] <= self.loop.now:
-            _, _, name, args = heapq.heappop(self.late)
-            self._apply("(a late copy)", name, args, "")
+        """Apply the copies whose time has come."""
+        while self.stalled and self.stalled[0][0] <= self.loop.at:
+            _, _, request = heapq.heappop(self.stalled)
+            self.apply(replace(request, sender="(a late copy)"), "")
 
-    def _fail(self, process: Process, fault: Fault, name: str, args: tuple[Any, ...]) -> Any:
-        if fault.copied:
-            at = self.loop.now + int(self.weather.random.random() ** 3 * LATEST)
-            heapq.heappush(self.late, (at, next(self.numbers), name, args))
-        answer = self._apply(process.name, name, args, fault.name) if fault.applied else None
-        if not fault.applied:
-            self._note(process.name, name, args, fault.name, "not applied")
-        if fault.again:
-            self._travel(process)
-            answer = self._apply(process.name, name, args, "the repetition")
-        if fault.crash:
-            process.dead = True
-            raise Crash
-        if not fault.answered:
-            raise StoreUnavailable(fault.name)
-        return answer
-
-    def _travel(self, process: Process) -> None:
-        draw = self.weather.random.random()
+    def travel(self) -> None:
+        draw = self.plan.random.random()
         self.loop.sleep(int(draw * draw * 20_000))
-        self._perhaps_freeze(process)
+        self.answered()
 
-    def _perhaps_freeze(self, process: Process) -> None:
-        if self.weather.random.random() < 0.004:
-            self.freeze(process)
+    def answered(self) -> None:
+        if self.plan.random.random() < 0.004:
+            self.freeze(self.loop.actor.process)
+
+    def crash(self) -> None:
+        self.loop.actor.process.dead = True
 
     def freeze(self, process: Process) -> None:
-        """A process stops for a while, with all that runs in it."""
-        duration = self.weather.freeze(self.loop.now)
+        """Stop a process for a while, if a freeze is left."""
+        duration = self.plan.freeze(self.loop.at)
         if duration:
-            self._note(process.name, "freeze", (duration / SECOND,), "", "")
-            process.frozen_until = self.loop.now + duration
+            self.faults[PAUSED] += 1
+            self._write(process.name, "freeze", (duration / SECOND,), "", "")
+            process.frozen_until = self.loop.at + duration
             self.loop.sleep(duration)
 
-    def _apply(self, actor: str, name: str, args: tuple[Any, ...], note: str) -> Any:
-        self._note(actor, name, args, note, "...")
-        answer = self.referee.apply(name, args, self.loop.now)
-        self._note(actor, name, (), note, answer)
+    def apply(self, request: Request, note: str) -> Any:
+        self._write(request.sender, request.name, request.args, note, "...")
+        answer = self.referee.apply(request.name, request.args, self.loop.at)
+        self._write(request.sender, request.name, (), note, answer)
         return answer
 
-    def _note(self, actor: str, name: str, args: tuple[Any, ...], note: str, answer: Any) -> None:
+    def note(self, request: Request, text: str) -> None:
+        self._write(request.sender, request.name, request.args, text, "")
+
+    def _write(self, actor: str, name: str, args: tuple[Any, ...], note: str, answer: Any) -> None:
         if self.trace is not None:
-            self.trace(f"{self.loop.now / SECOND:9.4f} {actor:14} {name} {args} [{note}] -> {answer}")
+            self.trace(f"{self.loop.at / SECOND:9.4f} {actor:14} {name} {args} [{note}] -> {answer}")
 
 
 class RemoteStore:
@@ -157,11 +126,11 @@ class RemoteStore:
         return partial(self._call, name)
 
     def _call(self, name: str, *args: Any, **more: Any) -> Any:
-        if name == "end":  # the referee reads its arguments by place
+        if name == "end":  # the referee reads its arguments by position
             args = (*args, *((), None)[len(args) - 2 :])
             args = (*args[:3], more.get("dead", args[3]))
             more = {}
-        return self._network.send(self._process, name, (*args, *more.values()))
+        return self._network.carry(Request(self._process.name, name, (*args, *more.values())))
 
 
 @dataclass
@@ -180,16 +149,16 @@ class Bell:
     numbers: Any = field(default_factory=count)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
-        if self.loop.current is not None:
+        if self.loop.actor is not None:
             self.loop.sleep(int(self.random.random() * 5_000))
         for ring in rings:
             if self.random.random() >= self.loss:
                 number = next(self.numbers)
-                at = self.loop.now + int(delay * SECOND)
+                at = self.loop.at + int(delay * SECOND)
                 self.rings[number] = (at, Ring(ring.part, ring.due, str(number)))
 
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
-        process = self.loop.current.process
+        process = self.loop.actor.process
         self.listening.append(process)
         try:
             self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
@@ -199,15 +168,15 @@ class Bell:
         return self._given_out(most)
 
     def _given_out(self, most: int) -> list[Ring]:
-        ripe = [number for number, (at, _) in self.rings.items() if at <= self.loop.now][:most]
+        ripe = [number for number, (at, _) in self.rings.items() if at <= self.loop.at][:most]
         for number in ripe:
-            self.rings[number] = (self.loop.now + VISIBILITY, self.rings[number][1])
+            self.rings[number] = (self.loop.at + VISIBILITY, self.rings[number][1])
         return [self.rings[number][1] for number in ripe]
 
     def swallow(self) -> None:
         """What rings may go to a frozen process, whose poll is still open."""
         for process in self.listening:
-            if process.frozen_until > self.loop.now and process not in self.deaf and self._is_ringing():
+            if process.frozen_until > self.loop.at and process not in self.deaf and self._is_ringing():
                 self.deaf.add(process)
                 self._given_out(1)
 
@@ -216,14 +185,14 @@ class Bell:
             self.rings.pop(int(ring.receipt), None)
 
     def _is_ringing(self) -> bool:
-        return any(at <= self.loop.now for at, _ in self.rings.values())
+        return any(at <= self.loop.at for at, _ in self.rings.values())
 
 
 def effects(loop: Loop, process: Process, random: Random) -> Effects:
     """The clocks of a process, and ids and pauses as the seed has them."""
     return Effects(
-        now=lambda: WALL + loop.now + process.skew,
-        monotonic=lambda: loop.now / SECOND,
+        now=lambda: WALL + loop.at + process.skew,
+        monotonic=lambda: loop.at / SECOND,
         new_id=lambda: str(UUID(int=random.getrandbits(128))),
         pause=lambda attempt: loop.sleep(int(random.random() * 10_000 * 2**attempt)),
         each=lambda call, values: [call(value) for value in values],
@@ -243,7 +212,7 @@ def background(loop: Loop, process: Process) -> Callable[[Sequence[Duty]], Calla
                     return
 
         for duty in duties:
-            loop.start(process, partial(repeat, duty))
+            loop.begin(process, partial(repeat, duty))
         return lambda: stopped.append(True)
 
     return start

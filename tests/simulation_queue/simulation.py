@@ -20,7 +20,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     scenario = SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
     violation = played(lambda: _play_out(world))
-    return Outcome(violation, world.network.requests, world.weather.faults, world.events)
+    return Outcome(violation, world.network.requests, world.network.faults, world.events)
 
 
 def _play_out(world: World) -> None:

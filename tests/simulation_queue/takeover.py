@@ -30,7 +30,7 @@ class Takeover(World):
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
-        self.weather.rate, self.weather.freezes, self.bell.loss = 0.0, 0, 0.0
+        self.plan.rate, self.plan.freezes, self.bell.loss = 0.0, 0, 0.0
         self.parts = random.choice((2, 4, 8))
         self.max_failures = None
         self.waiting = random.choice((0, 4, 4))
@@ -42,11 +42,11 @@ class Takeover(World):
         for number in range(self.random.choice((3, 4, 5))):
             process = self._process(f"worker {number}")
             self.crew[process] = self._queue(process)
-            self.loop.start(process, lambda process=process: self._toil(self.crew[process]))
+            self.loop.begin(process, lambda process=process: self._toil(self.crew[process]))
         self.producing = 1
         harness = self._process("harness")
-        self.loop.start(harness, self._disturb)
-        self.loop.start(self._process("producer"), self._fill)
+        self.loop.begin(harness, self._disturb)
+        self.loop.begin(self._process("producer"), self._fill)
 
     def _toil(self, queue: Queue) -> None:
         while True:
@@ -57,7 +57,7 @@ class Takeover(World):
 
     def _fill(self) -> None:
         """Keep some jobs ready in every part, or so few that workers wait; perhaps none after the kill."""
-        queue = self._queue(self.loop.current.process)
+        queue = self._queue(self.loop.actor.process)
         while self.producing and not (self.quiet and self.orphans):
             for part in range(self.parts):
                 ready = len(self.memory.jobs(PartKey(QUEUE, part), JobState.READY, self.waiting))
@@ -84,9 +84,9 @@ class Takeover(World):
         if self.random.random() < 0.3 and not self.quiet:
             self._kill(second)
         else:
-            second.frozen_until = self.loop.now + int(self.random.uniform(8, 20) * SECOND)
+            second.frozen_until = self.loop.at + int(self.random.uniform(8, 20) * SECOND)
         for since, job in self.orphans:
-            self.loop.sleep(since + TAKEOVER - self.loop.now)
+            self.loop.sleep(since + TAKEOVER - self.loop.at)
             self._judge(job)
         self.producing = 0
 
@@ -96,7 +96,7 @@ class Takeover(World):
             self.loop.sleep(SECOND // 100)
         process.dead = True
         self.events["killed"] += 1
-        self.orphans += [(self.loop.now, job) for job in held]
+        self.orphans += [(self.loop.at, job) for job in held]
 
     def _held(self, queue: Queue) -> list[Job]:
         session = queue._worker.session.id if queue._worker else ""

@@ -13,9 +13,10 @@ from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutD
 from fanin.queue.keys import PartKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState
+from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Loop, Process
-from tests.simulation_queue.network import WALL, Bell, Network, RemoteStore, Weather, background, effects
+from tests.simulation_queue.network import WALL, Bell, Disturbances, Network, RemoteStore, background, effects
 from tests.simulation_queue.referee import Referee, named
 
 QUEUE = QueueKey("t", "q")
@@ -40,8 +41,8 @@ class World:
         self.loop = Loop(random)
         self.memory = MemoryStore()
         self.referee = Referee(self.memory)
-        self.weather = Weather.draw(random, CALM)
-        self.network = Network(self.loop, self.referee, self.weather, trace=trace)
+        self.plan = Disturbances.drawn(random, CALM)
+        self.network = Network(self.loop, self.referee, self.plan, trace)
         self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
@@ -63,7 +64,7 @@ class World:
         """Go on until nothing is left to do, then ask whether all was done."""
         self._begin()
         while not self._is_over():
-            self.loop.step(self.network.late[0][0] if self.network.late else END)
+            self.loop.step(self.network.stalled[0][0] if self.network.stalled else END)
             self.network.land()
             for bell in self.bells:
                 bell.swallow()
@@ -71,7 +72,7 @@ class World:
             self.loop.bury()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
-            require(self.loop.now < END, "Q2", lambda: f"never acked: {self._alive()}")
+            require(self.loop.at < END, "Q2", lambda: f"never acked: {self._alive()}")
             require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def _begin(self) -> None:
@@ -85,12 +86,12 @@ class World:
 
     def close(self) -> None:
         """Unwind what still runs."""
-        for task in self.loop.tasks:
+        for task in self.loop.running:
             task.process.dead = True
         self.loop.bury()
 
     def _is_over(self) -> bool:
-        if self.producing or self.network.late or self.loop.now < SECOND:
+        if self.producing or self.network.stalled or self.loop.at < SECOND:
             return False
         return not self._alive() and not any(self.memory.untold.values())
 
@@ -135,7 +136,7 @@ class World:
     def _produce(self, name: str = "producer") -> None:
         process = self._process(name)
         self.producing += 1
-        self.loop.start(process, partial(self._add_all, process, self.random.randrange(3, 9)))
+        self.loop.begin(process, partial(self._add_all, process, self.random.randrange(3, 9)))
 
     def _add_all(self, process: Process, count: int) -> None:
         """A few adds over some seconds; a producer that dies has a successor for what is left."""
@@ -153,7 +154,7 @@ class World:
             if process.dead and left[0]:
                 self.producing += 1
                 successor = self._process(process.name.partition(".")[0])
-                self.loop.start(successor, partial(self._add_all, successor, left[0]), SECOND)
+                self.loop.begin(successor, partial(self._add_all, successor, left[0]), SECOND)
 
     def _add(self, queue: Queue) -> None:
         wishes = [self._wish(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]
@@ -162,7 +163,7 @@ class World:
 
     def _judge_add(self, queue: Queue, wishes: list[NewJob], on_busy: str) -> None:
         """Add, and hold what is answered against what happened."""
-        began = self.loop.now
+        began = self.loop.at
         rejected = queue.add_all(wishes, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
@@ -199,7 +200,7 @@ class World:
     # Consumers
 
     def _work(self, process: Process, after: int) -> None:
-        self.loop.start(process, partial(self._consume, process), after)
+        self.loop.begin(process, partial(self._consume, process), after)
 
     def _consume(self, process: Process) -> None:
         """Take and work for ever; a worker that dies has a successor some seconds later."""
@@ -219,7 +220,7 @@ class World:
                 )
 
     def _pass_by(self, process: Process) -> None:
-        self.loop.start(process, partial(self._visit, process))
+        self.loop.begin(process, partial(self._visit, process))
 
     def _visit(self, process: Process) -> None:
         """A function that is called again and again: it sweeps, and works without a heartbeat."""
@@ -271,7 +272,7 @@ class World:
         draw = self.random.random
         self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * self.longest) * SECOND))
         if draw() < 0.04:
-            self.network.freeze(self.loop.current.process)
+            self.network.freeze(self.loop.actor.process)
         fate = draw()
         if fate < self.boom:
             raise Boom
@@ -319,7 +320,7 @@ class _Direct(RemoteStore):
         super().__init__(network, Process("harness"))
 
     def _call(self, name, *args, **more):
-        return self._network._apply("(the harness)", name, (*args, *more.values()), "")
+        return self._network.apply(Request("(the harness)", name, (*args, *more.values())), "")
 
 
 class _Silence:

@@ -1,1 +1,1 @@
-"""The HTTP edge: what is admitted, what is answered, and how errors look from outside."""
+"""The HTTP edge: admission, request bodies, answers and problem documents."""

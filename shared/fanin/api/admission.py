@@ -1,4 +1,4 @@
-"""What a request must be before anybody looks at its fields."""
+"""Checks of a request's form, made before its fields are validated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from fanin.api.wording import parameters_in_words
+from fanin.api.wording import parameters_text
 from fanin.errors import InvalidRequest
 from fanin.grouper.ids import checked_bundle_id, checked_task_id
 from fanin.queue.keys import checked_queue_name
@@ -16,7 +16,7 @@ from fanin.tracker.ids import checked_batch_id
 BODY_MAX = 256 * 1024
 """Bytes of a body."""
 NAME_SHOWN = 64
-"""Characters of a name of the caller's that an answer repeats."""
+"""Characters of an unknown name that an answer repeats."""
 REPLACEMENT = "\ufffd"
 NAMED_IN_PATHS: Mapping[str, Callable[[str], str]] = {
     "batchId": checked_batch_id,
@@ -24,7 +24,7 @@ NAMED_IN_PATHS: Mapping[str, Callable[[str], str]] = {
     "bundleId": checked_bundle_id,
     "queue": checked_queue_name,
 }
-"""What a path may name, and the check of its form."""
+"""A path parameter, and the check of its form."""
 
 
 class UnsupportedMediaType(InvalidRequest):
@@ -32,16 +32,16 @@ class UnsupportedMediaType(InvalidRequest):
 
 
 class BodyTooLarge(InvalidRequest):
-    """The body is larger than any request needs to be."""
+    """The body has more than 256 KiB."""
 
 
 def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
-    """Refuse *event* (payload 2.0) for its form: id in the path, query, declared type, size, encoding.
+    """Check the form of *event* (payload 2.0): id in the path, query, media type, size and encoding.
 
-    *query*: names that the route knows in a query. A POST without a body is one with the body ``{}``.
+    *query*: names of the route's query parameters. A POST may have no body. Raises InvalidRequest.
     """
     for name, value in (event.get("pathParameters") or {}).items():
-        NAMED_IN_PATHS[name](value)  # the resolver's own pattern lets a line break through at the end
+        NAMED_IN_PATHS[name](value)  # the resolver's pattern accepts a line break at the end
     _check_query(event, query)
     if event["requestContext"]["http"]["method"] == "POST" and event.get("body"):
         _require_json(event["headers"])
@@ -49,12 +49,12 @@ def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
 
 
 def _check_query(event: Mapping[str, Any], known: Collection[str]) -> None:
-    """Only what the route knows; the ``X-Amz-`` names are a signature in the address."""
+    """Refuse unknown query parameters; the ``X-Amz-`` names are a signature in the URL."""
     for name in event.get("queryStringParameters") or {}:
         if name not in known and not name.lower().startswith("x-amz-"):
             shown = name[:NAME_SHOWN]
             raise InvalidRequest(
-                f"there is no query parameter {shown!r} on this route; {parameters_in_words(known)}",
+                f"there is no query parameter {shown!r} on this route; {parameters_text(known)}",
                 field=shown,
             )
 
@@ -64,7 +64,7 @@ def _require_json(headers: Mapping[str, str]) -> None:
     media_type, _, parameters = declared.lower().partition(";")
     charset = parameters.strip().replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):
-        raise UnsupportedMediaType("a body is sent as application/json, in UTF-8")
+        raise UnsupportedMediaType("send the body as application/json, in UTF-8")
 
 
 def _body_of(event: Mapping[str, Any]) -> bytes:
@@ -73,7 +73,7 @@ def _body_of(event: Mapping[str, Any]) -> bytes:
         raw: bytes = body.encode()
         return base64.b64decode(raw, validate=True) if event.get("isBase64Encoded") else raw
     except (binascii.Error, UnicodeEncodeError) as error:
-        raise InvalidRequest("the body cannot be decoded") from error
+        raise InvalidRequest("the body cannot be decoded; send it in UTF-8") from error
 
 
 def _check_text(body: bytes) -> None:
@@ -84,4 +84,4 @@ def _check_text(body: bytes) -> None:
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
     if REPLACEMENT in text:
-        raise InvalidRequest("the body was not UTF-8 on its way here: it holds U+FFFD")
+        raise InvalidRequest("the body holds U+FFFD, so it was not UTF-8 when it was sent")

@@ -1,4 +1,4 @@
-"""The bodies that callers get, made from the tracker's values and from nothing else."""
+"""The bodies of the answers, made from the tracker's values."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def _absent(value: object) -> bool:
     return value is None
 
 
-def _told(at: object) -> object:
+def _iso_text(at: object) -> object:
     return iso(at) if isinstance(at, datetime) else at
 
 
-Instant = Annotated[str, BeforeValidator(_told), Field(json_schema_extra={"format": "date-time"})]
+Instant = Annotated[str, BeforeValidator(_iso_text), Field(json_schema_extra={"format": "date-time"})]
 Optional = Field(default=None, exclude_if=_absent)
 
 
 class Answer(BaseModel):
-    """What all answers share."""
+    """The base of all answers."""
 
     model_config = ConfigDict(
         frozen=True, alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
@@ -50,7 +50,7 @@ class Answer(BaseModel):
 
     @classmethod
     def like(cls, source: object, **more: Any) -> Self:
-        """What *source* has under the names of this answer's fields, and *more*; the rest stays inside."""
+        """Return the answer of *source*'s attributes that are named like its fields, and of *more*."""
         same = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
         return cls(**same | more)
 
@@ -67,12 +67,12 @@ class OpenedBatch(Answer):
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        """As it was when it was opened: a repeated open is answered like the first."""
+        """Return *batch* as it was when it was opened, so that a repeated open has the same answer."""
         return cls.like(batch, state=State.OPEN, expires_at=batch.created_at + batch.retention.open)
 
 
 class ProgressAnswer(Answer):
-    """At least *acked* items are done, at most *upperBound*; *exact* where the two meet."""
+    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal."""
 
     acked: int
     failed: int
@@ -81,7 +81,7 @@ class ProgressAnswer(Answer):
 
 
 class BatchSummary(Answer):
-    """A batch as lists show it: all that can be said without counting."""
+    """A batch in a list, without its progress."""
 
     batch_id: str
     user_key: str | None
@@ -104,7 +104,7 @@ class BatchSummary(Answer):
 
     @classmethod
     def of(cls, batch: Batch, **more: Any) -> Self:
-        """*more*: what is told beside its row."""
+        """Return the answer of *batch*; *more*: fields that its row does not have."""
         return cls.like(
             batch,
             is_closed=batch.state is not State.OPEN,
@@ -115,7 +115,7 @@ class BatchSummary(Answer):
 
 
 class BatchAnswer(BatchSummary):
-    """A batch as it stands."""
+    """A batch with its progress."""
 
     progress: ProgressAnswer
 
@@ -125,7 +125,7 @@ class BatchAnswer(BatchSummary):
 
 
 class ListedBatches(Answer):
-    """Batches, newest first, and where to go on; a page may be short, or empty, and not be the last."""
+    """A page of batches, newest first. A page without batches may have a *cursor*, too."""
 
     batches: list[BatchSummary]
     cursor: str | None = Optional
@@ -133,7 +133,7 @@ class ListedBatches(Answer):
     @classmethod
     def of(cls, listing: Listing) -> Self:
         batches = [BatchSummary.of(batch) for batch in listing.batches]
-        return cls(batches=batches, cursor=cursors.of_place(listing.resume))
+        return cls(batches=batches, cursor=cursors.of_batch(listing.resume))
 
 
 class RangeAnswer(Answer):
@@ -152,17 +152,17 @@ class ListedRanges(Answer):
 
     @classmethod
     def of(cls, found: Slice, **more: Any) -> Self:
-        """*more*: what is told beside the ranges."""
+        """Return the page of *found*; *more*: fields beside the ranges."""
         ranges = [RangeAnswer.like(items) for items in found.ranges]
         return cls(ranges=ranges, cursor=cursors.of_item(found.resume), **more)
 
 
 class OutstandingItems(ListedRanges):
-    """What is not acked yet, and where to go on; a page may be short, or empty, and not be the last."""
+    """A page of items that are not acked yet. A page without ranges may have a *cursor*, too."""
 
 
 class SampleAnswer(Answer):
-    """One failure, in words."""
+    """The reason of one failure."""
 
     item_id: str
     reason: str
@@ -170,7 +170,7 @@ class SampleAnswer(Answer):
 
 
 class FailedItems(ListedRanges):
-    """What failed, and where to go on. *samples*: at most 128 reasons, on the first page."""
+    """A page of failed items. *samples*: at most 128 reasons of failures, on the first page only."""
 
     samples: list[SampleAnswer]
 
@@ -180,14 +180,14 @@ class FailedItems(ListedRanges):
 
 
 class GroupAnswer(Answer):
-    """A reservation: its items are `batchId:id:0` to `batchId:id:<upto - 1>`."""
+    """Reserved items: `batchId:id:0` to `batchId:id:<upto - 1>`."""
 
     id: str
     upto: int
 
 
 class AddedItems(Answer):
-    """What an add reserved, and the batch's total after it."""
+    """The items that an add reserved, and the total of the batch after it."""
 
     batch_id: str
     groups: list[GroupAnswer]
@@ -215,7 +215,7 @@ class ClosedBatch(Answer):
 
 
 class CancelledBatch(Answer):
-    """A batch that has ended: cancelled, unless it had ended otherwise before."""
+    """A batch that has ended; it is cancelled unless it had ended before."""
 
     batch_id: str
     user_key: str | None
@@ -231,7 +231,7 @@ class CancelledBatch(Answer):
 
 
 class NotifiedBatch(Answer):
-    """A batch whose ending event is sent again, under the id that it had."""
+    """A batch whose ending event is sent again, with the same *eventId*."""
 
     batch_id: str
     state: State
@@ -243,14 +243,14 @@ class NotifiedBatch(Answer):
 
 
 class ItemResult(Answer):
-    """What became of one item."""
+    """The verdict of one item."""
 
     item_id: str
     verdict: Verdict
 
 
 class RangeResult(Answer):
-    """What became of the items of a range: how many got each verdict."""
+    """The items of a range: the number of items with each verdict."""
 
     batch_id: str
     group_id: str
@@ -273,22 +273,22 @@ class CompletionAnswer(Answer):
 
 
 class AckedItems(Answer):
-    """A result for each word, in the caller's order, and the batches that this caller completed."""
+    """A result for each ack entry, in the order of the request, and the batches that it completed."""
 
     results: list[ItemResult | RangeResult]
     completions: list[CompletionAnswer]
 
     @classmethod
-    def of(cls, words: Sequence[AckBody], report: AckReport, caller: str) -> Self:
-        pairs = zip(words, report.results, strict=True)
+    def of(cls, entries: Sequence[AckBody], report: AckReport, caller: str) -> Self:
+        pairs = zip(entries, report.results, strict=True)
         completed = {done.batch.batch_id: done for done in report.completions}
         return cls(
-            results=[_result(word, result) for word, result in pairs],
+            results=[_result(entry, result) for entry, result in pairs],
             completions=[CompletionAnswer.of(done, caller) for done in completed.values()],
         )
 
 
-def _result(word: AckBody, result: Result) -> ItemResult | RangeResult:
-    if word.item_id is not None:
-        return ItemResult(item_id=word.item_id, verdict=result.verdict)
+def _result(entry: AckBody, result: Result) -> ItemResult | RangeResult:
+    if entry.item_id is not None:
+        return ItemResult(item_id=entry.item_id, verdict=result.verdict)
     return RangeResult.like(result.ack, counts=dict(result.counts))

@@ -1,4 +1,4 @@
-"""Who is asking: tenant and principal of a request, from what the authorizer said and nothing else."""
+"""The caller of a request: its tenant and principal, as the authorizer reports them."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ TOKEN_MAX = 256
 """Characters of a caller token; a longer one is stored as its hash."""
 TENANT_MAX = 255
 ACCOUNT_ID = re.compile(r"[0-9]{12}", re.ASCII)
-"""The tenants of IAM callers, and of the stack's own consumers; no JWT may name one."""
+"""The tenants of IAM callers and of the stack's own consumers; a JWT with such a tenant is refused."""
 LIST = re.compile(r"\[.*\]")
-"""How API Gateway writes a claim that has several values."""
+"""The form in which API Gateway passes a claim with several values."""
 NO_CLAIMS = JwtClaims()
 
 
 class Forbidden(InvalidRequest):
-    """Nobody vouches for this caller."""
+    """The request has no identity that this API accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """*tenant* owns the batches, *principal* asks on its behalf; *request_id* is this one request's."""
+    """The authenticated sender: *tenant* owns the batches, *principal* acts on its behalf."""
 
     tenant: str
     principal: str
     request_id: str
 
     def token(self, route: str, key: str | None) -> str:
-        """What names this caller in the tracker: the same again for the same idempotency *key* on a *route*.
+        """Return the caller token of the tracker: equal for the same principal, *route* and *key*.
 
-        The length keeps two principals apart, whatever their names and keys hold.
+        Without a *key* it is unique to the request. The length of the principal keeps two of them apart.
         """
-        asked = self.request_id if key is None else key
-        token = f"{route}:{len(self.principal)}:{self.principal}:{asked}"
+        request = self.request_id if key is None else key
+        token = f"{route}:{len(self.principal)}:{self.principal}:{request}"
         if len(token) <= TOKEN_MAX:
             return token
         return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
@@ -48,10 +48,10 @@ class Caller:
 def identify(
     context: Mapping[str, Any], anonymous_tenant: str | None, named: JwtClaims = NO_CLAIMS
 ) -> Caller:
-    """The caller in the ``requestContext`` of an HTTP API event (payload 2.0).
+    """Return the caller in the ``requestContext`` of an HTTP API event (payload 2.0). Raises Forbidden.
 
-    *anonymous_tenant* stands in where no authorizer spoke; without it such a request is Forbidden. *named*:
-    the claims of a JWT that name its tenant and its caller; a JWT without them is Forbidden, too.
+    *anonymous_tenant*: the tenant of requests without an authorizer; None refuses them. *named*: the claims
+    of a JWT that are its tenant and its caller; a JWT without them is refused.
     """
     authorizer = context.get("authorizer") or {}
     request_id = context["requestId"]
@@ -64,24 +64,24 @@ def identify(
 
 
 def _tenant(name: object) -> str:
-    """*name*, where it can stand in a key of the store."""
+    """Return *name* if it can be part of a store key. Raises Forbidden."""
     if not _fits(name):
         raise Forbidden("the request carries no identity that this API knows")
     return str(name)
 
 
 def _jwt_tenant(claims: Mapping[str, object], claim: str) -> str:
-    """The tenant that a JWT names: no account, and nothing that a key of the store could be misread by."""
+    """Return the tenant of a JWT; refuse an account id, and ``#``, which separates parts of store keys."""
     tenant = _claimed(claims, claim)
     if "#" in tenant or ACCOUNT_ID.fullmatch(tenant):
         raise Forbidden(
-            f"the claim {claim!r} of the token cannot be a tenant: a tenant has no # and is no account id"
+            f"the claim {claim!r} of the token cannot be a tenant: it has a # or is an AWS account id"
         )
     return tenant
 
 
 def _claimed(claims: Mapping[str, object], claim: str) -> str:
-    """The one text that *claims* have under the name *claim*."""
+    """Return the value of *claim*, which is one printable text. Raises Forbidden."""
     value = claims.get(claim)
     if not _fits(value) or LIST.fullmatch(str(value)):
         raise Forbidden(
@@ -95,7 +95,7 @@ def _fits(name: object) -> bool:
 
 
 def _role(arn: str) -> str:
-    """*arn* without the session of an assumed role, which changes with every process of one caller."""
+    """Return *arn* without the session of an assumed role, which differs in each process of a caller."""
     if ":assumed-role/" not in arn:
         return arn
     return "/".join(arn.split("/")[:2])

@@ -1,6 +1,6 @@
-"""Where a list goes on, as a text that means nothing to its reader: base64url without padding, fixed length.
+"""Cursors of lists: opaque texts, base64url without padding, of fixed length.
 
-It is not signed: it names a place and grants nothing, for each page is read on behalf of the one who asks.
+They are not signed: a cursor grants no access, because each page is read as the caller's tenant.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from fanin.tracker.model import Place
 
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6
-PLACE_BYTES = 24
+BATCH_BYTES = 24
 TERM_BYTES = 12
 NO_FENCE = 2**64 - 1
 Term = tuple[int, int | None]
-"""A shard, and the fence that the bundles before it had; None at the shard's beginning."""
+"""A shard, and the fence of the last bundle before the position; None at the start of the shard."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
 def of_item(resume: int | None) -> str | None:
-    """The cursor of the item *resume* of a batch, 0 to 2^48 - 1."""
+    """Return the cursor of the item *resume* of a batch, 0 to 2^48 - 1."""
     return None if resume is None else _text(resume.to_bytes(ITEM_BYTES, "big"))
 
 
 def item_at(cursor: str | None) -> int:
-    """The item that *cursor* stands for, the first one where it is None; InvalidRequest for garbage."""
+    """Return the item of *cursor*; 0 for None. Raises InvalidRequest."""
     return 0 if cursor is None else int.from_bytes(_bytes(cursor, ITEM_BYTES), "big")
 
 
-def of_place(resume: Place | None) -> str | None:
-    """The cursor of a place in a list of batches."""
+def of_batch(resume: Place | None) -> str | None:
+    """Return the cursor of a position in a list of batches."""
     if resume is None:
         return None
     at, batch_id = resume
     return _text(((at - EPOCH) // MICROSECOND).to_bytes(8, "big") + UUID(batch_id).bytes)
 
 
-def place_at(cursor: str | None) -> Place | None:
-    """The place that *cursor* stands for; InvalidRequest for any other text."""
+def batch_at(cursor: str | None) -> Place | None:
+    """Return the position of *cursor* in a list of batches. Raises InvalidRequest."""
     if cursor is None:
         return None
-    raw = _bytes(cursor, PLACE_BYTES)
+    raw = _bytes(cursor, BATCH_BYTES)
     try:
         at = EPOCH + int.from_bytes(raw[:8], "big") * MICROSECOND
     except OverflowError as error:
@@ -54,7 +54,7 @@ def place_at(cursor: str | None) -> Place | None:
 
 
 def of_term(resume: Term | None) -> str | None:
-    """The cursor of a place in a list of bundles."""
+    """Return the cursor of a position in a list of bundles."""
     if resume is None:
         return None
     shard, fence = resume
@@ -62,7 +62,7 @@ def of_term(resume: Term | None) -> str | None:
 
 
 def term_at(cursor: str | None) -> Term:
-    """The place that *cursor* stands for, the first one where it is None; InvalidRequest for garbage."""
+    """Return the position of *cursor* in a list of bundles; the first for None. Raises InvalidRequest."""
     if cursor is None:
         return 0, None
     raw = _bytes(cursor, TERM_BYTES)
@@ -75,7 +75,7 @@ def _text(raw: bytes) -> str:
 
 
 def _bytes(cursor: str, length: int) -> bytes:
-    """The bytes in *cursor*, where it is the one text that stands for them."""
+    """Return the bytes of *cursor*; refuse any text but their canonical one."""
     try:
         raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
     except ValueError as error:
@@ -86,4 +86,4 @@ def _bytes(cursor: str, length: int) -> bytes:
 
 
 def _refused() -> InvalidRequest:
-    return InvalidRequest("the cursor is not one that this list gave", field="cursor")
+    return InvalidRequest("the cursor is not one of this list; pass that of the page before", field="cursor")

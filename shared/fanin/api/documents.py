@@ -1,4 +1,4 @@
-"""What a route says of its answers in the published description."""
+"""The answers of a route in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pydantic import BaseModel
 from fanin.api.problems import MEDIA_TYPE, Problem
 
 RETRY_AFTER = {
-    "Retry-After": {"description": "Seconds to wait before asking again.", "schema": {"type": "integer"}}
+    "Retry-After": {"description": "Seconds to wait before a retry.", "schema": {"type": "integer"}}
 }
 
 
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
-    """The answers of a route: *model* with *status*, a problem document with each of *problems* and 500."""
+    """Return the answers of a route: *model* with *status*, a problem with each of *problems* and 500."""
     good = {"description": HTTPStatus(status).phrase, "content": {"application/json": {"model": model}}}
     return {status: good} | {code: _problem(code) for code in sorted({*problems, 500})}
 
 
 def _problem(status: int) -> dict[str, Any]:
-    said = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
-    return said | {"headers": RETRY_AFTER} if status == HTTPStatus.SERVICE_UNAVAILABLE else said
+    answer = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
+    return answer | {"headers": RETRY_AFTER} if status == HTTPStatus.SERVICE_UNAVAILABLE else answer

@@ -1,4 +1,4 @@
-"""What the world hears of a batch: how it ended, from the batch as it is stored, and that the bus has it."""
+"""Ending events: their details, made from the stored batch, and the confirmation of their arrival."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_i
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
 from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
 
-RANGES_TOLD = 100
-"""Outstanding ranges in an event; all of them are at the batch's own route."""
+RANGES_IN_EVENT = 100
+"""Outstanding ranges in an event; the route ``outstanding`` lists all."""
 
 
 def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
-    """The details of the events that stream *records* give occasion to, in order.
+    """Return the details of the ending events of the batches in stream *records*, in order.
 
-    What is told is what is stored now: a record only names the batch, and one whose batch has not ended, or
-    is gone, is passed over.
+    They are made from the batches as they are stored now; the records only name them. Records of a live or
+    deleted batch have no event.
     """
     keys = (record["dynamodb"]["Keys"]["pk"]["S"] for record in records)
     found = (tracker.store.get(key_of(key)) for key in keys)
     return [_detail(batch, tracker) for batch in found if batch is not None and not batch.is_alive]
 
 
-def turned_into(records: Iterable[Mapping[str, Any]]) -> list[State]:
-    """The states in which batches ended here for the first time; a notice speaks of an end told before."""
+def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
+    """Return the states in which batches ended by *records*, without events that are sent again."""
     images = (record["dynamodb"].get("NewImage", {}) for record in records)
     states = (image["state"]["S"] for image in images if image.get("sk") == {"S": BATCH_ROW})
     return [State(state) for state in states if state in EVENT_TYPES]
 
 
 def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
-    """Note that the bus has the event of *detail*; whether it is the event of a batch that is stored so."""
+    """Record that the bus has the event of *detail*; return False if no stored batch has this event."""
     batch = _named(detail, tracker)
     if batch is None or batch.is_alive or detail.get("eventId") != event_id(batch):
         return False
@@ -72,9 +72,9 @@ def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
     }
     if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
         return detail
-    ranges = tracker.outstanding(batch, 0, RANGES_TOLD).ranges
-    told = [{"groupId": part.group_id, "from": part.first, "to": part.last} for part in ranges]
-    return detail | {"outstanding": told}
+    ranges = tracker.outstanding(batch, 0, RANGES_IN_EVENT).ranges
+    shown = [{"groupId": part.group_id, "from": part.first, "to": part.last} for part in ranges]
+    return detail | {"outstanding": shown}
 
 
 def _time(at: datetime | None) -> str | None:

@@ -1,4 +1,4 @@
-"""What the group-batcher answers."""
+"""The response bodies of the group-batcher's routes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fanin.grouper import Bundle, BundleState, Candidate, Outcome, Status, Task,
 
 
 class RegisteredTask(Answer):
-    """A task that is taken care of."""
+    """A registered task."""
 
     task_id: str
     state: TaskState
@@ -23,7 +23,7 @@ class RegisteredTask(Answer):
 
 
 class TaskAnswer(Answer):
-    """A task as it stands. *reason*: why it failed, or was last put back."""
+    """A task. *reason*: why it failed, or why it was last retried."""
 
     task_id: str
     target: str
@@ -50,7 +50,7 @@ class OpenTask(Answer):
 
 
 class OpenTasks(Answer):
-    """Tasks of a target that wait for a bundle, by priority, then due time; it may lag behind."""
+    """Tasks of a target that wait for a bundle, by priority, then due time; eventually consistent."""
 
     tasks: list[OpenTask]
 
@@ -60,7 +60,7 @@ class OpenTasks(Answer):
 
 
 class BundleSummary(Answer):
-    """A bundle as lists show it. *attempt*: calls that were begun for it."""
+    """A bundle in a list. *attempt*: the number of calls that were started for it."""
 
     bundle_id: str
     target: str
@@ -72,12 +72,12 @@ class BundleSummary(Answer):
 
     @classmethod
     def of(cls, bundle: Bundle, **more: Any) -> Self:
-        """*more*: what is told beside its row."""
+        """Return the summary of *bundle*; *more*: fields of a subclass."""
         return cls.like(bundle, target=bundle.lane.target, size=len(bundle.members), **more)
 
 
 class MemberVerdict(StrEnum):
-    """What becomes of a member: its batch API says one of the first three, the rules the others."""
+    """The verdict on a member: `ok`, `retry`, `fail` of the batch API; `apart`, `exhausted` of the bundle."""
 
     OK = Verdict.OK
     RETRY = Verdict.RETRY
@@ -87,7 +87,7 @@ class MemberVerdict(StrEnum):
 
 
 class MemberAnswer(Answer):
-    """A member, and what the call's answer came to for it, once it is there."""
+    """A member of a bundle, with its verdict once the outcome is stored."""
 
     task_id: str
     verdict: MemberVerdict | None = Optional
@@ -102,19 +102,19 @@ class MemberAnswer(Answer):
 
 
 class BundleAnswer(BundleSummary):
-    """A bundle as it stands."""
+    """A bundle and its members."""
 
     members: list[MemberAnswer]
 
     @classmethod
     def with_members(cls, bundle: Bundle) -> Self:
-        told = dict(zip(bundle.members, bundle.outcomes, strict=False))
-        members = [MemberAnswer.of(member, told.get(member)) for member in bundle.members]
+        outcomes = dict(zip(bundle.members, bundle.outcomes, strict=False))
+        members = [MemberAnswer.of(member, outcomes.get(member)) for member in bundle.members]
         return cls.of(bundle, members=members)
 
 
 class ListedBundles(Answer):
-    """Bundles of a target, the newest of a shard first, and where to go on."""
+    """Bundles of a target, shard by shard, the newest first, and the cursor of the next page."""
 
     bundles: list[BundleSummary]
     cursor: str | None = Optional

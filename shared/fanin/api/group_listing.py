@@ -1,4 +1,4 @@
-"""A target's bundles, page by page through its shards."""
+"""Lists a target's bundles, page by page through its shards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from fanin.grouper import Bundle, Grouper
 def bundles(
     grouper: Grouper, tenant: str, target: str, limit: int, start: Term
 ) -> tuple[list[Bundle], Term | None]:
-    """Bundles from *start* on, and where the next page begins. The index names them, the table tells."""
+    """Return the bundles from *start* on and where the next page begins.
+
+    The index gives the keys; the bundles are read from the table.
+    """
     shard, fence = start
     page = grouper.bundles(tenant, target, shard, limit, None if fence is None else str(fence))
     listed = grouper.bundles_at(page.rows)

@@ -1,4 +1,4 @@
-"""What callers send to the group-batcher."""
+"""The request bodies of the group-batcher's routes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ TASK_ID_PATTERN = f"^{TASK_ID_FORM.pattern}$"
 Target = Annotated[
     str,
     StringConstraints(pattern=TARGET_PATTERN),
-    Field(description="Tasks of one target share bundles: 1 to 128 letters, digits, `.`, `_` or `-`."),
+    Field(description="Tasks of one target share bundles: 1 to 128 of A-Z, a-z, 0-9, `.`, `_` and `-`."),
 ]
 TaskIdText = Annotated[
     str,
     StringConstraints(pattern=TASK_ID_PATTERN),
-    Field(description="The name of the task: 1 to 64 letters, digits, `.`, `_` or `-`."),
+    Field(description="The id of the task: 1 to 64 of A-Z, a-z, 0-9, `.`, `_` and `-`."),
 ]
-Priority = Annotated[int, Field(ge=0, le=PRIORITY_MAX, description="Larger goes first, where it can.")]
+Priority = Annotated[
+    int,
+    Field(
+        ge=0, le=PRIORITY_MAX, description="Larger values are bundled first, as far as the index shows them."
+    ),
+]
 
 
 class RegisterTaskBody(Body):
@@ -38,11 +43,11 @@ class RegisterTaskBody(Body):
     priority: Priority = 0
     item_id: ItemIdText | None = None
 
-    def wish(self, key: str | None) -> NewTask:
-        """As the group-batcher takes it; a task without a name is named by its idempotency *key*."""
+    def new_task(self, key: str | None) -> NewTask:
+        """Return the task to register; without a taskId its id is derived from the idempotency *key*."""
         named = self.task_id if self.task_id or key is None else str(uuid5(OF_KEYS, key))
         return NewTask(self.payload, self.target, named, self.priority, self.item_id)
 
     def said(self) -> str:
-        """All of it, in one form."""
+        """Return the body as canonical JSON."""
         return self.model_dump_json(by_alias=True)

@@ -1,4 +1,4 @@
-"""Points in time as text: ISO 8601, UTC, milliseconds."""
+"""Times as ISO 8601 text in UTC, with milliseconds."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from datetime import UTC, datetime
 
 
 def iso(at: datetime) -> str:
-    """*at* (aware) as ``2026-01-31T23:59:59.123Z``."""
+    """Return *at* (aware) in the form ``2026-01-31T23:59:59.123Z``."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""SQS messages that are acks: as strict as the HTTP edge, without what it costs to import."""
+"""Acks in SQS messages, parsed as strictly as by the HTTP edge, without importing it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Any
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome
+from fanin.tracker.reasons import REASON_MAX, is_reason
 
 BODY_MAX = 4096
 """Characters of a message: an item id has less than 100, a reason 512, escapes included."""
-REASON_MAX = 512
 FIELDS = {"itemId", "outcome", "reason"}
 
 
 def ack_of(record: Mapping[str, Any]) -> Ack:
-    """The ack that *record* is, in the name of its message: its body is the id of an item that is done, or
-    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
+    """Return the ack of *record*, whose caller is the message id.
 
-    Raises InvalidRequest for any other message: what says more may say something that would be got wrong.
+    The body is the id of an item that is done, or
+    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
+    Raises InvalidRequest for any other body; unknown fields are refused, because ignoring one could ack an
+    item wrongly.
     """
     body: str = record["body"].strip()
     if len(body) > BODY_MAX:
-        raise InvalidRequest("an ack is a short message")
+        raise InvalidRequest(f"the body of an ack has at most {BODY_MAX} characters")
     if not body.startswith("{"):
         return Ack.of(body, record["messageId"])
     document = strict_json.parse(body)
@@ -44,10 +46,7 @@ def _reason(document: Mapping[str, str]) -> str | None:
     reason = document.get("reason")
     if reason is None:
         return None
-    plain = 1 <= len(reason) <= REASON_MAX and not any(
-        ord(one) < 32 or 127 <= ord(one) < 160 for one in reason
-    )
-    if not plain or document.get("outcome") != Outcome.FAILURE:
+    if not is_reason(reason) or document.get("outcome") != Outcome.FAILURE:
         raise InvalidRequest(
             f"a reason is 1 to {REASON_MAX} characters on a failure, none of them control characters",
             field="reason",

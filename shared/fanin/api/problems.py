@@ -1,4 +1,4 @@
-"""Errors as callers see them: RFC 9457 problem documents, and the one table from our errors to statuses."""
+"""RFC 9457 problem documents, and the one table from the errors of ``fanin.errors`` to statuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fanin.api.admission import NAME_SHOWN, BodyTooLarge, UnsupportedMediaType
 from fanin.api.callers import Forbidden
-from fanin.api.wording import IN_WORDS
+from fanin.api.wording import PATTERN_TEXTS
 from fanin.errors import (
     Conflict,
     InvalidRequest,
@@ -39,22 +39,22 @@ class Kind:
     title: str
 
 
-INTERNAL = Kind(500, "internal", "Something went wrong on our side")
+INTERNAL = Kind(500, "internal", "The service failed on this request")
 
 KINDS: Mapping[type[Exception], Kind] = {
     InvalidRequest: Kind(400, "invalid-request", "The request is malformed"),
     RequestValidationError: Kind(400, "invalid-request", "The request is malformed"),
-    TooManyPages: Kind(400, "too-many-pages", "The request asks for too much at once"),
-    TooManyBatches: Kind(400, "too-many-batches", "The request asks for too much at once"),
+    TooManyPages: Kind(400, "too-many-pages", "The request covers too much at once"),
+    TooManyBatches: Kind(400, "too-many-batches", "The request covers too much at once"),
     Forbidden: Kind(403, "forbidden", "The caller is not known"),
-    NotFound: Kind(404, "not-found", "There is no such thing"),
-    NotFoundError: Kind(404, "no-route", "There is no such route"),
+    NotFound: Kind(404, "not-found", "The resource does not exist"),
+    NotFoundError: Kind(404, "no-route", "The route does not exist"),
     Conflict: Kind(409, "conflict", "The batch does not allow it"),
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
     KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),
-    StaleWrite: Kind(503, "unavailable", "Too busy; ask again"),
-    StoreUnavailable: Kind(503, "unavailable", "Too busy; ask again"),
+    StaleWrite: Kind(503, "unavailable", "Too busy; retry"),
+    StoreUnavailable: Kind(503, "unavailable", "Too busy; retry"),
     Exception: INTERNAL,
 }
 
@@ -67,24 +67,24 @@ class FieldProblem(BaseModel):
 
 
 class Problem(BaseModel):
-    """RFC 9457."""
+    """An error answer in the form of RFC 9457."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["type", "title", "status", "detail"]})
 
     type: Annotated[str, Field(description="`urn:fanin:problem:<name>`, stable.")]
     title: str
     status: int
-    detail: Annotated[str, Field(description="Says what is wrong in this very request.")]
+    detail: Annotated[str, Field(description="What is wrong with this request.")]
     errors: Annotated[list[FieldProblem] | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 def kind_of(error: Exception) -> Kind:
-    """The entry of the nearest class of *error*."""
+    """Return the entry of KINDS for the nearest class of *error*."""
     return next(KINDS[cls] for cls in type(error).__mro__ if cls in KINDS)
 
 
 def problem(error: Exception) -> Problem:
-    """*error* as a document that tells nothing of our inside."""
+    """Return *error* as a problem document, without details of the implementation."""
     kind = kind_of(error)
     errors = _fields(error)
     return Problem(
@@ -97,7 +97,7 @@ def problem(error: Exception) -> Problem:
 
 
 def respond(error: Exception) -> Response[str]:
-    """*error* as the HTTP answer to it."""
+    """Return *error* as an HTTP answer."""
     document = problem(error)
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if document.status == 503 else {}
     return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
@@ -125,4 +125,4 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     if error["type"] == "extra_forbidden":
         return FieldProblem(field=name, detail="there is no such field")
     pattern = (error.get("ctx") or {}).get("pattern", "")
-    return FieldProblem(field=name, detail=IN_WORDS.get(pattern, error["msg"]))
+    return FieldProblem(field=name, detail=PATTERN_TEXTS.get(pattern, error["msg"]))

@@ -1,4 +1,4 @@
-"""The bodies that callers send, as strict models: exact types and names, and bounds before any work."""
+"""The bodies of requests as strict models: exact types and names, and bounds of every value."""
 
 from __future__ import annotations
 
@@ -19,39 +19,37 @@ from pydantic_core import PydanticCustomError
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
 from fanin.tracker.model import LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
+from fanin.tracker.reasons import PRINTABLE, REASON_MAX
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
-"""Items that the ranges of one request may cover: they are acked while the caller waits."""
+"""Items that the ranges of one request may cover; more would exceed the timeout of the function."""
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
 DEADLINE_MAX_SECONDS = LIFE_MAX // timedelta(seconds=1)
-REASON_MAX = 512
-"""Characters of a reason."""
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
 
 
 def _parsed(text: str) -> str:
-    """*text*, where the tracker reads it as an item id."""
+    """Return the item id in *text*, in its canonical form."""
     try:
         return str(ItemId.parse(text))
     except InvalidRequest as error:
         raise PydanticCustomError("item_id", "{reason}", {"reason": str(error)}) from error
 
 
-PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 UserKey = Annotated[
     str,
     StringConstraints(min_length=1, max_length=256, pattern=PRINTABLE),
-    Field(description="Your name for the batch, returned everywhere; no control characters."),
+    Field(description="Your name for the batch, returned with it; no control characters."),
 ]
 Reason = Annotated[
     str,
     StringConstraints(min_length=1, max_length=REASON_MAX, pattern=PRINTABLE),
-    Field(description="Why, in words for people; no control characters."),
+    Field(description="Text for people; no control characters."),
 ]
 Uuid = Annotated[str, StringConstraints(pattern=UUID_FORM)]
 ItemIdText = Annotated[
@@ -65,7 +63,7 @@ Index = Annotated[int, Field(ge=0, lt=COUNT_MAX)]
 
 
 class Body(BaseModel):
-    """What all bodies share: nothing is converted, nothing unknown is let through."""
+    """The base of all bodies: no value is converted, and unknown fields are refused."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
@@ -73,51 +71,49 @@ class Body(BaseModel):
 
 
 class RetentionBody(Body):
-    """How long a batch is kept after entering each stage of its life."""
+    """Seconds that a batch is kept after entering each state."""
 
     open: Seconds | None = None
     closed: Seconds | None = None
     complete: Seconds | None = None
 
     def retention(self) -> Retention:
-        """As the tracker takes it, with its defaults for what was not said."""
-        said = self.model_dump(exclude_none=True)
-        return Retention(**{stage: timedelta(seconds=seconds) for stage, seconds in said.items()})
+        """Return the retention, with the tracker's defaults for absent fields."""
+        given = self.model_dump(exclude_none=True)
+        return Retention(**{stage: timedelta(seconds=seconds) for stage, seconds in given.items()})
 
 
 ExpectedItems = Annotated[
     int,
-    Field(ge=0, le=TOTAL_MAX, description="Close is refused until so many items were added."),
+    Field(ge=0, le=TOTAL_MAX, description="Close is refused before this many items are added."),
 ]
 DeadlineSeconds = Annotated[
     int,
     Field(
         ge=1,
         le=DEADLINE_MAX_SECONDS,
-        description="The batch times out so long after its opening, unless it has ended by then.",
+        description="Seconds from the opening to the time-out of the batch.",
     ),
 ]
 MaxFailures = Annotated[
     int,
-    Field(ge=1, le=TOTAL_MAX, description="The batch ends, open or closed, once so many items failed."),
+    Field(ge=1, le=TOTAL_MAX, description="The number of failed items that ends the batch, open or closed."),
 ]
 ParentItemId = Annotated[
     str,
     StringConstraints(pattern=ITEM_FORM),
     AfterValidator(_parsed),
-    Field(description="An item of another batch of yours, which this batch acks when it ends, as it ended."),
+    Field(description="An item of another batch of the tenant, acked with this batch's result when it ends."),
 ]
 
 
 class OpenBatchBody(Body):
-    """The settings of a new batch; ``{}``, or no body, takes the defaults."""
+    """The options of a new batch; ``{}``, or no body, takes the defaults."""
 
     user_key: UserKey | None = None
     mode: Annotated[
         Literal["exact", "estimated"],
-        Field(
-            description="`exact`: a bit an item. `estimated`: counters, in which a duplicate counts twice."
-        ),
+        Field(description="`exact`: a bit for each item. `estimated`: counters that count duplicates twice."),
     ] = "exact"
     expected_items: ExpectedItems | None = None
     deadline_seconds: DeadlineSeconds | None = None
@@ -125,8 +121,8 @@ class OpenBatchBody(Body):
     retention_seconds: RetentionBody = RetentionBody()
     max_failures: MaxFailures | None = None
 
-    def wish(self) -> OpenBatch:
-        """As the tracker takes it."""
+    def spec(self) -> OpenBatch:
+        """Return the options of the tracker's open."""
         seconds = self.deadline_seconds
         return OpenBatch(
             user_key=self.user_key,
@@ -140,29 +136,29 @@ class OpenBatchBody(Body):
 
 
 class AddItemsBody(Body):
-    """How many items to reserve."""
+    """The number of items to reserve."""
 
     count: Annotated[int, Field(ge=1, le=COUNT_MAX)]
 
 
 class CloseBatchBody(Body):
-    """No field: ``{}``, or no body."""
+    """Without fields: ``{}``, or no body."""
 
 
 class NotifyBatchBody(Body):
-    """No field: ``{}``, or no body."""
+    """Without fields: ``{}``, or no body."""
 
 
 class CancelBatchBody(Body):
-    """Why the batch is cancelled; ``{}``, or no body, gives no reason."""
+    """The reason of a cancel; ``{}``, or no body, gives none."""
 
     reason: Reason | None = None
 
 
 class AckBody(Body):
-    """A word on one item (*itemId*), or on the items *from* to *to*, both inclusive, of a group.
+    """An ack entry for one item (*itemId*), or for the items *from* to *to*, both inclusive, of a group.
 
-    Success heals an item that had failed; a failure changes nothing where the item was acked before.
+    A success heals a failed item; a failure of an item that was acked before has no effect.
     """
 
     item_id: ItemIdText | None = None
@@ -187,11 +183,11 @@ class AckBody(Body):
 
     @property
     def size(self) -> int:
-        """Items that it speaks of."""
+        """Return the number of items of the entry."""
         return 1 if self.first is None or self.last is None else self.last - self.first + 1
 
     def ack(self, caller: str) -> Ack:
-        """As the tracker takes it."""
+        """Return the tracker's ack of the entry."""
         outcome = Outcome(self.outcome)
         if self.batch_id is None or self.group_id is None or self.first is None or self.last is None:
             return Ack.of(str(self.item_id), caller, outcome, self.reason)
@@ -199,11 +195,11 @@ class AckBody(Body):
 
 
 class AckItemsBody(Body):
-    """Items that are done: a list of item ids (*items*), or of words on items and ranges (*acks*).
+    """Items to ack: a list of item ids that are done (*items*), or of ack entries (*acks*).
 
-    They may be of 100 batches, and lie in 1,000 pages, failed ones in 250; a page has 1,024 items where
-    nothing else is configured. Beyond that nothing is acked, and the problem is `too-many-batches` or
-    `too-many-pages`: the same in smaller requests is fine.
+    One request may name 100 batches and touch 1,000 pages, with failed items 250; a page has 1,024 items
+    unless configured otherwise. Beyond that nothing is acked, and the problem is `too-many-batches` or
+    `too-many-pages`; divide the request.
     """
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["items"]}, {"required": ["acks"]}]})
@@ -215,18 +211,18 @@ class AckItemsBody(Body):
     def _one_list(self) -> Self:
         if (self.items is None) == (self.acks is None):
             raise PydanticCustomError("ack_lists", "give items, or acks")
-        if sum(word.size for word in self.acks or ()) > RANGES_MAX:
+        if sum(entry.size for entry in self.acks or ()) > RANGES_MAX:
             raise PydanticCustomError(
                 "ack_ranges",
-                "one request covers {most} items at most; send the others in another",
+                "one request covers at most {most} items; divide it",
                 {"most": RANGES_MAX},
             )
         return self
 
-    def words(self) -> list[AckBody]:
-        """All of it in the longer form, in the caller's order."""
+    def entries(self) -> list[AckBody]:
+        """Return the ack entries, also for a list of item ids, in the order of the request."""
         return list(self.acks or ()) or [AckBody.model_construct(item_id=item) for item in self.items or ()]
 
     def payload(self) -> str:
-        """What it says, whatever its order and form: the same words are the same payload."""
-        return "\n".join(sorted(word.model_dump_json(by_alias=True) for word in self.words()))
+        """Return the payload of an idempotency key, independent of the order and form of the entries."""
+        return "\n".join(sorted(entry.model_dump_json(by_alias=True) for entry in self.entries()))

@@ -1,4 +1,4 @@
-"""JSON as RFC 8259 has it, without what Python lets through: one document, one meaning."""
+"""A strict JSON parser: refuses NaN, infinities, repeated names, lone surrogates and deep nesting."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 from fanin.errors import InvalidRequest
 
 DEPTH_MAX = 100
-"""Levels of a document: whatever writes it down again on its way has room for as many."""
+"""Levels of a document; all encoders on its way can write as many."""
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The object that *text* holds; InvalidRequest where it is anything but one strict JSON object."""
+    """Return the JSON object in *text*. Raises InvalidRequest for anything else."""
     try:
         document = json.loads(
             text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite
@@ -23,7 +23,7 @@ def parse(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidRequest("the body is not one well-formed JSON document") from error
     if not isinstance(document, dict):
-        raise InvalidRequest("the body is a JSON document, but not an object")
+        raise InvalidRequest("the body is not a JSON object")
     _check_depth(document)
     return document
 
@@ -56,5 +56,5 @@ def _no_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InvalidRequest("the body holds a number too large to be one")
+        raise InvalidRequest("the body holds a number beyond the range of a double")
     return number

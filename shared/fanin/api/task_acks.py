@@ -1,4 +1,4 @@
-"""The word on the items of tasks, as the tracker takes it."""
+"""Acks the items of ended tasks with the tracker."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 
 ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())
-"""Items that are never too many, wherever they lie."""
+"""Items that one ack request may always name, whatever batches and pages they are in."""
 
 
-def tell(tracker: Tracker, words: Sequence[ItemAck]) -> None:
-    """Ack the items of ended tasks, the failed ones with their reason; a word on no item is passed over."""
+def ack_items(tracker: Tracker, entries: Sequence[ItemAck]) -> None:
+    """Ack the items of ended tasks, failed ones with their reason.
+
+    Skips entries whose item id is malformed.
+    """
     by_tenant: dict[str, list[Ack]] = {}
-    for word in words:
-        ack = _ack(word)
+    for entry in entries:
+        ack = _ack(entry)
         if ack is not None:
-            by_tenant.setdefault(word.tenant, []).append(ack)
+            by_tenant.setdefault(entry.tenant, []).append(ack)
     for tenant, acks in by_tenant.items():
         for first in range(0, len(acks), ITEMS_AT_ONCE):
             tracker.ack(tenant, acks[first : first + ITEMS_AT_ONCE])
 
 
-def _ack(word: ItemAck) -> Ack | None:
-    outcome = Outcome.FAILURE if word.failed else Outcome.SUCCESS
+def _ack(entry: ItemAck) -> Ack | None:
+    outcome = Outcome.FAILURE if entry.failed else Outcome.SUCCESS
     try:
-        return Ack.of(word.item_id, word.caller, outcome, word.reason or None)
+        return Ack.of(entry.item_id, entry.caller, outcome, entry.reason or None)
     except InvalidRequest:
         return None

@@ -1,4 +1,4 @@
-"""The patterns of the contract in words: nobody has to read a regular expression to mend a request."""
+"""Error texts for the patterns of the contract, so that no answer shows a regular expression."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
-from fanin.api.requests import ITEM_FORM, PRINTABLE, UUID_FORM
+from fanin.api.requests import ITEM_FORM, UUID_FORM
 from fanin.queue.keys import QUEUE_FORM
+from fanin.tracker.reasons import PRINTABLE
 
 KEY_PATTERN = r"^[\x20-\x7e]{1,128}$"
 QUEUE_PATTERN = f"^{QUEUE_FORM.pattern}$"
-NAMED = "letters, digits, '.', '_' or '-', the first a letter or a digit"
+NAME_FORM = "letters, digits, '.', '_' or '-', the first a letter or a digit"
 
-IN_WORDS: Mapping[str, str] = {
+PATTERN_TEXTS: Mapping[str, str] = {
     UUID_FORM: "not a UUID in lower case, 36 characters",
-    ITEM_FORM: "not batchId:groupId:index, as add gave it",
-    PRINTABLE: "there is a control character in it",
-    CURSOR_FORM: "not a cursor that this list gave",
+    ITEM_FORM: "not batchId:groupId:index, as add returned it",
+    PRINTABLE: "it has a control character",
+    CURSOR_FORM: "not a cursor of this list",
     KEY_PATTERN: "not 1 to 128 printable ASCII characters",
-    TARGET_PATTERN: f"not 1 to 128 {NAMED}",
-    TASK_ID_PATTERN: f"not 1 to 64 {NAMED}",
-    QUEUE_PATTERN: f"not 1 to 80 {NAMED}",
+    TARGET_PATTERN: f"not 1 to 128 {NAME_FORM}",
+    TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",
+    QUEUE_PATTERN: f"not 1 to 80 {NAME_FORM}",
 }
-"""A pattern, and what is wrong with a text that it does not match."""
+"""A pattern, and the error text for a value that does not match it."""
 
 
-def parameters_in_words(known: Collection[str]) -> str:
-    """What a route takes in its query."""
+def parameters_text(known: Collection[str]) -> str:
+    """Return the query parameters of a route, for an error."""
     return f"it takes {', '.join(known)}" if known else "it takes none"

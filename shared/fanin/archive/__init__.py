@@ -1,4 +1,4 @@
-"""What happened to the tables, kept as files: each delivery of a table's stream is one object."""
+"""The archive: the changes of the tables as files, one object for each delivery of a table's stream."""
 
 from fanin.archive.changes import KINDS, WITHHELD
 from fanin.archive.service import Archive, Files

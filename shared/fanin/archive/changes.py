@@ -1,13 +1,13 @@
-"""Stream records as they are kept: JSON lines, gzipped, under a name that says what is in the file. Pure.
+"""The archive's files: stream records as gzipped JSON lines, under names with their table and hour. Pure.
 
-A line is a record as DynamoDB streams hand it to Lambda, but for two things. Attributes that are secret, or
-that users wrote and no analysis reads, are left out of both images. And of a page, whose two images are
-alike but for the digits that were acked, only what differs stays, with ``n``: a tenth of the bytes.
+A line is a record as Lambda receives it from DynamoDB streams, with two changes. Attributes that are secret,
+or that users wrote and no analysis reads, are removed from both images. The images of a page, which differ
+in the acked digits only, have only the attributes that differ, and ``n``: a tenth of the bytes.
 
     changes/table=pages/date=2026-01-02/hour=13/<first>-<last>-<eventID of the first>.jsonl.gz
 
-First and last are sequence numbers. A delivery that comes again overwrites itself; one that comes again in
-other pieces overwrites nothing, so that readers may meet a record twice, under the same ``eventID``.
+First and last are sequence numbers. A delivery that is repeated overwrites its file. A delivery that is
+repeated in other parts has other files, so that readers may find a record twice, with the same ``eventID``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Image = dict[str, Any]
 
 PAGES, BATCHES, TASKS, BUNDLES, JOBS = "pages", "batches", "tasks", "bundles", "jobs"
 KINDS = (PAGES, BATCHES, TASKS, BUNDLES, JOBS)
-"""What a table holds; each kind is a folder of its own."""
+"""The kinds of rows; each has its own folder."""
 WITHHELD = frozenset({"salt", "payload", "rerun_payload"})
-"""Attributes that never land in a file: a batch's secret, and what tasks and jobs carry."""
+"""Attributes that are never archived: the secret of a batch, and the payloads of tasks and jobs."""
 ROOT = "changes"
 
 _IMAGES = ("OldImage", "NewImage")
@@ -41,7 +41,7 @@ _STREAM = re.compile(r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/([A-Za-z0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One record of a stream, fit to be kept."""
+    """One record of a stream, without its withheld attributes."""
 
     id: str
     sequence: str
@@ -50,7 +50,7 @@ class Change:
 
 
 def table_of(record: Record) -> str:
-    """The name of the table whose stream *record* comes from; InvalidRequest where it names none."""
+    """Return the name of the table whose stream *record* is from. Raises InvalidRequest."""
     found = _STREAM.fullmatch(str(record.get("eventSourceARN")))
     if not found:
         raise InvalidRequest("a stream record names the ARN of its stream", field="eventSourceARN")
@@ -58,12 +58,12 @@ def table_of(record: Record) -> str:
 
 
 def sequence_of(record: Record) -> str:
-    """The sequence number of *record*; InvalidRequest where it has none."""
+    """Return the sequence number of *record*. Raises InvalidRequest."""
     return _text(_body(record), "SequenceNumber", _SEQUENCE)
 
 
 def change_of(record: Record, kind: str) -> Change:
-    """*record* of a table of *kind* as it is kept; InvalidRequest where it is no whole stream record."""
+    """Return *record*, of a table of *kind*, in its archived form. Raises InvalidRequest."""
     body = _body(record)
     if record.get("eventName") not in _NAMES:
         raise InvalidRequest("a stream record is an INSERT, a MODIFY or a REMOVE", field="eventName")
@@ -74,14 +74,14 @@ def change_of(record: Record, kind: str) -> Change:
 
 
 def differing(images: Mapping[str, Image]) -> dict[str, Image]:
-    """The images of a page without what both hold alike; ``n`` stays, as it says how full the page is."""
+    """Return the images of a page without equal attributes, but with ``n``, its number of set bits."""
     old, new = (images.get(name, {}) for name in _IMAGES)
     alike = {name for name, value in old.items() if new.get(name) == value} - {"n"}
     return {name: _without(image, alike) for name, image in images.items()}
 
 
 def file_of(kind: str, changes: Sequence[Change]) -> tuple[str, bytes]:
-    """The name and the bytes of a file of *changes*, at least one: the same for the same changes."""
+    """Return the name and the bytes of the file of *changes*, at least one; equal for equal changes."""
     first, last = changes[0], changes[-1]
     folder = f"{ROOT}/table={kind}/date={first.at:%Y-%m-%d}/hour={first.at:%H}"
     lines = (json.dumps(change.record, separators=(",", ":")) + "\n" for change in changes)

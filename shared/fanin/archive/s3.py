@@ -1,4 +1,4 @@
-"""Files in an S3 bucket."""
+"""Stores files in an S3 bucket."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Keeps files as objects of the bucket of a name."""
+    """Stores files as objects of the bucket *name*."""
 
     client: S3Client
     name: str
 
     def put(self, name: str, body: bytes) -> None:
-        """Keep *body* under *name*; StoreUnavailable where S3 is busy or out of reach."""
+        """Store *body* under *name*. Raises StoreUnavailable if S3 is throttled or cannot be reached."""
         send(self.client.put_object, {"Bucket": self.name, "Key": name, "Body": body})

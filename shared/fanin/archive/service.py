@@ -1,4 +1,4 @@
-"""Keep a delivery of a stream: one delivery, one file."""
+"""Stores each delivery of a stream as one file."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from fanin.errors import InvalidRequest
 
 
 class Files(Protocol):
-    """Where files are kept."""
+    """The store of the archive's files."""
 
     def put(self, name: str, body: bytes) -> None:
-        """Keep *body* under *name*, in place of what is there; StoreUnavailable where that is not sure."""
+        """Store *body* under *name*, replacing an earlier file. Raises StoreUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Keeps the changes of *tables*, whose kinds are by their names, in *files*."""
+    """Stores the changes of *tables* (name of a table -> kind of its rows) in *files*."""
 
     files: Files
     tables: Mapping[str, str]
 
     def keep(self, records: Sequence[Record]) -> str | None:
-        """Keep *records*, of one stream and in its order: all, or those before the first that is malformed.
+        """Store *records*, of one stream and in its order, up to the first malformed one.
 
-        Answers the sequence number of that one, where the stream is to go on from; None where all are kept.
-        Raises InvalidRequest where not even that can be read, or the table is none of ours.
+        Returns the sequence number of that record, from which the stream is to be retried; None if all are
+        stored. Raises InvalidRequest if it has no sequence number, or for a table that is not archived.
         """
         if not records:
             return None
@@ -40,12 +40,12 @@ class Archive:
 
     def _kind(self, table: str) -> str:
         if table not in self.tables:
-            raise InvalidRequest(f"the table {table} is none of the archive's", field="eventSourceARN")
+            raise InvalidRequest(f"the table {table} is not archived", field="eventSourceARN")
         return self.tables[table]
 
 
 def _readable(records: Sequence[Record], kind: str) -> tuple[list[Change], Record | None]:
-    """The changes before the first malformed record, and that record."""
+    """Return the changes before the first malformed record, and that record."""
     changes: list[Change] = []
     for record in records:
         try:

@@ -1,1 +1,1 @@
-"""What the AWS adapters share: settings, clients, and one table from AWS codes to our errors."""
+"""Settings, clients and requests of the AWS adapters, and the table of AWS error codes."""

@@ -1,4 +1,4 @@
-"""The part of the process environment that is the archive's."""
+"""Settings of the archive, from the environment."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fanin.aws.settings import needed, texts_by_name
 
-TABLES = "a JSON object of kinds of rows and tables' names"
+TABLES = "a JSON object: a kind of rows to the name of its table"
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """What the archive's function is told.
+    """Settings of the archive's function.
 
     ``FANIN_ARCHIVE_BUCKET``: the bucket. ``FANIN_ARCHIVE_TABLES``: JSON, the name of the table that holds
     each kind of row (``pages``, ``batches``, ...).
@@ -24,7 +24,7 @@ class ArchiveSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> ArchiveSettings:
-        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        """Read *env*, by default the process environment. Raises InvalidRequest for a missing name."""
         env = os.environ if env is None else env
-        told = {name: needed(env, name) for name in ("FANIN_ARCHIVE_BUCKET", "FANIN_ARCHIVE_TABLES")}
-        return cls(told["FANIN_ARCHIVE_BUCKET"], texts_by_name(told, "FANIN_ARCHIVE_TABLES", TABLES))
+        given = {name: needed(env, name) for name in ("FANIN_ARCHIVE_BUCKET", "FANIN_ARCHIVE_TABLES")}
+        return cls(given["FANIN_ARCHIVE_BUCKET"], texts_by_name(given, "FANIN_ARCHIVE_TABLES", TABLES))

@@ -1,4 +1,4 @@
-"""Send one AWS request: the answer, or one of our errors."""
+"""Sends AWS requests, and raises the errors of ``fanin.errors`` for AWS error codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from fanin.errors import FaninError, StaleWrite, StoreUnavailable
 
-# Requests that met a transaction on the same item: nothing was written, and botocore does not repeat them.
+# Conflicts with a transaction on the same item: nothing was written, and botocore does not retry them.
 CONFLICTS = frozenset(
     {"TransactionConflictException", "TransactionInProgressException", "TransactionConflict"}
 )
@@ -31,11 +31,11 @@ MEANING: dict[str, type[FaninError]] = {
 
 
 def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to *request*.
+    """Send *request* and return the answer.
 
-    Raises StaleWrite (with the stored items) where a condition failed, StoreUnavailable where the
-    state is unknown. Conflicts of transactions are repeated, bounded and jittered. Other errors of
-    AWS are bugs of ours (a malformed request, a missing grant) and pass through.
+    Raises StaleWrite, with the stored items, if a condition failed, and StoreUnavailable if the request was
+    throttled, failed or timed out; it may have been applied. Conflicts with transactions are retried, bounded
+    and jittered. Other AWS errors (a malformed request, a missing grant) are defects and propagate.
     """
     for attempt in range(CONFLICT_ATTEMPTS):
         try:
@@ -45,9 +45,9 @@ def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, An
             if not _is_conflict(error):
                 raise _translated(error) from error
         except (ConnectionError, HTTPClientError) as error:
-            raise StoreUnavailable("the store is out of reach; ask again") from error
+            raise StoreUnavailable("the store cannot be reached; retry") from error
         time.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
-    raise StoreUnavailable("the store kept reporting conflicting transactions; ask again")
+    raise StoreUnavailable(f"{CONFLICT_ATTEMPTS} attempts met a conflicting transaction; retry")
 
 
 def _is_conflict(error: ClientError) -> bool:
@@ -72,22 +72,22 @@ def _translated(error: ClientError) -> Exception:
         return _by_status(error)
     if meaning is StaleWrite:
         return StaleWrite("a condition failed", stored=(error.response.get("Item"),))  # type: ignore[arg-type]
-    return meaning("the store is busy; ask again")
+    return meaning("the store is throttled; retry")
 
 
 def _cancelled(error: ClientError) -> Exception:
-    """A cancelled transaction: failed conditions speak of rules, anything else of the weather."""
-    told = _reason_codes(error)
-    codes = set(told) - {"None"}
+    """Return StaleWrite if only conditions failed, StoreUnavailable if throttled, else *error* itself."""
+    reasons = _reason_codes(error)
+    codes = set(reasons) - {"None"}
     if codes == {"ConditionalCheckFailed"}:
         stored = tuple(reason.get("Item") for reason in _reasons(error))
-        failed = tuple(place for place, code in enumerate(told) if code != "None")
+        failed = tuple(position for position, code in enumerate(reasons) if code != "None")
         return StaleWrite("a condition failed", stored=stored, failed=failed)
     if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
-        return StoreUnavailable("the store is busy; ask again")
+        return StoreUnavailable("the store is throttled; retry")
     return error
 
 
 def _by_status(error: ClientError) -> Exception:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return StoreUnavailable("the store failed; ask again") if status >= 500 else error
+    return StoreUnavailable("the store failed; retry") if status >= 500 else error

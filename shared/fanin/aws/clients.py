@@ -1,4 +1,4 @@
-"""One boto3 client a service and process, with the retry rules that the protocols are built for."""
+"""One boto3 client for each service and process, with the retries and timeouts that the protocols assume."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-# A request that timed out is sent again: every write is conditional, so a second copy is harmless.
+# A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
     connect_timeout=CONNECT_SECONDS,
@@ -29,7 +29,7 @@ C = TypeVar("C")
 
 
 class ProcessClient:
-    """Stands for the boto3 client of the process that uses it, so that whoever holds it may fork."""
+    """Forwards to the boto3 client of the current process, so that its owner can fork."""
 
     def __init__(self, own: PerProcess[Any]) -> None:
         self._own = own
@@ -39,18 +39,18 @@ class ProcessClient:
 
 
 class Service(Generic[C]):
-    """Returns the client of an AWS service, the same each time; connected in each process by itself."""
+    """Returns the client of an AWS service, always the same; each process has its own connections."""
 
     def __init__(self, name: str, config: Config) -> None:
         self._own = PerProcess(partial(_client, name, config))
         self._client = cast("C", ProcessClient(self._own))
 
     def __call__(self) -> C:
-        self._own()  # at a cold start, not at the first request
+        self._own()  # connects at the cold start, not at the first request
         return self._client
 
     def cache_clear(self) -> None:
-        """Have a new client made at the next use, from the environment as it is then."""
+        """Create a new client at the next use, from the environment at that time."""
         self._own.clear()
 
 
@@ -60,7 +60,7 @@ def _client(service: str, config: Config) -> Any:
 
 
 def _session_of_child() -> boto3.Session:
-    """A session as the default one is set up: the connections and locks of that one are the parent's."""
+    """Return a session with the options of the default one, whose connections and locks are the parent's."""
     default = boto3.DEFAULT_SESSION
     if default is None:
         return boto3.Session()
@@ -77,6 +77,6 @@ _forked_session = PerProcess(_session_of_child)
 dynamodb: Service[DynamoDBClient] = Service("dynamodb", RETRIES)
 sqs: Service[SQSClient] = Service("sqs", RETRIES)
 long_polls: Service[SQSClient] = Service("sqs", LONG_POLLS)
-"""SQS for those who wait for messages: for a worker, not for a function."""
+"""SQS with a read timeout for long polls; for workers."""
 events: Service[EventBridgeClient] = Service("events", RETRIES)
 s3: Service[S3Client] = Service("s3", RETRIES)

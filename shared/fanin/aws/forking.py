@@ -1,7 +1,7 @@
-"""What belongs to one process: a child that is forked starts without it.
+"""Values that belong to one process; a forked child creates its own.
 
-A connection that two processes use carries the answers of one to the other; a lock that a thread of the
-parent held at the fork is never released in the child; and the threads of a pool do not exist there.
+Two processes that share a connection can receive each other's answers. A lock that a thread of the parent
+held at the fork is never released in the child, and the threads of a pool do not exist there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class PerProcess(Generic[T]):
-    """Returns what *make* made in this process: called at the first use, and again in a forked child."""
+    """Returns the value of *make*, which is called once in each process, at the first use."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -34,13 +34,13 @@ class PerProcess(Generic[T]):
         return made[0]
 
     def clear(self) -> None:
-        """Have the next use make another."""
+        """Call *make* again at the next use."""
         self._made = ()
 
     def leave_to_parent(self) -> None:
-        """Start anew in a forked child.
+        """Drop the parent's value in a forked child.
 
-        What the parent made is kept, because closing it could wait for a lock that no thread releases.
+        The value is kept referenced, because closing it could wait for a lock that no thread releases.
         """
         _INHERITED.append(self._made)
         self._made, self._lock = (), threading.Lock()
@@ -51,7 +51,7 @@ _INHERITED: list[object] = []
 
 
 def cache_per_process(make: Callable[P, T]) -> Callable[P, T]:
-    """Return *make* with a cache as of ``functools.cache``, which a forked child finds empty."""
+    """Return *make* with a ``functools.cache``, which is empty in a forked child."""
     cached = PerProcess(lambda: cache(make))
 
     @wraps(make)
@@ -62,7 +62,7 @@ def cache_per_process(make: Callable[P, T]) -> Callable[P, T]:
 
 
 def is_forked() -> bool:
-    """Whether this process was forked from one that had loaded this module."""
+    """Return whether this process was forked after this module was loaded."""
     return bool(_FORKS)
 
 

@@ -1,4 +1,4 @@
-"""The part of the process environment that is the group-batcher's."""
+"""The group-batcher's settings in the process environment."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from fanin.aws.settings import needed
 
 @dataclass(frozen=True, slots=True)
 class GroupingSettings:
-    """What a deployed function of the group-batcher is told.
+    """The settings of a deployed function of the group-batcher.
 
     ``FANIN_GROUP_TASKS_TABLE``, ``FANIN_GROUP_LEASES_TABLE``, ``FANIN_GROUP_BUNDLES_TABLE``: table names.
-    ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: where messages of tasks and of bundles go.
-    ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, read by ``fanin.grouper.parsing``.
-    ``FANIN_BUS_NAME``: the bus that hears of failed tasks; empty where the function tells nobody.
+    ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: the queues of task messages and of bundle
+    messages. ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, read by
+    ``fanin.grouper.parsing``. ``FANIN_BUS_NAME``: the bus for the events of failed tasks; empty if the
+    function publishes none.
     """
 
     tasks_table: str
@@ -30,7 +31,7 @@ class GroupingSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> GroupingSettings:
-        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        """Read *env*, by default the process environment; raise InvalidRequest if a name is missing."""
         env = os.environ if env is None else env
         return cls(
             tasks_table=needed(env, "FANIN_GROUP_TASKS_TABLE"),

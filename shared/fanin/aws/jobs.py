@@ -1,4 +1,4 @@
-"""The part of the process environment that is the work queues'."""
+"""Settings of the work queues, from the environment."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from fanin.aws.settings import needed, texts_by_name
 
-DOORBELLS = "a JSON object of queues' names and SQS URLs"
+DOORBELLS = "a JSON object: the name of a queue to the URL of its SQS queue"
 
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """Where the work queues are.
+    """The table and the doorbells of the work queues.
 
-    ``FANIN_QUEUE_TABLE``: the table. ``FANIN_DOORBELL_URL``: the SQS queue that rings for all queues.
-    ``FANIN_DOORBELLS``: JSON, the SQS queue by name of those queues of *tenant*, ``FANIN_TENANT``, that have
-    one of their own.
+    ``FANIN_QUEUE_TABLE``: the name of the table. ``FANIN_DOORBELL_URL``: the SQS queue that is the doorbell
+    of all queues without their own. ``FANIN_DOORBELLS``: JSON, the URL of the doorbell by the name of the
+    queue, for queues of *tenant*, ``FANIN_TENANT``.
     """
 
     table: str
@@ -27,7 +27,7 @@ class JobSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> JobSettings:
-        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        """Read *env*, by default the process environment. Raises InvalidRequest for a missing name."""
         env = os.environ if env is None else env
         return cls(
             table=needed(env, "FANIN_QUEUE_TABLE"),
@@ -37,5 +37,5 @@ class JobSettings:
         )
 
     def doorbell_of(self, tenant: str, queue: str) -> str:
-        """The SQS queue that rings for *queue*."""
+        """Return the URL of the doorbell of *queue*."""
         return self.doorbells.get(queue, self.doorbell) if tenant == self.tenant else self.doorbell

@@ -1,4 +1,4 @@
-"""Counts what a DynamoDB client really sends and what it is charged for."""
+"""Counts the requests and the consumed capacity of a DynamoDB client."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan
 
 
 class Meter:
-    """Totals since it was made, by kind: an operation's name, ``requests``, ``refused``, and units consumed.
+    """Totals by kind: the name of an operation, ``requests``, ``refused``, ``write_units``, ``read_units``.
 
-    ``write_units`` and ``read_units`` are what DynamoDB reports in ConsumedCapacity, which the meter asks for
-    on every request; a refused write reports nothing and is charged all the same, so its count is apart.
+    The units are the ConsumedCapacity of the answers, which the meter requests. A write whose condition
+    failed is charged without being reported, so ``refused`` counts these writes.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Meter:
         self._lock = threading.Lock()
 
     def attach(self, client: DynamoDBClient) -> Meter:
-        """Count the requests of *client*, each attempt on the wire, from now on."""
+        """Count the requests of *client* from now on, each attempt as one."""
         events = client.meta.events
         for operation in WRITES | READS:
             events.register(f"provide-client-params.dynamodb.{operation}", _ask_for_units)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ class Meter:
         return self
 
     def take(self, kind: str) -> float:
-        """What has been counted of *kind* since it was last taken."""
+        """Return the count of *kind* since the last take."""
         with self._lock:
             before, self._taken[kind] = self._taken[kind], self.totals[kind]
             return self.totals[kind] - before

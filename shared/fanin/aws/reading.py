@@ -1,4 +1,4 @@
-"""Many rows read at once."""
+"""Consistent batch reads of DynamoDB."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ READ_ATTEMPTS = 8
 def read_many(
     client: DynamoDBClient, table: str, keys: Sequence[Item], pause: Callable[[int], None]
 ) -> Iterator[Item]:
-    """Those of the rows that are there, in any order, read consistently; *keys* are all different.
+    """Yield the stored rows of *keys*, which are distinct, in any order.
 
-    Raises StoreUnavailable where the table leaves some of them unread, however often it is asked.
+    Raises StoreUnavailable if keys are still unprocessed after all attempts.
     """
     for first in range(0, len(keys), KEYS_A_READ):
         yield from _read_some(client, table, keys[first : first + KEYS_A_READ], pause)
@@ -30,7 +30,7 @@ def read_many(
 def _read_some(
     client: DynamoDBClient, table: str, keys: Sequence[Item], pause: Callable[[int], None]
 ) -> Iterator[Item]:
-    """At most 100 rows; what an answer leaves unprocessed is asked for again."""
+    """Yield at most 100 rows; unprocessed keys are requested again after a pause."""
     asked: Any = {table: {"Keys": list(keys), "ConsistentRead": True}}
     for attempt in range(READ_ATTEMPTS):
         answer = send(client.batch_get_item, {"RequestItems": asked})
@@ -39,4 +39,4 @@ def _read_some(
         if not asked:
             return
         pause(attempt)
-    raise StoreUnavailable("the store is busy; ask again")
+    raise StoreUnavailable("the store is throttled; retry")

@@ -1,15 +1,14 @@
-"""What the stores' rows are made of, and how every store puts one in an empty place."""
+"""Attribute values of rows, and the requests that all stores share."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Item = dict[str, Any]
-"""A row, a key, or a part of either, as DynamoDB writes it down."""
-
+"""A row, a key or an attribute value in DynamoDB JSON."""
 
 ABSENT = "attribute_not_exists(pk)"
-"""No row is there, in a table whose partition key is ``pk``."""
+"""The condition that the row does not exist, in a table whose partition key is ``pk``."""
 
 
 def number(value: int) -> Item:
@@ -21,7 +20,7 @@ def text(value: str) -> Item:
 
 
 def put_new(table: str, row: Item) -> Item:
-    """Store *row* unless one of its key is there, which the refusal brings along."""
+    """Return the request that puts *row* if no row has its key; a failed condition returns that row."""
     return {
         "TableName": table,
         "Item": row,
@@ -31,5 +30,5 @@ def put_new(table: str, row: Item) -> Item:
 
 
 def in_transaction(request: Item) -> Item:
-    """*request* as an action of a transaction, which answers with no attributes."""
+    """Return *request* as an action of a transaction, which returns no attributes."""
     return {name: value for name, value in request.items() if not name.startswith("ReturnValues")}

@@ -1,4 +1,4 @@
-"""The process environment, read once and in this place."""
+"""Settings of the tracker, from the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTPUTS = {
     "FANIN_DOORBELL_URL": "DoorbellQueueUrl",
     "FANIN_DOORBELLS": "Doorbells",
 }
-"""The stack's output for each name that a process of the user's, too, may be told."""
+"""The stack's output for each variable that a process of the user needs."""
 DEAD_LETTER_TENANTS = "a JSON object: the ARN of a dead-letter queue to the tenant of its items"
 
 
@@ -38,16 +38,16 @@ class JwtClaims:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a deployed function is told by its environment.
+    """Settings of the deployed functions of the tracker.
 
     ``FANIN_BATCHES_TABLE``, ``FANIN_PAGES_TABLE``: table names.
-    ``FANIN_TENANT``: the tenant that consumers work for, which have no caller to ask: the account's own,
-    unless the stack names another for one of its queues.
-    ``FANIN_DEAD_LETTER_TENANTS``: JSON, by the ARN of a dead-letter queue the tenant of its items, where that
-    is not ``FANIN_TENANT``.
+    ``FANIN_TENANT``: the tenant of consumers, whose messages have no caller: the account's own, unless the
+    stack names another for one of its queues.
+    ``FANIN_DEAD_LETTER_TENANTS``: JSON, the tenant of the items of a dead-letter queue by its ARN, if it is
+    not ``FANIN_TENANT``.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
-    ``FANIN_PAGE_BITS``: items a page of a NEW batch; a batch keeps the size it was opened with.
-    ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, where nobody signs requests.
+    ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
+    ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
     """
 
     tables: Tables
@@ -59,7 +59,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
-        """Read *env* (the process environment by default); a missing name is an InvalidRequest."""
+        """Read *env*, by default the process environment. Raises InvalidRequest for a missing name."""
         env = os.environ if env is None else env
         return cls(
             tables=Tables(needed(env, "FANIN_BATCHES_TABLE"), needed(env, "FANIN_PAGES_TABLE")),
@@ -71,12 +71,12 @@ class Settings:
         )
 
     def tenant_of(self, queue_arn: str) -> str:
-        """The tenant whose items the messages of a dead-letter queue are."""
+        """Return the tenant of the items of a dead-letter queue."""
         return self.dead_letter_tenants.get(queue_arn, self.tenant)
 
 
 def needed(env: Mapping[str, str], name: str) -> str:
-    """The value of *name* in *env*; InvalidRequest where it is empty or not there."""
+    """Return the value of *name* in *env*. Raises InvalidRequest if it is missing or empty."""
     value = env.get(name, "")
     if not value:
         raise InvalidRequest(f"the environment variable {name} is not set: {_origin(name)}")
@@ -92,7 +92,7 @@ def _origin(name: str) -> str:
 
 
 def texts_by_name(env: Mapping[str, str], name: str, takes: str) -> dict[str, str]:
-    """The JSON object of texts in *name*, empty where it is not set; InvalidRequest says what it *takes*."""
+    """Return the JSON object of texts in *name*, empty if it is not set. *takes*: its form, for the error."""
     try:
         texts = json.loads(env.get(name, "{}"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Hides messages of SQS queues for longer than their queue does."""
+"""Changes the visibility timeout of received SQS messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger("fanin")
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Changes the visibility timeout of received messages; a queue's URL is asked for once."""
+    """Changes the visibility timeout of received messages; the URL of a queue is requested once."""
 
     client: SQSClient
     urls: dict[str, str] = field(default_factory=dict)
@@ -30,18 +30,18 @@ class Visibility:
     def hide(self, queue_arn: str, pauses: Mapping[str, int]) -> None:
         """Hide messages of a queue for *pauses*: receipt handle -> seconds, at most 12 hours.
 
-        One that cannot be hidden is logged, and comes back when its queue's own visibility timeout ends.
+        A refused change is logged; its message is visible again after the visibility timeout of its queue.
         """
         try:
             refused = self._hide(queue_arn, list(pauses.items()))
         except (ClientError, StoreUnavailable) as error:
-            logger.warning("the messages of %s were not hidden: %s", queue_arn, error)
+            logger.warning("the visibility timeout of messages of %s was not changed: %s", queue_arn, error)
             return
         if refused:
-            logger.warning("%d messages of %s were not hidden", refused, queue_arn)
+            logger.warning("the visibility timeout of %d messages of %s was not changed", refused, queue_arn)
 
     def _hide(self, queue_arn: str, pauses: list[tuple[str, int]]) -> int:
-        """Hide the messages, ten a request; the number of those that SQS refused."""
+        """Hide the messages, ten in each request, and return the number that SQS refused."""
         url, refused = self._url(queue_arn), 0
         for first in range(0, len(pauses), MESSAGES_A_REQUEST):
             entries = [

@@ -1,1 +1,1 @@
-"""What users import: batches and acks, over HTTP or on the tables themselves, and the SQS consumer."""
+"""The client library: batches, items and acks, over HTTP or on the tables, and the SQS consumer."""

@@ -1,13 +1,13 @@
-"""Messages that say how an item fared: each is acked and deleted, or goes back with a growing pause."""
+"""A consumer of messages that are acks: each is acked and deleted, or returns after a growing pause."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from fanin.client.consumer import DROPPED, SHOWN, Consumer, Record, Settled, logger, receives
+from fanin.client.consumer import SHOWN, Consumer, Outcomes, Record, Settled, logger, receives
 
 FIRST_PAUSE_SECONDS = 60
 LONGEST_PAUSE_SECONDS = 6 * 3600
@@ -17,55 +17,52 @@ LONGEST_PAUSE_IN_ORDER_SECONDS = 15 * 60
 DOUBLINGS_MAX = 20
 
 Hide = Callable[[str, Mapping[str, int]], None]
-"""Hide messages of a queue, by its ARN: receipt handle -> seconds."""
+"""Hides messages of a queue, given its ARN: receipt handle -> seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter(Consumer):
-    """Acks what messages say of their items, by ``ack_of``, and deletes no message that it could not match.
+    """Acks the item of each message by ``ack_of``, and returns the messages that match no item.
 
-    A message that names no item, or one that is in no batch of the transport's tenant, goes back: *hide*
-    keeps it away for a pause that doubles with each receipt. So it ends in the dead-letter queue of its
-    queue; without one, it stays until its retention ends. *chance*: a random number from 0 to 1.
+    A message that names no item, or one that is in no batch of the transport's tenant, returns to its queue:
+    *hide* hides it for a pause that doubles with each receipt. So it moves to the dead-letter queue of its
+    queue; without one, it stays until its retention ends. *chance*: returns a random number from 0 to 1.
     """
 
     hide: Hide | None = None
     chance: Callable[[], float] = random.random
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
-        """Ack the messages of a delivery; one log line says what goes back unmatched."""
+        """Ack the messages of a delivery, and hide those that match no item; one log line lists them."""
         settled = Consumer.settle(self, event, context)
-        unknown = [record for record, verdict in settled.acked if verdict in DROPPED]
+        unknown = [record for record, _ in settled.unmatched]
         failed = set(settled.failed)
         nameless = [r for r in event["Records"] if r["messageId"] in failed and self._ack(r) is None]
         self._return(nameless, unknown)
-        matched = [(record, verdict) for record, verdict in settled.acked if verdict not in DROPPED]
-        return replace(
-            settled, acked=matched, failed=[*settled.failed, *(record["messageId"] for record in unknown)]
-        )
-
-    def _nameless(self, record: Record, error: Exception) -> None:
-        """Say nothing of a single message: the delivery has one line for all."""
-
-    def _told(self, settled: Settled) -> Settled:
-        """Leave the log to the delivery's line: nothing is dropped here."""
         return settled
 
+    def _nameless(self, record: Record, error: Exception) -> None:
+        """Log nothing for a single message, because the delivery has one line for all."""
+
+    def _log_unmatched(self, unmatched: Outcomes) -> None:
+        """Log nothing here, because the delivery's line counts these messages, too."""
+
     def _return(self, nameless: Sequence[Record], unknown: Sequence[Record]) -> None:
-        """Hide what could not be matched, and log it in one line."""
+        """Hide the messages that match no item, and log them in one line."""
         records = [*nameless, *unknown]
         if not records:
             return
         shown = [{"messageId": each["messageId"], "receives": receives(each)} for each in records[:SHOWN]]
         facts = {"count": len(records), "returned": shown}
         logger.warning(
-            "%d messages go back: %d name no item, %d an item that is in no batch of this tenant",
+            "%d messages return to the queue: %d name no item, %d an item that is in no batch of this tenant",
             *(len(records), len(nameless), len(unknown)),
             extra=facts,
         )
-        if self.hide is not None:
-            pauses = {record["receiptHandle"]: self._pause(record) for record in records}
-            self.hide(records[0]["eventSourceARN"], pauses)
+        received = [record for record in records if "receiptHandle" in record]
+        if self.hide is not None and received:
+            pauses = {record["receiptHandle"]: self._pause(record) for record in received}
+            self.hide(received[0]["eventSourceARN"], pauses)
 
     def _pause(self, record: Record) -> int:
         in_order = str(record["eventSourceARN"]).endswith(".fifo")
@@ -74,9 +71,17 @@ class Adapter(Consumer):
 
 
 def pause_of(times: int, longest: int, chance: float) -> int:
-    """Seconds to hide a message that was received so many *times*: they double each time, up to *longest*.
+    """Return the seconds to hide a message that was received *times* times.
 
-    *chance* takes up to a half away.
+    They double with each receipt, up to *longest*; *chance*, from 0 to 1, subtracts up to half of them.
     """
     most = min(longest, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, DOUBLINGS_MAX))
     return int(most * (1 - chance / 2))
+
+
+def hide_by_sqs(queue_arn: str, pauses: Mapping[str, int]) -> None:
+    """Hide messages of a queue with the credentials of this process; one that cannot be hidden is logged."""
+    from fanin.aws import clients  # noqa: PLC0415  # few deliveries have messages to hide
+    from fanin.aws.visibility import Visibility  # noqa: PLC0415
+
+    Visibility(clients.sqs()).hide(queue_arn, pauses)

@@ -1,4 +1,4 @@
-"""What callers hand over, checked before anything is sent: each refusal says what is wanted instead."""
+"""Checks of the client's arguments, made before anything is sent; each raises InvalidRequest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
 
 
 def key_or_fresh(given: str | None) -> str:
-    """The idempotency key of a logical call: the caller's own, or a fresh one."""
+    """Return the idempotency key of a call: *given*, or a new one."""
     if given is None:
         return str(uuid4())
     if not isinstance(given, str) or not _KEY_FORM.fullmatch(given):
@@ -38,38 +38,38 @@ def key_or_fresh(given: str | None) -> str:
 
 
 def listed_ids(items: Iterable[str | ItemId], call: str) -> Iterable[str | ItemId]:
-    """*items*, unless they are a single one, which would be taken letter by letter, or no list of ids."""
+    """Return *items*; refuse a single id, whose characters would be iterated, and what is no list."""
     if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping, ItemId)):
         raise InvalidRequest(f"{call} takes a list of item ids: {call}([item_id])", field="items")
     return map(listed_id, items)
 
 
 def listed_id(item: str | ItemId) -> str | ItemId:
-    """*item*, where it is an item id."""
+    """Return *item*, an item id."""
     if not isinstance(item, (str, ItemId)):
         raise InvalidRequest(f"an item id is a text, not {_kind(item)}", field="items")
     return item
 
 
 def listed_ranges(ranges: Iterable[Items], call: str) -> Iterable[Items]:
-    """Those of *ranges* that are not empty; InvalidRequest where they are a single one, or none at all."""
+    """Return the ranges that are not empty; refuse a single range, and what is no list."""
     if not isinstance(ranges, Iterable) or isinstance(ranges, (Items, str, bytes, Mapping)):
         raise InvalidRequest(f"{call} takes a list of ranges: {call}([items])", field="ranges")
     return (items for items in map(listed_range, ranges) if items)
 
 
 def listed_range(items: Items) -> Items:
-    """*items*, where they are a range."""
+    """Return *items*, a range."""
     if not isinstance(items, Items):
         raise InvalidRequest(
-            f"a range is Items, as add or outstanding gave them, not {_kind(items)}; ack takes ids",
+            f"a range is Items, as add or outstanding returns them, not {_kind(items)}; ack takes ids",
             field="ranges",
         )
     return items
 
 
 def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason: str | None = None) -> Ack:
-    """The one ack of all *items*."""
+    """Return one ack of all *items*."""
     indexes = items.indexes
     if indexes.step != 1:
         raise InvalidRequest("a range of items has no gaps; ack the others one by one")
@@ -77,26 +77,26 @@ def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason
 
 
 def mode_of(mode: Mode | str) -> Mode:
-    """*mode*, also by its name."""
+    """Return *mode*, given as a Mode or by its name."""
     if not isinstance(mode, str) or mode not in set(Mode):
         raise InvalidRequest("a mode is exact or estimated", field="mode")
     return Mode(mode)
 
 
 def state_of(state: State | str) -> State:
-    """*state*, also by its name, where batches are listed in it."""
+    """Return *state*, given as a State or by its name; EXPIRED is in no list."""
     if not isinstance(state, str) or state not in LISTED:
         raise InvalidRequest(f"batches are listed in a state of {', '.join(LISTED)}", field="state")
     return State(state)
 
 
 def counted(count: int | None, name: str, least: int) -> int | None:
-    """*count*, from *least* on, where it is given."""
+    """Return *count*, None or a whole number from *least* on."""
     return None if count is None else whole(count, name, least, TOTAL_MAX)
 
 
 def whole(number: int, name: str, least: int, most: int) -> int:
-    """*number*, where it is a whole one from *least* to *most*; a bool is none."""
+    """Return *number*, a whole number from *least* to *most*; a bool is refused."""
     try:
         whole_number = None if isinstance(number, bool) else operator.index(number)
     except TypeError:
@@ -107,36 +107,36 @@ def whole(number: int, name: str, least: int, most: int) -> int:
 
 
 def text(value: str, name: str, field: str | None = None) -> str:
-    """*value*, where it is a text."""
+    """Return *value*, a text."""
     if not isinstance(value, str):
         raise InvalidRequest(f"{name} is a text, not {_kind(value)}", field=field)
     return value
 
 
 def text_or_none(value: str | None, name: str, field: str | None = None) -> str | None:
-    """*value*, where it is a text or not given."""
+    """Return *value*, a text or None."""
     return None if value is None else text(value, name, field)
 
 
 def reason_given(reason: str | None) -> str | None:
-    """*reason* on one line that fits; None where nothing is left of it."""
+    """Return *reason* on one line of at most 512 characters, or None if it is empty."""
     return fitting(text_or_none(reason, "a reason", "reason") or "")
 
 
 def batch_id_given(batch_id: str) -> str:
-    """*batch_id*, where it is a text; the service says whether it is an id."""
+    """Return *batch_id*, a text; the transport checks its form."""
     return text(batch_id, "a batch id", "batchId")
 
 
 def item_id_given(item: str | ItemId | None, field: str) -> str | None:
-    """*item* in its canonical form, where it is given."""
+    """Return *item* in its canonical form, or None."""
     if item is None:
         return None
     return str(ItemId.parse(text(str(item) if isinstance(item, ItemId) else item, "an item id", field)))
 
 
 def json_value(payload: Any) -> Any:
-    """*payload*, where it is a JSON value."""
+    """Return *payload*, a JSON value."""
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -145,7 +145,7 @@ def json_value(payload: Any) -> Any:
 
 
 def seconds_given(seconds: float, name: str) -> float:
-    """*seconds*, where they are a number, and not less than none."""
+    """Return *seconds*, a number of 0 or more."""
     number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not number or not seconds >= 0:
         raise InvalidRequest(f"{name} is a number of seconds, 0 or more, not {seconds!r}", field=name)
@@ -153,19 +153,19 @@ def seconds_given(seconds: float, name: str) -> float:
 
 
 def instance(value: K, kind: type[K], name: str) -> K:
-    """*value*, where it is of its *kind*."""
+    """Return *value*, an instance of *kind*."""
     if not isinstance(value, kind):
         raise InvalidRequest(f"{name} is a {kind.__name__}, not {_kind(value)}")
     return value
 
 
 def _kind(value: object) -> str:
-    """What *value* is, for an error: its own text may be long, or secret."""
+    """Return the type of *value* for an error, because its text may be long or secret."""
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def deadline_of(deadline: timedelta | None) -> timedelta | None:
-    """*deadline*, in whole seconds, where it is given."""
+    """Return *deadline*, None or whole seconds from 1 second to 400 days."""
     if deadline is None:
         return None
     if not isinstance(deadline, timedelta):
@@ -176,7 +176,7 @@ def deadline_of(deadline: timedelta | None) -> timedelta | None:
 
 
 def retention_of(retention: Retention | None) -> Retention:
-    """*retention*, or the usual one."""
+    """Return *retention*, or the default."""
     if retention is not None and not isinstance(retention, Retention):
         raise InvalidRequest(
             "a retention is a Retention, such as Retention(complete=timedelta(days=1))", field="retention"
@@ -185,7 +185,7 @@ def retention_of(retention: Retention | None) -> Retention:
 
 
 def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
-    """Refuse options of a consumer that are of the wrong type."""
+    """Refuse options of a consumer that have the wrong type."""
     plain(item_id, "item_id")
     plain(on_acked, "on_acked")
     seconds_given(margin_seconds, "margin_seconds")
@@ -193,7 +193,7 @@ def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after
 
 
 def transport_given(transport: Transport) -> Transport:
-    """*transport*, where it can be one."""
+    """Return *transport*, an object with the methods of a Transport."""
     if not callable(getattr(transport, "ack", None)):
-        raise InvalidRequest("a client is made with the API's URL, or with a transport")
+        raise InvalidRequest("pass the API's URL, or a transport")
     return transport

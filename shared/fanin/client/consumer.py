@@ -1,6 +1,6 @@
-"""A consumer of an SQS queue as a Lambda: what is done is acked, one request a delivery; the rest goes back.
+"""A Lambda consumer of an SQS queue: acks the items whose work is done, in one request for each delivery.
 
-For standard queues: a failed message does not hold up those after it.
+The other messages return to the queue. For standard queues: a failed message does not block those after it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fanin.calling import done, log_failure, plain
+from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
@@ -22,42 +22,48 @@ from fanin.tracker import Ack, ItemId, Outcome, Verdict
 logger = logging.getLogger("fanin")
 
 Record = Mapping[str, Any]
-"""A record of an SQS event as Lambda hands it over: ``messageId``, ``body``, ``messageAttributes``, ..."""
+"""A record of an SQS event as Lambda passes it: ``messageId``, ``body``, ``messageAttributes``, ..."""
 Handle = Callable[[Record], object]
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 Outcomes = Sequence[tuple[Record, Verdict]]
 
-DROPPED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
+UNMATCHED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
+"""Verdicts of an item that is in no batch of the tenant: its message returns to the queue."""
 MARGIN_SECONDS = 2.0
 SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How a delivery went: a verdict for each record that was acked, and the ids of those to come back."""
+    """The result of a delivery.
+
+    *acked*: the records to delete, each with the verdict of its item. *failed*: ids of the messages that
+    return to the queue. *unmatched*: those of them whose item is in no batch of the tenant.
+    """
 
     acked: Outcomes
     failed: Sequence[str]
+    unmatched: Outcomes = ()
 
     @property
     def dropped(self) -> Outcomes:
-        """Records whose item no batch of ours has: delivering them again would not help."""
-        return [(record, verdict) for record, verdict in self.acked if verdict in DROPPED]
+        """The records that are deleted although nothing was acked, because their batch has expired."""
+        return [(record, verdict) for record, verdict in self.acked if verdict is Verdict.EXPIRED]
 
     def response(self) -> dict[str, Any]:
-        """The partial batch response."""
+        """Return the partial batch response."""
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in self.failed]}
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """What is done with a delivery; *handle* is None where the message itself says how its item fared.
+    """Settles deliveries by *handle*; without one, the message itself reports the outcome of its item.
 
-    *item_id*: record -> item id. *on_acked*: told of all records that were acked, with their verdicts, once a
-    delivery. *margin_seconds*: with less time left no record is started, except for the first: a function
-    that has less from the outset would else never move. *fail_after*: work that fails when the message is
-    received for so many times, or more, is acked as failed, and the message does not go back; at most the
-    queue's ``maxReceiveCount``. *ack_of*: record -> its ack, in its message's name; without a *handle*.
+    *item_id*: record -> item id. *on_acked*: called once for each delivery, with all records that were acked
+    and their verdicts. *margin_seconds*: with less time left no further record is started; the first one
+    always is, so that a function with a short timeout makes progress. *fail_after*: from this receive of a
+    message on, an exception acks its item as failed and the message is deleted; at most the queue's
+    ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
     """
 
     transport: Transport
@@ -69,50 +75,52 @@ class Consumer:
     ack_of: Callable[[Record], Ack] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse functions that do no work when they are called: their messages would be acked without."""
+        """Refuse functions whose call does no work, because their messages would be acked without it."""
         for name in ("handle", "item_id", "on_acked", "ack_of"):
             plain(getattr(self, name), name)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
-        """Work through a delivery, ack what was done, and say how it went.
+        """Process a delivery, ack the items whose work is done, and return the result.
 
-        *context*: the Lambda's, asked for the time left; None where there is no hurry.
+        *context*: Lambda's, which reports the time left; None for no limit.
         """
-        done: list[tuple[Record, Ack]] = []
+        acks: list[tuple[Record, Ack]] = []
         failed: list[str] = []
         records = event["Records"]
         for position, record in enumerate(records):
             if position and _seconds_left(context) < self.margin_seconds:
-                failed += _put_off(records[position:])
+                failed += _deferred(records[position:])
                 break
             ack = self._done(record)
             if ack is None:
                 failed.append(record["messageId"])
             else:
-                done.append((record, ack))
-        return self._acked(done, failed)
+                acks.append((record, ack))
+        return self._acked(acks, failed)
 
     def _done(self, record: Record) -> Ack | None:
-        """The record's ack, once its work is done; None where the record has to come again."""
+        """Do the work of *record* and return its ack; None if the message has to return."""
         ack = self._ack(record)
         if ack is None or self.handle is None:
             return ack
         try:
             done(self.handle(record), "handle")
-        except Exception as error:
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             return self._failed(record, ack, error)
         return ack
 
-    def _failed(self, record: Record, ack: Ack, error: Exception) -> Ack | None:
-        """The ack of work that was tried for the last time; None where it is to be tried again."""
+    def _failed(self, record: Record, ack: Ack, error: BaseException) -> Ack | None:
+        """Return the ack of the failure at the last attempt; None if the work is to be retried."""
         if self.fail_after is None or receives(record) < self.fail_after:
-            _log("the work of message %s failed; it goes back", record, error)
+            _log("the work of message %s failed; the message returns to the queue", record, error)
             return None
-        _log("the work of message %s failed for the last time; its item is failed", record, error)
+        _log("the work of message %s failed at its last attempt; its item is failed", record, error)
         return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
 
     def _ack(self, record: Record) -> Ack | None:
-        """The ack that the record asks for; made before any work, which could not be acked without."""
+        """Return the ack of *record*, made before its work, or None if it names no item."""
         try:
             if self.ack_of is not None:
                 return self.ack_of(record)
@@ -123,33 +131,53 @@ class Consumer:
 
     def _nameless(self, record: Record, error: Exception) -> None:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
-        logger.warning("message %s names no item; it goes back", facts["messageId"], extra=facts)
+        logger.warning("message %s names no item; it returns to the queue", facts["messageId"], extra=facts)
 
-    def _acked(self, done: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
-        settled: list[tuple[Record, Verdict]] = []
-        for part in requests_of(done):
+    def _acked(self, acks: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
+        """Send *acks*, and report the verdicts to the log and to *on_acked*."""
+        outcomes: list[tuple[Record, Verdict]] = []
+        for part in requests_of(acks):
             try:
                 report = acked(self.transport, [ack for _, ack in part], None)
             except StoreUnavailable as error:
-                logger.warning("the store is unavailable; %d messages go back: %s", len(part), error)
+                logger.warning(
+                    "the store is unavailable; %d messages return to the queue: %s", len(part), error
+                )
                 failed += [record["messageId"] for record, _ in part]
                 continue
-            settled += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
-        return self._told(Settled(settled, failed))
+            outcomes += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
+        settled = _settled(outcomes, failed)
+        self._report(settled)
+        return settled
 
-    def _told(self, settled: Settled) -> Settled:
-        """Tell the log what was dropped, one line a delivery, and the hook what was acked."""
+    def _report(self, settled: Settled) -> None:
+        """Log unmatched and dropped messages, each kind in one line, and call *on_acked*."""
+        if settled.unmatched:
+            self._log_unmatched(settled.unmatched)
         if dropped := settled.dropped:
-            shown = [{"messageId": record["messageId"], "verdict": verdict} for record, verdict in dropped]
-            facts = {"count": len(dropped), "dropped": shown[:SHOWN]}
-            logger.warning("acks dropped, for items that are in no batch: %d", len(dropped), extra=facts)
+            facts = {"count": len(dropped), "dropped": _shown(dropped)}
+            logger.warning("acks dropped, because their batches have expired: %d", len(dropped), extra=facts)
         if self.on_acked and settled.acked:
             done(self.on_acked(settled.acked), "on_acked")
-        return settled
+
+    def _log_unmatched(self, unmatched: Outcomes) -> None:
+        facts = {"count": len(unmatched), "returned": _shown(unmatched)}
+        logger.warning(
+            "%d messages return to the queue: their items are in no batch of this tenant",
+            len(unmatched),
+            extra=facts,
+        )
+
+
+def _settled(outcomes: Outcomes, failed: Sequence[str]) -> Settled:
+    """Return the result of a delivery from the verdicts and the ids of the messages without one."""
+    matched = [(record, verdict) for record, verdict in outcomes if verdict not in UNMATCHED]
+    unmatched = [(record, verdict) for record, verdict in outcomes if verdict in UNMATCHED]
+    return Settled(matched, [*failed, *(record["messageId"] for record, _ in unmatched)], unmatched)
 
 
 def handler_of(consumer: Consumer) -> Handler:
-    """The Lambda handler that settles each delivery by *consumer*, under the name of its function."""
+    """Return the Lambda handler that settles each delivery by *consumer*, named after its function."""
 
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         return consumer.settle(event, context).response()
@@ -157,23 +185,23 @@ def handler_of(consumer: Consumer) -> Handler:
     return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
 
 
-def failed_letter(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
-    """The ack of a message that came to a dead-letter queue: its item failed, as nobody could do it.
+def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
+    """Return the ack of a dead-letter message: its item failed, because no consumer could process it.
 
-    *item_id*: record -> item id, by default as :func:`item_id_of` finds it. Raises InvalidRequest where the
-    message names no item.
+    *item_id*: record -> item id; by default :func:`item_id_of`. Raises InvalidRequest if the message names
+    no item.
     """
     item = ItemId.parse((item_id or item_id_of)(record))
     source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
-    where = f" of {source.rsplit(':', 1)[-1]}" if source else ""
-    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead letter{where}"))
+    queue = f" of {source.rsplit(':', 1)[-1]}" if source else ""
+    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead-letter message{queue}"))
 
 
 def item_id_of(record: Record) -> str:
-    """The item that *record* names in the usual places.
+    """Return the item id of *record*.
 
-    ``itemId`` of a body that is a JSON object; else the whole body, where it is an item id; else the
-    message attribute ``itemId``. Raises InvalidRequest where none of them is there.
+    It is ``itemId`` of a body that is a JSON object; else the whole body, if that is an item id; else the
+    message attribute ``itemId``. Raises InvalidRequest if there is none of them.
     """
     body = record["body"].strip()
     attributes = record.get("messageAttributes") or {}
@@ -184,7 +212,7 @@ def item_id_of(record: Record) -> str:
 
 
 def _in_json(body: str) -> Any:
-    """What a JSON object calls ``itemId``; None where the body is no such object."""
+    """Return the value of ``itemId`` in a JSON object; None if the body is no such object."""
     if not body.startswith("{"):
         return None
     try:
@@ -200,20 +228,25 @@ def _whole(body: str) -> str | None:
         return None
 
 
-def _put_off(records: Sequence[Record]) -> list[str]:
-    """The ids of *records* for which no time is left."""
-    logger.warning("no time left; %d messages go back as they came", len(records))
+def _deferred(records: Sequence[Record]) -> list[str]:
+    """Return the ids of *records*, which are not started for lack of time."""
+    logger.warning("no time left; %d messages return to the queue, not started", len(records))
     return [record["messageId"] for record in records]
 
 
-def _log(line: str, record: Record, error: Exception) -> None:
-    """Log that the work of *record* raised *error*, whatever that makes of being printed."""
+def _shown(outcomes: Outcomes) -> list[dict[str, str]]:
+    """Return the first of *outcomes* for a log line."""
+    return [{"messageId": record["messageId"], "verdict": verdict} for record, verdict in outcomes[:SHOWN]]
+
+
+def _log(line: str, record: Record, error: BaseException) -> None:
+    """Log that the work of *record* raised *error*, even if ``str(error)`` raises."""
     facts = {"messageId": record["messageId"]}
     log_failure(logger, line, facts["messageId"], error=error, extra=facts)
 
 
 def receives(record: Record) -> int:
-    """How often the message was received, this time included; 1 where the record does not say."""
+    """Return how often the message was received, this time included; 1 if the record does not have it."""
     return int((record.get("attributes") or {}).get("ApproximateReceiveCount", 1))
 
 

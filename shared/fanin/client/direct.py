@@ -1,4 +1,4 @@
-"""The transport without a hop: the tracker itself, in this process."""
+"""The transport that runs the tracker in this process, on the tables."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Batch, ListWish, OpenBatch, Result, Slice, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 
-NO_TASKS = "the tables of the tracker take no tasks: register them over HTTP"
+NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 
 
 @dataclass(frozen=True, slots=True)
 class DirectTransport:
-    """Calls *tracker* on behalf of *tenant*; whoever builds it vouches for the tenant."""
+    """Calls *tracker* on behalf of *tenant*, which is not authenticated here."""
 
     tracker: Tracker
     tenant: str
 
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
-        """Over *tables*, with the credentials of this process."""
+        """Return the transport over *tables*, with the credentials of this process."""
         store = DynamoStore(clients.dynamodb(), tables)
         return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
-    def open(self, wish: OpenBatch, key: str) -> str:
-        return self.tracker.open(self.tenant, wish, key=key).batch_id
+    def open(self, spec: OpenBatch, key: str) -> str:
+        return self.tracker.open(self.tenant, spec, key=key).batch_id
 
     def get(self, batch_id: str) -> Status:
         batch = self.tracker.get(self.tenant, batch_id)
@@ -83,7 +83,7 @@ class DirectTransport:
         batch = self.tracker.notify(self.tenant, batch_id)
         return f"{batch_id}:{batch.state}"
 
-    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # acks name callers
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # each ack has its caller
         named = [replace(ack, caller=_caller("acks", ack.caller)) for ack in acks]
         report = self.tracker.ack(self.tenant, named)
         return AckReport(
@@ -102,10 +102,10 @@ class DirectTransport:
         samples = () if cursor else tuple(self.tracker.samples(batch))
         return Failures(_items(batch_id, found), samples, found.resume)
 
-    def register(self, wish: NewTask, key: str) -> Registered:  # noqa: ARG002  # nobody here to take it
+    def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
 
-    def task(self, task_id: str) -> TaskStatus:  # noqa: ARG002  # nobody here to ask
+    def task(self, task_id: str) -> TaskStatus:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
 
     def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
@@ -114,7 +114,7 @@ class DirectTransport:
 
 
 def _caller(route: str, key: str) -> str:
-    """What names a caller in the tracker: one key may stand for a call of each route."""
+    """Return the caller of a call: its route and its key, so that two routes may share a key."""
     return f"{route}:{key}"
 
 
@@ -133,7 +133,7 @@ def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
 
 
 def _facts(batch: Batch) -> dict[str, Any]:
-    """What a batch's row says of it."""
+    """Return the fields that a list and the batch itself have in common."""
     return {
         "batch_id": batch.batch_id,
         "user_key": batch.user_key,

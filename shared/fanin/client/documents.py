@@ -1,4 +1,4 @@
-"""The JSON of the HTTP contract, version 1: bodies written, answers read, problems turned into errors."""
+"""The JSON of the HTTP contract, version 1: request bodies, answers, and problem documents as errors."""
 
 from __future__ import annotations
 
@@ -50,65 +50,65 @@ TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
     "urn:fanin:problem:too-many-pages": TooManyPages,
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
-"""Problems of a request that is fine in parts."""
+"""Problems of a request that succeeds in smaller parts."""
 
 
-def wish_body(wish: OpenBatch) -> Document:
-    """The body of open; what the caller leaves to the service is left out."""
-    body: dict[str, Any] = {"mode": wish.mode}
+def open_body(spec: OpenBatch) -> Document:
+    """Return the body of open, without the options that have their defaults."""
+    body: dict[str, Any] = {"mode": spec.mode}
     options = {
-        "userKey": wish.user_key,
-        "expectedItems": wish.expected_items,
-        "deadlineSeconds": None if wish.deadline is None else wish.deadline // SECOND,
-        "parentItemId": wish.parent_item_id,
-        "maxFailures": wish.max_failures,
+        "userKey": spec.user_key,
+        "expectedItems": spec.expected_items,
+        "deadlineSeconds": None if spec.deadline is None else spec.deadline // SECOND,
+        "parentItemId": spec.parent_item_id,
+        "maxFailures": spec.max_failures,
     }
     body |= {name: value for name, value in options.items() if value is not None}
-    if wish.retention != Retention():
-        kept = wish.retention
+    if spec.retention != Retention():
+        kept = spec.retention
         stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
         body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
     return body
 
 
-def task_body(wish: NewTask) -> Document:
-    """The body of a task; what the caller leaves to the service is left out."""
-    options = {"taskId": wish.task_id, "itemId": wish.item_id, "priority": wish.priority or None}
-    said = {name: value for name, value in options.items() if value is not None}
-    return {"target": wish.target, "payload": wish.payload} | said
+def task_body(task: NewTask) -> Document:
+    """Return the body of a task, without the options that have their defaults."""
+    options = {"taskId": task.task_id, "itemId": task.item_id, "priority": task.priority or None}
+    given = {name: value for name, value in options.items() if value is not None}
+    return {"target": task.target, "payload": task.payload} | given
 
 
 def acks_body(acks: Sequence[Ack]) -> Document:
-    """The body of ack: plain ids where that says it all."""
+    """Return the body of ack: a list of ids if all are successes of one item, else ack entries."""
     if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
         return {"items": [item_id_of(ack) for ack in acks]}
     return {"acks": [_ack(ack) for ack in acks]}
 
 
 def item_id_of(ack: Ack) -> str:
-    """The item of an ack of one item."""
+    """Return the item id of an ack of one item."""
     return f"{ack.batch_id}:{ack.group_id}:{ack.first}"
 
 
 def _ack(ack: Ack) -> Document:
-    said: dict[str, Any] = {"itemId": item_id_of(ack)}
+    entry: dict[str, Any] = {"itemId": item_id_of(ack)}
     if ack.size > 1:
-        said = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
+        entry = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
     if ack.outcome is Outcome.FAILURE:
-        said["outcome"] = ack.outcome
-    return said if ack.reason is None else {**said, "reason": ack.reason}
+        entry["outcome"] = ack.outcome
+    return entry if ack.reason is None else {**entry, "reason": ack.reason}
 
 
 def read(body: bytes, reader: Callable[[Document], T]) -> T:
-    """What *reader* makes of an answer's *body*; FaninError where that is no answer of this API."""
+    """Return the value that *reader* makes of an answer's *body*. Raises FaninError if it is malformed."""
     try:
         return reader(json.loads(body))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FaninError("the answer is not one of fanin's API, version 1; is it the right URL?") from error
+        raise FaninError("the answer is not one of fanin's API, version 1; check the URL") from error
 
 
 def error_of(status: int, body: bytes) -> FaninError:
-    """The error that an answer stands for, with the detail that it gives."""
+    """Return the error of an answer, with the detail of its problem document."""
     problem = _problem(body)
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
     meaning = MEANING.get(status)
@@ -145,7 +145,7 @@ def summaries_of(answer: Document) -> Summaries:
 
 
 def _facts(answer: Document) -> dict[str, Any]:
-    """What both a list and the batch's own page say of it."""
+    """Return the fields that a list and the batch itself have in common."""
     return {
         "batch_id": answer["batchId"],
         "user_key": answer["userKey"],
@@ -215,10 +215,10 @@ def cancelled_of(answer: Document) -> Cancelled:
 def report_of(answer: Document) -> AckReport:
     items = [one for one in answer["results"] if "itemId" in one]
     ranges = [one for one in answer["results"] if "itemId" not in one]
-    done = (one for one in answer["completions"] if one["completedByYou"])
+    completed = (one for one in answer["completions"] if one["completedByYou"])
     return AckReport(
         tuple(ItemVerdict(one["itemId"], Verdict(one["verdict"])) for one in items),
-        tuple(Completion(one["batchId"], one["userKey"], one["result"]) for one in done),
+        tuple(Completion(one["batchId"], one["userKey"], one["result"]) for one in completed),
         tuple(_range_verdict(one) for one in ranges),
     )
 
@@ -248,7 +248,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _problem(body: bytes) -> Document:
-    """The problem document; empty where something between us and the API answered in another form."""
+    """Return the problem document; empty if a proxy answered in another form."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -257,7 +257,7 @@ def _problem(body: bytes) -> Document:
 
 
 def _field(problem: Document) -> str | None:
-    """The first field that the problem names."""
+    """Return the first field that the problem names, or None."""
     errors = problem.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
     return str(first["field"]) if isinstance(first, dict) and "field" in first else None

@@ -1,4 +1,4 @@
-"""The transport over HTTP: every POST has an idempotency key, so that whatever gets lost is sent again."""
+"""The transport over HTTP; it retries every request, because each POST has an idempotency key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
-from fanin.client.transport import Cursor
+from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, State, checked_batch_id
 
@@ -44,12 +44,14 @@ T = TypeVar("T")
 CONNECT_SECONDS = 3.0
 ATTEMPTS = 5
 CONNECTIONS = 32
-NOBODY_THERE = (NewConnectionError, ConnectTimeoutError)
+BODY_MAX = 256 * 1024
+"""The largest body that the API accepts, in bytes."""
+NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One logical call: what is sent again is sent with the same headers, and the same key among them."""
+    """One logical call; each attempt sends the same headers, so the same idempotency key."""
 
     method: str
     url: str
@@ -62,12 +64,13 @@ class _Answer:
     status: int
     body: bytes = b""
     retry_after: float = 0.0
-    silence: str = ""
+    failure: str = ""
+    """Why no answer came."""
 
     def checked(self) -> bytes:
-        """The body of a good answer; one of our errors for any other."""
-        if self.silence:
-            raise StoreUnavailable(self.silence)
+        """Return the body of a successful answer; raise one of ``fanin.errors`` for any other."""
+        if self.failure:
+            raise StoreUnavailable(self.failure)
         if not 200 <= self.status < 300:
             raise documents.error_of(self.status, self.body)
         return self.body
@@ -76,9 +79,9 @@ class _Answer:
 class HttpTransport:
     """Calls the API at *url*.
 
-    *region*: for signatures, where the host does not name it. *sign*: stands in for the signatures of AWS,
-    with a bearer token for example. Each of the *attempts* waits *read_seconds* at most.
-    Raises InvalidRequest for a URL that is none.
+    *region*: the region of the signatures, if the host does not contain it. *sign*: replaces the AWS
+    signatures, for example by a bearer token. Each of the *attempts* waits *read_seconds* at most.
+    Raises InvalidRequest for a malformed URL.
     """
 
     def __init__(
@@ -99,8 +102,8 @@ class HttpTransport:
         pool = partial(urllib3.PoolManager, maxsize=CONNECTIONS, timeout=timeout, retries=False)
         self._pool = PerProcess(pool)
 
-    def open(self, wish: OpenBatch, key: str) -> str:
-        return self._post("/v1/batches", documents.wish_body(wish), key, documents.batch_id_of)
+    def open(self, spec: OpenBatch, key: str) -> str:
+        return self._post("/v1/batches", documents.open_body(spec), key, documents.batch_id_of)
 
     def get(self, batch_id: str) -> Status:
         return self._get(_path(batch_id), {}, documents.status_of)
@@ -120,6 +123,8 @@ class HttpTransport:
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         body = documents.acks_body(acks)
+        if len(json.dumps(body)) > BODY_MAX:
+            raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
         return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
@@ -130,8 +135,8 @@ class HttpTransport:
         path = _path(batch_id, "/failures")
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
 
-    def register(self, wish: NewTask, key: str) -> Registered:
-        return self._post("/v1/tasks", documents.task_body(wish), key, documents.registered_of)
+    def register(self, task: NewTask, key: str) -> Registered:
+        return self._post("/v1/tasks", documents.task_body(task), key, documents.registered_of)
 
     def task(self, task_id: str) -> TaskStatus:
         return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, documents.task_of)
@@ -143,8 +148,9 @@ class HttpTransport:
     def _get(
         self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
     ) -> T:
-        said = urlencode({name: value for name, value in query.items() if value is not None}, quote_via=quote)
-        request = self._request("GET", f"{path}?{said}" if said else path, None, {})
+        given = {name: value for name, value in query.items() if value is not None}
+        encoded = urlencode(given, quote_via=quote)
+        request = self._request("GET", f"{path}?{encoded}" if encoded else path, None, {})
         return documents.read(self._send(request), reader)
 
     def _post(
@@ -159,7 +165,7 @@ class HttpTransport:
         return _Request(method, self._base.url + path, body, {"Accept": accepted, **headers})
 
     def _send(self, request: _Request) -> bytes:
-        """The body of the answer, after as many attempts as it takes and patience allows."""
+        """Return the body of the answer; retries are bounded, jittered and wait for ``Retry-After``."""
         answer = self._once(request)
         for attempt in range(self._attempts - 1):
             if not retrying.is_worth_it(answer.status, answer.retry_after):
@@ -177,19 +183,19 @@ class HttpTransport:
                 request.method, request.url, body=request.body, headers=headers, redirect=False
             )
         except HTTPError as error:
-            running = "; is it running, at that URL?" if isinstance(error, NOBODY_THERE) else ""
-            silence = f"{self._base.netloc} gave no answer{running} ({type(error).__name__}: {error})"
-            return _Answer(retrying.UNANSWERED, silence=silence)
+            hint = "; check the URL and that the API is running" if isinstance(error, NOT_CONNECTED) else ""
+            failure = f"{self._base.netloc} gave no answer{hint} ({type(error).__name__}: {error})"
+            return _Answer(retrying.UNANSWERED, failure=failure)
         asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
         return _Answer(answer.status, answer.data, asked)
 
 
 def _checked(url: str) -> Url:
-    """The base that paths are appended to: scheme, host and perhaps a stage."""
+    """Return the parsed base URL: scheme, host and optional stage. Raises InvalidRequest."""
     try:
         parsed = parse_url(url.strip().rstrip("/"))
     except HTTPError as error:
-        raise InvalidRequest(f"{url!r} is not a URL") from error
+        raise InvalidRequest(f"{url!r} is not a URL; pass https://host or https://host/stage") from error
     extras = parsed.auth or parsed.query or parsed.fragment
     if parsed.scheme not in ("http", "https") or not parsed.host or extras:
         raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
@@ -197,10 +203,10 @@ def _checked(url: str) -> Url:
 
 
 def _signer(host: str, region: str | None) -> Sign | None:
-    """AWS signatures, except on this machine, where nobody asks for them."""
+    """Return the AWS signer; None for a loopback host, because a local run needs no signatures."""
     if _is_loopback(host.strip("[]")):
         return None
-    from fanin.client.signing import Signer  # noqa: PLC0415  # botocore takes 0.2 s that a local run can save
+    from fanin.client.signing import Signer  # noqa: PLC0415  # importing botocore takes 0.2 s
 
     return Signer(host, region)
 
@@ -217,9 +223,9 @@ def _path(batch_id: str, action: str = "") -> str:
 
 
 def _one_key(acks: Sequence[Ack]) -> str:
-    """One key for a request of several callers: a digest of what each of them says.
+    """Return the key of a request of several callers: a digest of their acks.
 
-    It is the same again when the same messages are delivered again, in whatever order, and fare alike.
+    A redelivery of the same messages with the same outcomes, in any order, has the same key.
     """
-    words = sorted(json.dumps([ack.caller, documents.acks_body([ack])]) for ack in acks)
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+    entries = sorted(json.dumps([ack.caller, documents.acks_body([ack])]) for ack in acks)
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The item ids of one add, made one by one and only when asked for."""
+"""The item ids of one add, generated when they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fanin.tracker import GroupId, ItemId
 class Items(Sequence[str]):
     """The ids ``batch_id:group_id:0`` to ``batch_id:group_id:<upto - 1>``, or a slice of them.
 
-    A sequence that stores none of its elements: a slice of a billion ids is as small as the whole.
+    The sequence stores no ids, so a slice and the whole take the same memory.
     """
 
     def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
@@ -23,14 +23,14 @@ class Items(Sequence[str]):
 
     @classmethod
     def between(cls, batch_id: str, group_id: str, first: int, last: int) -> Items:
-        """The items *first* to *last*, both inclusive, of a group that its batch handed out."""
+        """Return the items *first* to *last*, both inclusive, of a group."""
         group = GroupId.decode(group_id)
         upto = group.upto if group else last + 1
         return cls(batch_id, group_id, upto)[first : last + 1]
 
     @property
     def indexes(self) -> range:
-        """The indexes of these items in their group."""
+        """Return the indexes of these items in their group."""
         return self._indexes
 
     def __len__(self) -> int:
@@ -55,14 +55,14 @@ class Items(Sequence[str]):
         return self._index_of(item) in self._indexes
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Where *value* stands, without a search; ValueError where it does not."""
+        """Return the position of *value*, in constant time. Raises ValueError."""
         found = self._indexes.index(self._index_of(value))
         if found not in range(*slice(start, stop).indices(len(self))):
             raise ValueError(f"{value!r} is not in this part of the items")
         return found
 
     def count(self, value: Any) -> int:
-        """1 where *value* is one of the items, 0 where it is not."""
+        """Return 1 if *value* is one of the items, else 0."""
         return int(value in self)
 
     def __eq__(self, other: object) -> bool:
@@ -89,7 +89,7 @@ class Items(Sequence[str]):
         return f"{self.batch_id}:{self.group_id}:{index}"
 
     def _index_of(self, item: object) -> int:
-        """The index in *item*; -1, which no item has, where it is no id of this group."""
+        """Return the index in *item*; -1, which no item has, if it is no id of this group."""
         try:
             parsed = ItemId.parse(item) if isinstance(item, str) else None
         except InvalidRequest:

@@ -1,4 +1,4 @@
-"""What callers are told: the answers of the API as typed values, the same over every transport."""
+"""The answers of the API as typed values, the same over every transport."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fanin.tracker import Sample, State, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A batch as lists show it.
+    """A batch as lists return it.
 
-    *result* is set once it has ended: ``succeeded``, ``completed_with_failures``, ``cancelled`` or
-    ``timed_out``; *reason* says why, where somebody said. Times are aware.
+    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``, ``cancelled`` or
+    ``timed_out``. *reason*: the reason of a cancel, if one was given. Times are aware.
     """
 
     batch_id: str
@@ -47,9 +47,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status(Summary):
-    """A batch as it stands.
+    """A batch with its progress.
 
-    At least *acked* of its *total* items are done, at most *upper_bound*; *exact* where the two meet.
+    At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
     """
 
     acked: int
@@ -60,7 +60,7 @@ class Status(Summary):
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The answer to close: *total* is final; *completed_by_you* where nothing was outstanding any more."""
+    """The answer of close: *total* is final; *completed_by_you* if this close completed the batch."""
 
     batch_id: str
     user_key: str | None
@@ -75,7 +75,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The answer to cancel; *state* and *result* are others where the batch had ended before."""
+    """The answer of cancel; *state* and *result* differ if the batch had ended before."""
 
     batch_id: str
     user_key: str | None
@@ -88,7 +88,7 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class ItemVerdict:
-    """What became of one acked item."""
+    """The verdict of one acked item."""
 
     item_id: str
     verdict: Verdict
@@ -96,7 +96,7 @@ class ItemVerdict:
 
 @dataclass(frozen=True, slots=True)
 class RangeVerdict:
-    """What became of the items *first* to *last* (both inclusive) of a group: how many got each verdict."""
+    """Counts of each verdict for the items *first* to *last* (both inclusive) of a group."""
 
     batch_id: str
     group_id: str
@@ -107,7 +107,7 @@ class RangeVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A batch that these acks completed, now or when they were sent the first time."""
+    """A batch that these acks, or an earlier attempt of them, completed."""
 
     batch_id: str
     user_key: str | None
@@ -116,9 +116,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class AckReport:
-    """The answer to ack: a verdict for each item, in the order of the items, and what they completed.
+    """The answer of ack: a verdict for each item, in order, and the batches that these acks completed.
 
-    *ranges*: the same for the parts in which ranges were sent, 100,000 items at most in each.
+    *ranges*: counts of verdicts for each range that was sent, 100,000 items at most in each.
     """
 
     results: tuple[ItemVerdict, ...] = ()
@@ -126,7 +126,7 @@ class AckReport:
     ranges: tuple[RangeVerdict, ...] = ()
 
     def __add__(self, other: AckReport) -> AckReport:
-        """Both; a batch that several requests of one call are told of is named once."""
+        """Return both reports as one; a completion in both is listed once."""
         completions = tuple(dict.fromkeys(self.completions + other.completions))
         return AckReport(self.results + other.results, completions, self.ranges + other.ranges)
 
@@ -141,7 +141,7 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """A page of failed items, and on the first page some of the reasons."""
+    """A page of failed items; *samples*, reasons of failures, are on the first page only."""
 
     items: tuple[Items, ...]
     samples: tuple[Sample, ...]
@@ -158,7 +158,7 @@ class Summaries:
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """What is wanted of the group-batcher. *payload*: any JSON value, up to 32 KiB."""
+    """A task to register with the group-batcher. *payload*: any JSON value, up to 32 KiB."""
 
     target: str
     payload: Any
@@ -169,7 +169,7 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A task that is taken care of; *state* is not ``CREATED`` where it is further, registered before."""
+    """A stored task; *state* is not ``CREATED`` if it was registered before and has advanced."""
 
     task_id: str
     state: str
@@ -177,10 +177,10 @@ class Registered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStatus:
-    """A task as it stands.
+    """A task and its state.
 
-    *state*: ``CREATED``, ``BUNDLED``, ``IN_PROGRESS``, and in the end ``SUCCEEDED``, ``FAILED`` or ``DEAD``,
-    which is after too many attempts. *reason*: why it failed, or was last put back.
+    *state*: ``CREATED``, ``BUNDLED``, ``IN_PROGRESS``; terminal are ``SUCCEEDED``, ``FAILED`` and ``DEAD``,
+    after too many attempts. *reason*: why the last attempt failed.
     """
 
     task_id: str

@@ -1,19 +1,18 @@
-"""Why something failed, in a text that fits: one line, bounded, and nothing that another system chokes on."""
+"""Reasons of failures: one printable line of bounded length, which the API accepts."""
 
 from __future__ import annotations
 
 from fanin.calling import text_of
-
-REASON_MAX = 512
+from fanin.tracker.reasons import REASON_MAX
 
 
 def fitting(text: str) -> str | None:
-    """*text* on one line of at most 512 characters; None where nothing is left of it."""
+    """Return *text* on one line of at most 512 characters, or None if it has no printable character."""
     line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
     line = line.replace("\ufffd", "?")
     return (line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…") or None
 
 
 def reason_of(error: BaseException) -> str | None:
-    """The kind of *error* and its text; the kind alone where the text cannot be made."""
+    """Return the type of *error* and its text, or the type alone if ``str(error)`` raises."""
     return fitting(text_of(error))

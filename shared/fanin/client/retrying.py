@@ -1,4 +1,4 @@
-"""When a request is sent again, and after how long. Pure: chance and the clock come in."""
+"""Which requests are retried, and after which pause. Pure: random numbers and the time are arguments."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 UNANSWERED = 0
-"""Stands for the status where no answer came: the request may have been carried out."""
-# API Gateway answers 500 for a function that failed or timed out, 503 or 504 where it waited in vain, and 429
-# where it throttles. A POST is safe to repeat after any of them, because it carries its idempotency key.
+"""The status of a request without an answer; it may have been applied."""
+# API Gateway answers 500 if the function failed or timed out, 503 or 504 if its integration timed out, and
+# 429 if it throttles. A POST can be repeated after any of them, because it has an idempotency key.
 RETRIED = frozenset({UNANSWERED, 429, 500, 502, 503, 504})
 FIRST_PAUSE_SECONDS = 0.1
 DOUBLINGS = 6
 PATIENCE_SECONDS = 30.0
-"""A service that asks for more than this is reported, not waited for."""
+"""A longer ``Retry-After`` is not waited for; the error is raised."""
 
 
 def is_worth_it(status: int, retry_after: float) -> bool:
-    """Whether the same request may fare better in a moment."""
+    """Return whether to send the same request again."""
     return status in RETRIED and retry_after <= PATIENCE_SECONDS
 
 
 def pause_seconds(attempt: int, retry_after: float, draw: float) -> float:
-    """The pause after attempt number *attempt* (from 0): never less than asked for, and jittered.
+    """Return the pause after attempt *attempt* (from 0): at least *retry_after*, plus exponential jitter.
 
-    *draw* is uniform in [0, 1): callers that failed together come back apart.
+    *draw*: a random number in [0, 1), so that clients that failed together do not retry together.
     """
     return retry_after + draw * FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, DOUBLINGS)
 
 
 def retry_after_seconds(header: str, now: float) -> float:
-    """What a ``Retry-After`` header asks for, in seconds or as a date; 0.0 for a malformed one.
+    """Return the seconds of a ``Retry-After`` header, a number or a date; 0.0 for a malformed one.
 
-    *now*: seconds since 1970. No header raises an error.
+    *now*: seconds since 1970.
     """
     text = header.strip()
     if text.isascii() and text.isdigit():

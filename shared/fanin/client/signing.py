@@ -1,4 +1,4 @@
-"""Signatures of AWS (SigV4) for the requests to an API that asks for IAM."""
+"""AWS signatures (SigV4) of requests to an API with IAM authorization."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _HOST = re.compile(rf"[a-z0-9-]+\.{SERVICE}\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn
 
 Headers = Mapping[str, str]
 Sign = Callable[[str, str, bytes | None, Headers], Headers]
-"""(method, url, body, headers) -> headers, with what proves who is asking."""
+"""(method, url, body, headers) -> headers with the caller's credentials."""
 
 
 def region_in(host: str) -> str | None:
-    """The region in an API's own host name; None for a name of one's own."""
+    """Return the region in an API's default host name; None for a custom domain."""
     match = _HOST.fullmatch(host)
     return match[1] if match else None
 
 
 class Signer:
-    """Signs with the credentials that boto3 would use; without any, requests go as they are."""
+    """Signs requests with the credentials that boto3 finds; without credentials it adds nothing."""
 
     def __init__(self, host: str, region: str | None, session: Session | None = None) -> None:
         made = PerProcess(lambda: session or Session())
@@ -40,7 +40,7 @@ class Signer:
         if credentials is None:
             return headers
         if not self._region:
-            raise InvalidRequest("a signature needs the API's region, which its host does not name: give one")
+            raise InvalidRequest("the host does not contain the region of the signature; pass region")
         request = AWSRequest(method, url, headers=dict(headers), data=body)
         SigV4Auth(credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(request)
         return dict(request.headers.items())

@@ -1,4 +1,4 @@
-"""The way from the client to the tracker: over HTTP, or straight on the tables."""
+"""The port between the client and the tracker, and how acks are divided into requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fanin.client.model import (
     Summaries,
     TaskStatus,
 )
-from fanin.errors import TooManyBatches, TooManyPages
+from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
@@ -30,17 +30,21 @@ RANGED_A_REQUEST = 100_000
 """Items that the ranges of one request may cover."""
 
 Cursor = Any
-"""Where a list goes on: what the page before said, and means something to its own transport only."""
+"""The position of the next page of a list, opaque outside of the transport that returned it."""
+
+
+class TooManyBytes(InvalidRequest):
+    """The acks do not fit into one request body; smaller requests fit."""
 
 
 class Transport(Protocol):
-    """One method a call of the API, safe in many threads; all raise the errors of ``fanin.errors`` alike.
+    """One method for each call of the API; thread-safe, and raises the errors of ``fanin.errors``.
 
-    *key* is the idempotency key: the same call with the same key is one call.
+    *key*: the idempotency key; a call that is repeated with its key has no further effect.
     """
 
-    def open(self, wish: OpenBatch, key: str) -> str:
-        """The id of the batch."""
+    def open(self, spec: OpenBatch, key: str) -> str:
+        """Open a batch and return its id."""
 
     def get(self, batch_id: str) -> Status: ...
 
@@ -51,20 +55,20 @@ class Transport(Protocol):
     def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled: ...
 
     def notify(self, batch_id: str, key: str) -> str:
-        """The id of the event that is sent again."""
+        """Send the ending event again and return its id."""
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
-        """Ack 1 to 1,000 items and ranges, each in the name of its caller; ``acked`` does so in parts.
+        """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
 
-        *key*: None where the callers are messages, which may come again in another company.
+        *key*: None if the callers are messages, which may be redelivered together with others.
         """
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
 
     def failures(self, batch_id: str, cursor: Cursor) -> Failures: ...
 
-    def register(self, wish: NewTask, key: str) -> Registered:
-        """Take a task in. Raises InvalidRequest on a way that does not lead to the group-batcher."""
+    def register(self, task: NewTask, key: str) -> Registered:
+        """Register a task. Raises InvalidRequest if the transport has no group-batcher."""
 
     def task(self, task_id: str) -> TaskStatus: ...
 
@@ -72,16 +76,17 @@ class Transport(Protocol):
 
 
 def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:
-    """Ack in one request; in halves, each under a key that follows, where that would name too many batches or
-    touch too many pages.
+    """Send *acks* and return the report.
 
-    Asked again it is cut alike, so that a repetition is the same calls.
+    One request, or two halves, each under a derived key, if one request would name too many batches, touch
+    too many pages or be too large. The same acks are divided in the same way, so that a retry repeats the
+    same requests.
     """
     halves = _halves(acks)
     if len({ack.batch_id for ack in acks}) <= BATCHES_MAX:
         try:
             return transport.ack(acks, key)
-        except (TooManyBatches, TooManyPages):
+        except (TooManyBatches, TooManyBytes, TooManyPages):
             if not all(halves):
                 raise
     report = AckReport()
@@ -92,7 +97,7 @@ def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckRepo
 
 
 def _halves(acks: Sequence[Ack]) -> tuple[Sequence[Ack], Sequence[Ack]]:
-    """*acks* in two parts: a single range is cut, and of a single item the first part is empty."""
+    """Return *acks* in two parts: a single range is divided; of a single item the first part is empty."""
     if len(acks) > 1:
         return acks[: len(acks) // 2], acks[len(acks) // 2 :]
     (ack,) = acks
@@ -103,7 +108,7 @@ def _halves(acks: Sequence[Ack]) -> tuple[Sequence[Ack], Sequence[Ack]]:
 
 
 def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:
-    """*ranges* cut into parts, and those packed in order into what one request takes."""
+    """Yield the requests of *ranges*, in order: at most 1,000 ranges and 100,000 items in each."""
     request: list[Ack] = []
     for part in (part for ack in ranges for part in _parts(ack)):
         if request and (
@@ -117,12 +122,12 @@ def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:
 
 
 def _parts(ack: Ack) -> Iterator[Ack]:
-    """*ack* in parts of at most as many items as one request may cover."""
+    """Yield *ack* in parts of at most 100,000 items."""
     for first in range(ack.first, ack.last + 1, RANGED_A_REQUEST):
         yield replace(ack, first=first, last=min(ack.last, first + RANGED_A_REQUEST - 1))
 
 
 def requests_of(acks: Sequence[T]) -> Iterator[Sequence[T]]:
-    """*acks* of single items cut into what one request takes."""
+    """Yield the requests of *acks* of single items, 1,000 in each."""
     for first in range(0, len(acks), ITEMS_A_REQUEST):
         yield acks[first : first + ITEMS_A_REQUEST]

@@ -1,8 +1,13 @@
-"""Group tasks into bundles: one call of a batch API for many tasks, by a leader who may die at any step."""
+"""Group tasks into bundles: one call of a batch API for many tasks.
+
+A leader fills the bundles of its lane. After a crash the next leader, or the sweeper, continues its work.
+"""
+
+from warnings import warn
 
 from fanin.grouper.downstream import Answer, ByTarget, Call, Downstream, Function, Member, Refused, Retry
 from fanin.grouper.handling import Handled, HandledAs
-from fanin.grouper.leading import Turn, Turned
+from fanin.grouper.leading import LeadOutcome, LeadResult
 from fanin.grouper.messages import BundleMessage, Message, Posting, Queue, TaskMessage
 from fanin.grouper.model import (
     Bundle,
@@ -18,7 +23,7 @@ from fanin.grouper.model import (
     TaskState,
     Verdict,
 )
-from fanin.grouper.notices import ItemAck, Notices, Notifier
+from fanin.grouper.notifying import ItemAck, Notifier, OutcomeNotifier
 from fanin.grouper.policy import Isolation, Policies, Policy, Timing
 from fanin.grouper.service import Grouper, Status
 from fanin.grouper.store import Claim, GrouperStore, Page
@@ -44,13 +49,15 @@ __all__ = [
     "Isolation",
     "ItemAck",
     "Lane",
+    "LeadOutcome",
+    "LeadResult",
     "Lease",
     "Member",
     "Message",
     "NewTask",
-    "Notices",
     "Notifier",
     "Outcome",
+    "OutcomeNotifier",
     "Page",
     "Policies",
     "Policy",
@@ -65,8 +72,14 @@ __all__ = [
     "TaskMessage",
     "TaskState",
     "Timing",
-    "Turn",
-    "Turned",
     "Verdict",
     "World",
 ]
+
+
+def __getattr__(name: str) -> type:
+    """Return the class of a deprecated name, until the next version."""
+    if name == "Notices":
+        warn("Notices is deprecated; use OutcomeNotifier", DeprecationWarning, stacklevel=2)
+        return OutcomeNotifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A delivery of SQS records, each answered by itself: only those that went wrong come back."""
+"""Processes the records of an SQS delivery one by one; only those that failed are delivered again."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ logger = logging.getLogger("fanin")
 
 @dataclass(frozen=True, slots=True)
 class Consumed(Generic[Done]):
-    """What came of a delivery. *failed*: message ids; they come back, and end as dead letters."""
+    """The results of a delivery. *failed*: ids of messages that SQS delivers again."""
 
     done: tuple[Done, ...]
     failed: tuple[str, ...]
 
     def response(self) -> dict[str, Any]:
-        """As the event source takes it, with ``ReportBatchItemFailures``."""
+        """Return the response for an event source with ``ReportBatchItemFailures``."""
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in self.failed]}
 
 
 def consume(
     records: Iterable[Mapping[str, Any]], answer: Callable[[str], Done], has_time: Callable[[], bool]
 ) -> Consumed[Done]:
-    """Give the body of each record to *answer*, for as long as there *has_time*.
+    """Pass the body of each record to *answer* while *has_time* returns true.
 
-    A body that is no message, and whatever else is raised, fails that record alone; so does a lack of time.
+    An error fails its record alone, and so does a lack of time.
     """
     answers: list[Done] = []
     plain(answer, "answer")
@@ -40,7 +40,9 @@ def consume(
             if has_time():
                 answers.append(done(answer(record["body"]), "answer"))
                 continue
-        except Exception as error:  # one message must not take the others of its delivery along
-            log_failure(logger, "message %s goes back", record["messageId"], error=error)
+        except Exception as error:  # a failed message must not fail the others of its delivery
+            log_failure(
+                logger, "message %s failed and will be delivered again", record["messageId"], error=error
+            )
         failed.append(record["messageId"])
     return Consumed(tuple(answers), tuple(failed))

@@ -1,4 +1,4 @@
-"""The batch API that bundles are for: the interface that users implement, and a plain function as one."""
+"""The interface of a batch API, which users implement, and its implementation by a plain function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import done, has_text, plain, text_of
+from fanin.calling import done, has_text, is_failure, plain, text_of
 from fanin.grouper.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -16,7 +16,7 @@ OK = Outcome(Verdict.OK)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A task as the downstream API sees it."""
+    """A task as the batch API receives it."""
 
     task_id: str
     payload: Any
@@ -24,8 +24,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call for one bundle. Its *idempotency_key* is the same for every attempt at it: an answer may be
-    lost after the API did the work, and nobody but the API can tell a repetition from a new call."""
+    """One call for one bundle.
+
+    Its *idempotency_key* is the same for every attempt: a response may be lost after the API did the work,
+    and only the API can recognise the repetition.
+    """
 
     tenant: str
     target: str
@@ -35,15 +38,16 @@ class Call:
 
     @property
     def idempotency_key(self) -> str:
+        """The id of the bundle."""
         return self.bundle_id
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API said: of *members* by task id, where it spoke of them, and of the *whole* for the others.
+    """The response of a batch API: outcomes of single *members* by task id; *whole* applies to the others.
 
-    ``Answer()`` is a success of all. An answer without *members* speaks of the bundle as one: ``RETRY`` has
-    it called again after *retry_after* (or a backoff), ``FAIL`` has it taken apart to find the poison.
+    ``Answer()`` is a success of all. Without *members* the answer applies to the bundle: after ``RETRY`` it
+    is called again after *retry_after* or a backoff, after ``FAIL`` it is divided to find the failing task.
     """
 
     whole: Outcome = OK
@@ -55,11 +59,11 @@ class Downstream(Protocol):
     """A batch API."""
 
     def call(self, call: Call) -> Answer:
-        """Do the work of all members in one request. Raises nothing: what went wrong is in the answer."""
+        """Process all members in one request. Return errors in the answer; raise nothing."""
 
 
 class Retry(Exception):
-    """Raised by a function: the call did not work, and may later. *after*: not sooner than that."""
+    """Raised by a function: the call failed and is to be repeated, after the duration *after* if given."""
 
     def __init__(self, reason: str, after: timedelta | None = None) -> None:
         super().__init__(reason)
@@ -67,15 +71,15 @@ class Retry(Exception):
 
 
 class Refused(Exception):
-    """Raised by a function: the bundle as a whole will never be taken."""
+    """Raised by a function: the bundle as a whole is refused; do not repeat the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
     """A Python function as a batch API.
 
-    It takes the call and returns the outcomes of members by task id (nothing: all succeeded). It raises
-    Retry or Refused for the bundle as a whole; any other error counts as Retry.
+    The function takes the call and returns the outcomes of members by task id; None or an empty mapping means
+    that all succeeded. It raises Retry or Refused for the whole bundle; any other error counts as Retry.
     """
 
     function: Callable[[Call], Mapping[str, Outcome] | None]
@@ -88,24 +92,26 @@ class Function:
         try:
             return Answer(members=done(self.function(call) or {}, "function"))
         except Retry as retry:
-            return Answer(Outcome(Verdict.RETRY, _said(retry)), retry_after=retry.after)
+            return Answer(Outcome(Verdict.RETRY, _text(retry)), retry_after=retry.after)
         except Refused as refused:
-            return Answer(Outcome(Verdict.FAIL, _said(refused)))
-        except Exception as error:  # a user's code: whatever it was, the bundle must go on
+            return Answer(Outcome(Verdict.FAIL, _text(refused)))
+        except BaseException as error:  # of the user's code: the bundle is called again
+            if not is_failure(error):
+                raise
             return Answer(Outcome(Verdict.RETRY, text_of(error)))
 
 
-def _said(error: Retry | Refused) -> str:
-    """The text of *error*; its kind where the text cannot be made."""
+def _text(error: Retry | Refused) -> str:
+    """Return the text of *error*, or the name of its type if it has none."""
     return str(error) if has_text(error) else type(error).__name__
 
 
-UNSET = "the stack's setting grouper_downstream names none for it"
+UNSET = "add a pattern for it to the stack's setting grouper_downstream"
 
 
 @dataclass(frozen=True, slots=True)
 class ByTarget:
-    """A batch API for each pattern of targets; the first that fits is called."""
+    """A batch API for each pattern of targets; calls the first whose pattern matches."""
 
     patterns: Sequence[tuple[str, Downstream]]
 

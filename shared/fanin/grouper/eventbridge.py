@@ -1,4 +1,4 @@
-"""Failed tasks on an event bus: source ``fanin``, detail type ``TaskFailed``, one event a task."""
+"""Publishes failed tasks to an event bus: source ``fanin``, detail type ``TaskFailed``, one event a task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
 from fanin.grouper.model import Task
-from fanin.grouper.notices import event_id
+from fanin.grouper.notifying import event_id
 from fanin.names import EVENT_SOURCE, TASK_FAILED
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ FIRST_PAUSE_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class EventBus:
-    """Publishes to the bus of a name. An event may come twice, with the same ``eventId``."""
+    """Publishes to the bus *name*. An event may be delivered twice, with the same ``eventId``."""
 
     client: EventBridgeClient
     name: str
     pause: Callable[[float], None] = time.sleep
 
     def publish(self, tasks: Sequence[Task]) -> None:
-        """Tell of *tasks*, which have failed; StoreUnavailable where the bus may not have taken all."""
+        """Publish an event for each of the failed *tasks*; raise StoreUnavailable if one may be missing."""
         entries = [self._entry(task) for task in tasks]
         for first in range(0, len(entries), EVENTS_A_REQUEST):
             self._send(entries[first : first + EVENTS_A_REQUEST])
 
     def _send(self, entries: list[dict[str, Any]]) -> None:
-        """Send at most ten; an answer of 200 may still name some that were not taken."""
+        """Send at most ten entries, and those again that a successful response names as failed."""
         for attempt in range(SEND_ATTEMPTS):
             answer = send(self.client.put_events, {"Entries": entries})
             pairs = zip(entries, answer["Entries"], strict=True)
@@ -45,7 +45,7 @@ class EventBus:
             if not entries:
                 return
             self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
-        raise StoreUnavailable("the bus did not take every event; ask again")
+        raise StoreUnavailable("the event bus did not accept every event; retry later")
 
     def _entry(self, task: Task) -> dict[str, Any]:
         said = json.dumps(detail(task))
@@ -53,7 +53,7 @@ class EventBus:
 
 
 def detail(task: Task) -> dict[str, Any]:
-    """What the event says of a task that FAILED, or is DEAD after too many attempts."""
+    """Return the event's detail of a task that FAILED, or is DEAD after too many attempts."""
     return {
         "eventId": event_id(task),
         "tenant": task.tenant,

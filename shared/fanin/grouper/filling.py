@@ -1,4 +1,4 @@
-"""Filling one bundle: candidates from the index, claimed in transactions that ask the tasks themselves."""
+"""Fills a bundle with candidates from the index; the claim's transaction checks each task's stored state."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from fanin.grouper.model import Bundle, BundleState, Candidate, Lease, Task
 from fanin.grouper.world import World
 
 QUERIES = 3
-LOOKS, WIDER = 3, 4
-"""Looks at the index for one query, each at so many times as many rows."""
+WIDENINGS, WIDER = 3, 4
+"""Queries at most until enough due tasks are found, each with a limit WIDER times the one before."""
 CLAIM_ATTEMPTS = 8
 FIRST_PAUSE_SECONDS = 0.02
 
 
 @dataclass
 class Filler:
-    """Fills the bundles of one leader. *ghosts*: tasks that an index may show, and that are open no more."""
+    """Fills the bundles of one leader. *stale*: ids that the index may still show and that are not open."""
 
     world: World
-    ghosts: set[str] = field(default_factory=set)
+    stale: set[str] = field(default_factory=set)
     longest_wait: timedelta = timedelta()
 
     def fill(self, term: Lease, own: Task | None) -> tuple[Bundle | None, bool]:
-        """The bundle of a term, if it got a member, and whether the leader should go on with another.
+        """Fill and return the bundle of a term, None if it has no member, and whether to fill another.
 
-        *own*: the task whose message this is; it comes along even where the index does not show it yet.
+        *own*: the task of the leader's message; it is claimed even if the index does not show it yet.
         """
         policy = self.world.policies.of(term.lane.target)
         bundle = rules.empty_bundle(term, self.world.now(), self.world.timing)
@@ -42,17 +42,17 @@ class Filler:
                 break
             found = found[: policy.max_size - len(bundle.members)]
             wanted = [candidate.task_id for candidate in found]
-            bundle, in_office = self._claim_all(bundle, wanted, term)
+            bundle, leads = self._claim_all(bundle, wanted, term)
             self._note_waits(bundle, found)
-            if not wanted or not in_office or len(bundle.members) == policy.max_size:
+            if not wanted or not leads or len(bundle.members) == policy.max_size:
                 break
         full = len(bundle.members) == policy.max_size
         more = full and bundle.state is BundleState.OPEN and self._in_time(term)
         return (bundle if bundle.members else None), more
 
     def _fresh(self, bundle: Bundle, size: int, own: Task | None) -> list[Candidate]:
-        """Candidates that this leader did not try yet, its own task before them."""
-        known = self.ghosts | set(bundle.members)
+        """Return candidates that this leader has not tried, its own task first."""
+        known = self.stale | set(bundle.members)
         fresh = self._due(bundle, size, known)
         if own is None or own.task_id in known:
             return fresh
@@ -60,9 +60,9 @@ class Filler:
         return [Candidate(own.lane, own.task_id, own.due_at), *others]
 
     def _due(self, bundle: Bundle, size: int, known: set[str]) -> list[Candidate]:
-        """Open tasks but for the known ones; where those that rest stand before them, a wider look."""
+        """Return open tasks that are due and not known; query more rows if tasks in backoff come first."""
         now, limit = self.world.now(), size + len(known)
-        for _ in range(LOOKS):
+        for _ in range(WIDENINGS):
             found = self.world.store.candidates(bundle.lane, limit)
             fresh = [c for c in found if c.task_id not in known and c.due_at <= now]
             if len(fresh) >= size or len(found) < limit:
@@ -71,38 +71,42 @@ class Filler:
         return fresh
 
     def _claim_all(self, bundle: Bundle, wanted: list[str], term: Lease) -> tuple[Bundle, bool]:
-        """The bundle with those of *wanted* that it got, and whether the leader may go on."""
+        """Claim *wanted* in chunks; return the bundle and whether its leader still leads."""
         for joining in rules.chunks(wanted, self.world.timing.chunk):
             if not self._in_time(term):
                 return bundle, False
-            bundle, in_office = self._claim(bundle, joining)
-            if not in_office:
+            bundle, leads = self._claim(bundle, joining)
+            if not leads:
                 return bundle, False
         return bundle, True
 
     def _claim(self, bundle: Bundle, joining: tuple[str, ...]) -> tuple[Bundle, bool]:
-        """One transaction, again without those who are no longer open, until it goes through."""
+        """Claim *joining* in one transaction, repeated without the tasks that are not open any more."""
         for attempt in range(CLAIM_ATTEMPTS):
             if not joining:
                 return bundle, True
             claim = self.world.store.claim(bundle.joined(joining), joining)
             stored = claim.bundle
             if stored is not None and set(joining) <= set(stored.members):
-                self.ghosts.update(joining)
+                self.stale.update(joining)
                 return stored, stored.state is BundleState.OPEN
             if stored is not None and (stored.state, stored.version) != (BundleState.OPEN, bundle.version):
                 return (bundle if not stored.members else stored), False
-            self.ghosts |= claim.refused
+            self.stale |= claim.refused
             joining = tuple(task_id for task_id in joining if task_id not in claim.refused)
             if not claim.refused:
                 self.world.pause(self.world.jitter() * FIRST_PAUSE_SECONDS * 2**attempt)
-        raise StoreUnavailable("the tasks of a bundle are written to from too many sides; ask again")
+        raise StoreUnavailable("the claim of a bundle's tasks failed in each of its attempts; retry")
 
     def _note_waits(self, bundle: Bundle, found: list[Candidate]) -> None:
+        """Update the longest time from due to bundled."""
         now = self.world.now()
         waits = [now - candidate.due_at for candidate in found if candidate.task_id in bundle.members]
         self.longest_wait = max([self.longest_wait, *waits])
 
     def _in_time(self, term: Lease) -> bool:
-        """Whether the lease lasts long enough to trust it: a slow leader stops by himself."""
+        """Whether the lease lasts longer than its margin.
+
+        A slow leader stops filling before its lease ends.
+        """
         return self.world.now() + self.world.timing.margin < term.until

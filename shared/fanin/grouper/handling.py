@@ -1,7 +1,6 @@
-"""A bundle's message: call the downstream API once, record the outcome, apply it to each member.
+"""Processes a bundle's message: call the batch API once, store the outcome, apply it to each member.
 
-The outcome is written down before it is applied: whoever repeats the rest finds the same outcome, and only
-finishes what is left of it.
+The outcome is stored before it is applied, so a repetition reads the same outcome and applies what is left.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fanin.grouper.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.limiting import Limiter
 from fanin.grouper.messages import BundleMessage, Posting, TaskMessage, waiting_copy
 from fanin.grouper.model import Bundle, BundleState, Outcome, Task, TaskKey, TaskState, Verdict
-from fanin.grouper.notices import Notifier
+from fanin.grouper.notifying import Notifier
 from fanin.grouper.policy import Policy
 from fanin.grouper.rules import Step
 from fanin.grouper.world import World
@@ -27,7 +26,7 @@ STEPS = 4
 
 
 class HandledAs(StrEnum):
-    """How a bundle's message ended."""
+    """What became of a bundle's message."""
 
     SETTLED = "settled"
     WAITING = "waiting"
@@ -39,7 +38,7 @@ class HandledAs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What happened on a bundle's message, for logs and metrics."""
+    """The result of processing a bundle's message, for logs and metrics. *calls*: made of the batch API."""
 
     handled_as: HandledAs
     bundle: Bundle | None = None
@@ -48,15 +47,17 @@ class Handled:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """Answers bundle messages."""
+    """Processes bundle messages."""
 
     world: World
     downstream: Downstream
     notifier: Notifier
 
     def handle(self, message: BundleMessage) -> Handled:
-        """Bring the message's bundle a step on. Safe to repeat; StoreUnavailable where something is unknown,
-        and then the message has to come again."""
+        """Process the message of a bundle. Safe to repeat.
+
+        Raises StoreUnavailable if the outcome of a request is unknown; deliver the message again then.
+        """
         bundle = self.world.store.bundle(message.key)
         for _ in range(STEPS):
             policy = self.world.policies.of(bundle.lane.target) if bundle else Policy()
@@ -73,19 +74,22 @@ class Handler:
         return self._wait(message, timedelta(seconds=1), HandledAs.WAITING)
 
     def _begin(self, message: BundleMessage, bundle: Bundle, policy: Policy) -> Handled:
-        """Take a token, then the bundle; wait where either is not to be had."""
+        """Take a token of the target's rate, then the bundle, and call.
+
+        Sends a delayed copy if no token is available or another handler took the bundle.
+        """
         wait = Limiter(self.world).take(bundle.lane, policy)
         if wait:
             return self._wait(message, wait, HandledAs.LIMITED)
         until = self.world.now() + self.world.timing.call
         facts = {"attempt": bundle.attempt + 1, "owner": self.world.new_id(), "call_until": until}
-        calling = bundle.turned(BundleState.CALLING, not_before=None, **facts)
+        calling = bundle.transition(BundleState.CALLING, not_before=None, **facts)
         if self.world.store.replace_bundle(calling) != calling:
             return self._wait(message, timedelta(seconds=1), HandledAs.WAITING)
         return self._call(message, calling, policy)
 
     def _call(self, message: BundleMessage, bundle: Bundle, policy: Policy) -> Handled:
-        """The call, repeated in place as the policy has it, and what follows from its answer."""
+        """Call the batch API, again in place as the policy allows, and process its answer."""
         answer = self._answer(bundle)
         first = bundle.attempt
         for repeat in range(policy.in_place):
@@ -102,8 +106,11 @@ class Handler:
         return replace(self._put_back(message, bundle, answer), calls=calls)
 
     def _answer(self, bundle: Bundle) -> Answer:
-        """Call the API with the members' payloads. Left out are those that were deleted, or registered anew,
-        since they expired: state decides, no clock, so that the same tasks are settled afterwards."""
+        """Call the batch API with the members' payloads.
+
+        Leaves out members that were deleted or registered again since they expired. The stored state decides
+        this and not the clock, so exactly the called tasks are settled afterwards.
+        """
         stored = [task for task in self._tasks(bundle).values() if _is_in(task, bundle)]
         members = tuple(Member(task.task_id, json.loads(task.payload)) for task in stored)
         if not members:
@@ -113,7 +120,7 @@ class Handler:
         return done(self.downstream.call(call), "call")
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
-        """The bundle at its next attempt, in place; None where that is not to be."""
+        """Return the bundle at its next attempt in place, or None if no further call may be made in place."""
         whole_retry = not answer.members and answer.whole.verdict is Verdict.RETRY
         rest = answer.retry_after or rules.backoff(repeat, self.world.jitter)
         ends_at = self.world.now() + rest + self.world.timing.call / 2
@@ -123,20 +130,20 @@ class Handler:
         self.world.pause(rest.total_seconds())
         if Limiter(self.world).take(bundle.lane, policy):
             return None
-        again = bundle.turned(BundleState.CALLING, attempt=bundle.attempt + 1)
+        again = bundle.transition(BundleState.CALLING, attempt=bundle.attempt + 1)
         return again if self.world.store.replace_bundle(again) == again else None
 
     def _decide(self, bundle: Bundle, policy: Policy, answer: Answer) -> Bundle | None:
-        """Write the outcome down: the bundle as stored; None where it is to be called again."""
+        """Store the outcome and return the bundle as stored; None if the bundle has to be called again."""
         outcomes = rules.verdicts(bundle, answer.whole, answer.members, policy.max_attempts)
         if outcomes is None:
             return None
-        return self.world.store.replace_bundle(bundle.turned(BundleState.APPLYING, outcomes=outcomes))
+        return self.world.store.replace_bundle(bundle.transition(BundleState.APPLYING, outcomes=outcomes))
 
     def _put_back(self, message: BundleMessage, bundle: Bundle, answer: Answer) -> Handled:
-        """The bundle rests, and comes back through the queue."""
+        """Return the bundle to READY with a backoff, and send a message that is delayed by it."""
         rest = answer.retry_after or rules.backoff(bundle.attempt, self.world.jitter)
-        resting = bundle.turned(BundleState.READY, not_before=self.world.now() + rest, call_until=None)
+        resting = bundle.transition(BundleState.READY, not_before=self.world.now() + rest, call_until=None)
         stored = self.world.store.replace_bundle(resting)
         if stored == resting:
             copy = replace(waiting_copy(message), swept=False)
@@ -144,7 +151,7 @@ class Handler:
         return Handled(HandledAs.RETRIED, stored)
 
     def _apply(self, bundle: Bundle, policy: Policy) -> Handled:
-        """Bring each member where the outcome sends it, tell of those that ended, then end the bundle."""
+        """Apply the outcome to each member, report those that ended, then end the bundle."""
         tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
         ended = [task for task in tasks if task and task.state.ended and task.bundle_id == bundle.bundle_id]
         if ended:
@@ -152,10 +159,11 @@ class Handler:
         back = [task for task in tasks if task and task.state is TaskState.CREATED]
         if back:
             self.world.queue.send([self._posting(task) for task in back])
-        done = bundle.turned(rules.ended_state(bundle), call_until=None)
+        done = bundle.transition(rules.ended_state(bundle), call_until=None)
         return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(done))
 
     def _settle(self, bundle: Bundle, task: Task, policy: Policy) -> Task | None:
+        """Apply the outcome to a task that is still in the bundle; return the task as stored."""
         if not _is_in(task, bundle):
             return task
         rest = rules.backoff(task.attempts, self.world.jitter)
@@ -166,13 +174,13 @@ class Handler:
         return Posting(TaskMessage(task.key), rules.seconds(task.due_at - self.world.now()))
 
     def _tasks(self, bundle: Bundle) -> dict[TaskKey, Task]:
-        """The members that are stored, in the order of the bundle."""
+        """Return the members that are stored, in the order of the bundle."""
         keys = [TaskKey(bundle.tenant, member) for member in bundle.members]
         stored = self.world.store.tasks(keys)
         return {key: stored[key] for key in keys if key in stored}
 
     def _wait(self, message: BundleMessage, wait: timedelta, why: HandledAs) -> Handled:
-        """A copy waits in the message's place; the message itself is done."""
+        """Send a delayed copy in place of the message; a message of the sweeper is dropped."""
         if message.swept:
             return Handled(HandledAs.DROPPED)
         spread = timedelta(seconds=self.world.jitter() * min(2**message.waits, rules.LONGEST_WAIT))
@@ -182,5 +190,5 @@ class Handler:
 
 
 def _is_in(task: Task, bundle: Bundle) -> bool:
-    """Whether the bundle's outcome is for this task."""
+    """Whether the task is BUNDLED in this bundle, so that the bundle's outcome applies to it."""
     return task.state is TaskState.BUNDLED and task.bundle_id == bundle.bundle_id

@@ -1,4 +1,4 @@
-"""A batch API over HTTP: one POST a bundle, status and body read into outcomes."""
+"""Calls a batch API over HTTP: one POST for each bundle; status and body become outcomes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from fanin.grouper.model import Outcome, Verdict
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 ANSWER_BYTES = 1_048_576
 RETRY_AFTER_MAX = 900
-SAID = {"ok": Verdict.OK, "retry": Verdict.RETRY, "fail": Verdict.FAIL}
+VERDICTS = {"ok": Verdict.OK, "retry": Verdict.RETRY, "fail": Verdict.FAIL}
 
 
 @dataclass(frozen=True, slots=True)
 class HttpDownstream:
     """POSTs ``{bundleId, target, attempt, tasks: [{taskId, payload}]}`` to *url* with an ``Idempotency-Key``.
 
-    A 2xx answers for all members, unless its body names some: ``{results: [{taskId, outcome: ok | retry |
-    fail, detail?}]}``. A status in *retried*, and no answer within *timeout* seconds, has the bundle called
-    again (``Retry-After`` in seconds is kept); any other status refuses it as a whole.
+    A 2xx is a success of all members, except of those that its body names: ``{results: [{taskId, outcome: ok
+    | retry | fail, detail?}]}``. After a status in *retried*, or no response within *timeout* seconds, the
+    bundle is called again (a ``Retry-After`` in seconds is honoured); any other status refuses the whole
+    bundle.
     """
 
     url: str
@@ -38,23 +39,23 @@ class HttpDownstream:
     pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(_pool))
 
     def call(self, call: Call) -> Answer:
-        """The answer, in time: a socket's own patience begins anew with each byte that it hears."""
+        """Return the answer within *timeout*. A socket's own timeout starts again with each byte received."""
         answers: SimpleQueue[Answer] = SimpleQueue()
         Thread(target=lambda: answers.put(self._exchange(call)), daemon=True).start()
         try:
             return answers.get(timeout=self.timeout)
         except Empty:
-            return Answer(Outcome(Verdict.RETRY, "no answer: it takes too long"))
+            return Answer(Outcome(Verdict.RETRY, "no response within the timeout"))
 
     def _exchange(self, call: Call) -> Answer:
         try:
             response = self._post(call)
             body = response.read(ANSWER_BYTES + 1, decode_content=True)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            return Answer(Outcome(Verdict.RETRY, f"no answer: {type(error).__name__}"))
+            return Answer(Outcome(Verdict.RETRY, f"no response: {type(error).__name__}"))
         if len(body) > ANSWER_BYTES:
             response.close()
-            return Answer(Outcome(Verdict.RETRY, "the answer is too long"))
+            return Answer(Outcome(Verdict.RETRY, f"the response is longer than {ANSWER_BYTES} bytes"))
         response.release_conn()
         return self._answer(response, body)
 
@@ -80,7 +81,9 @@ class HttpDownstream:
         try:
             return Answer(members=results(body))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return Answer(Outcome(Verdict.RETRY, "the answer cannot be read"))
+            return Answer(
+                Outcome(Verdict.RETRY, "the response is not of the form {results: [{taskId, outcome}]}")
+            )
 
 
 def _pool() -> urllib3.PoolManager:
@@ -88,21 +91,21 @@ def _pool() -> urllib3.PoolManager:
 
 
 def document(call: Call) -> dict[str, Any]:
-    """The body of the request for a call."""
+    """Return the body of the request for a call."""
     tasks = [{"taskId": member.task_id, "payload": member.payload} for member in call.members]
     return {"bundleId": call.bundle_id, "target": call.target, "attempt": call.attempt, "tasks": tasks}
 
 
 def results(body: bytes) -> dict[str, Outcome]:
-    """The outcomes that a body names; errors of many kinds where it is not of the form."""
+    """Return the outcomes that a body names, by task id; raise an error of any type if it is malformed."""
     if not body.strip():
         return {}
     named = json.loads(body).get("results", [])
-    return {r["taskId"]: Outcome(SAID[r["outcome"]], str(r.get("detail") or "")) for r in named}
+    return {r["taskId"]: Outcome(VERDICTS[r["outcome"]], str(r.get("detail") or "")) for r in named}
 
 
 def retry_after(text: str | None) -> timedelta | None:
-    """The header as a duration of at most 900 s; None for a date, or what is no number of seconds."""
+    """Return the header as a duration of at most 900 s; None if it is not a number of seconds."""
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 9:
         return None
     return timedelta(seconds=min(int(text), RETRY_AFTER_MAX))

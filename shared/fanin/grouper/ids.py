@@ -1,4 +1,4 @@
-"""The forms of names, and the names that follow from others."""
+"""Formats of ids, and ids that are derived from others."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ _BUNDLES = UUID("6f0a5a43-2f67-5a0e-9d0c-5a5b0f6a7d11")
 
 
 def checked_task_id(text: str) -> str:
-    """*text*, where it may name a task; InvalidRequest where it may not."""
+    """Return *text* if it is a valid task id; raise InvalidRequest if not."""
     if not TASK_ID_FORM.fullmatch(text):
-        raise InvalidRequest("a task id is 1 to 64 letters, digits, '.', '_' or '-'", field="taskId")
+        raise InvalidRequest(
+            "a task id is 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'", field="taskId"
+        )
     return text
 
 
 def checked_target(text: str) -> str:
-    """*text*, where it may name a target; InvalidRequest where it may not."""
+    """Return *text* if it is a valid target; raise InvalidRequest if not."""
     if not TARGET_FORM.fullmatch(text):
-        raise InvalidRequest("a target is 1 to 128 letters, digits, '.', '_' or '-'", field="target")
+        raise InvalidRequest(
+            "a target is 1 to 128 characters of A-Z, a-z, 0-9, '.', '_' and '-'", field="target"
+        )
     return text
 
 
 def checked_bundle_id(text: str) -> str:
-    """*text*, where it is a bundle id in its one canonical form; InvalidRequest where it is not."""
+    """Return *text* if it is a bundle id in canonical form; raise InvalidRequest if not."""
     if not BUNDLE_ID_FORM.fullmatch(text):
         raise InvalidRequest("a bundle id is a UUID in lower case, 36 characters", field="bundleId")
     return text
@@ -38,10 +42,13 @@ def checked_bundle_id(text: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def bundle_id(lane: str, fence: int) -> str:
-    """The one bundle that the term *fence* of a lane may fill; its successor can name it, too."""
+    """Return the id of the bundle that the term *fence* of a lane fills.
+
+    It is derived from the term, so the next leader can seal that bundle without having read it.
+    """
     return str(uuid5(_BUNDLES, f"{lane}#{fence}"))
 
 
 def slot_of(name: str, slots: int) -> int:
-    """Which of *slots* equal parts *name* falls into, the same in every process."""
+    """Return the slot of *name*, 0 to *slots* - 1: a hash that is the same in every process."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big") % slots

@@ -1,7 +1,8 @@
-"""A task's message: wait, or become the leader of its lane, fill bundles, and let go.
+"""Processes a task's message: wait, or become the leader of its lane, fill bundles and release the lease.
 
-The lease only spares work. What keeps a task in one bundle is the claim: a transaction of the bundle's member
-list and of each task's own condition. A leader who lost the lease without knowing finds his bundle sealed.
+The lease only saves work. The claim keeps a task in one bundle: a transaction of the bundle's member list and
+a condition on each task. The claims of a leader that lost its lease unnoticed fail, because its bundle is
+sealed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from fanin.grouper.world import World
 PUT_OFF_SECONDS = 1
 
 
-class Turned(StrEnum):
-    """How a task's message ended."""
+class LeadOutcome(StrEnum):
+    """What became of a task's message."""
 
     SETTLED = "settled"
     WAITING = "waiting"
@@ -29,14 +30,14 @@ class Turned(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What happened on a task's message, for logs and metrics.
+class LeadResult:
+    """The result of processing a task's message, for logs and metrics.
 
-    *bundles*: as dispatched. *longest_wait*: of their members since due. *took_over*: the leader before did
-    not let go. *contended*: another held or got the lease.
+    *bundles*: as dispatched. *longest_wait*: of their members, from due to bundled. *took_over*: the previous
+    leader had not released its lease. *contended*: another leader held or acquired the lease.
     """
 
-    turned: Turned
+    outcome: LeadOutcome
     bundles: tuple[Bundle, ...] = ()
     took_over: bool = False
     contended: bool = False
@@ -45,16 +46,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Answers task messages."""
+    """Processes task messages."""
 
     world: World
 
-    def lead(self, message: TaskMessage) -> Turn:
-        """See to it that the message's task comes into a bundle. Safe to repeat; StoreUnavailable where
-        something is unknown, and then the message has to come again."""
+    def lead(self, message: TaskMessage) -> LeadResult:
+        """Lead the lane of the message's task and fill bundles, or wait for its leader. Safe to repeat.
+
+        Raises StoreUnavailable if the outcome of a request is unknown; deliver the message again then.
+        """
         task = self.world.store.task(message.key)
         if task is None or task.state is not TaskState.CREATED:
-            return Turn(Turned.SETTLED)
+            return LeadResult(LeadOutcome.SETTLED)
         early = self._too_early(task)
         if early:
             return self._wait(message, rules.seconds(early))
@@ -67,12 +70,12 @@ class Leader:
             return self._wait_for_leader(message)
         return self._serve(message, task, seen, term)
 
-    def put_off(self, message: TaskMessage) -> Turn:
-        """Have the message come again, where there is no time left to lead: that is no error of its own."""
+    def put_off(self, message: TaskMessage) -> LeadResult:
+        """Send a delayed copy, because too little time is left to lead; that is no error of the message."""
         return self._wait(message, PUT_OFF_SECONDS)
 
-    def _serve(self, message: TaskMessage, task: Task, seen: Lease | None, term: Lease) -> Turn:
-        """The leader's term: seal what the one before left, fill, dispatch, let go, look after the task."""
+    def _serve(self, message: TaskMessage, task: Task, seen: Lease | None, term: Lease) -> LeadResult:
+        """Run the leader's terms: seal after a crash, fill, dispatch, release, check the task."""
         took_over = seen is not None and seen.holder is not None
         if seen is not None and took_over:
             self._dispatch(rules.empty_bundle(seen, self.world.now(), self.world.timing))
@@ -89,33 +92,33 @@ class Leader:
         left = self.world.store.task(message.key)
         if left is not None and left.state is TaskState.CREATED:
             self._wait(message, rules.lease_wait(message.waits, self.world.jitter))
-        return Turn(Turned.LED, tuple(bundles), took_over, longest_wait=filler.longest_wait)
+        return LeadResult(LeadOutcome.LED, tuple(bundles), took_over, longest_wait=filler.longest_wait)
 
     def _dispatch(self, bundle: Bundle) -> Bundle:
-        """Seal, then send: a crash between the two is the sweeper's to mend."""
+        """Seal the bundle, then send its message; the sweeper sends it after a crash between the two."""
         sealed = self.world.store.seal(bundle)
         if sealed.state is BundleState.READY and not sealed.is_void:
             self.world.queue.send([Posting(BundleMessage(sealed.key))])
         return sealed
 
     def _too_early(self, task: Task) -> timedelta:
-        """How long the task has to rest, or should wait for others to fill its bundle."""
+        """Return how long the task is still in backoff, or waits for others to fill its bundle."""
         now, policy = self.world.now(), self.world.policies.of(task.target)
         if task.due_at > now:
             return task.due_at - now
-        wait = rules.patience(task, 0, policy, now)
+        wait = rules.batching_wait(task, 0, policy, now)
         if wait:
             waiting = self.world.store.candidates(task.lane, policy.max_size)
-            return rules.patience(task, sum(each.due_at <= now for each in waiting), policy, now)
+            return rules.batching_wait(task, sum(each.due_at <= now for each in waiting), policy, now)
         return wait
 
-    def _wait_for_leader(self, message: TaskMessage) -> Turn:
+    def _wait_for_leader(self, message: TaskMessage) -> LeadResult:
         delay = rules.lease_wait(message.waits, self.world.jitter)
         return self._wait(message, delay, contended=True)
 
-    def _wait(self, message: TaskMessage, delay: int, contended: bool = False) -> Turn:
-        """A copy waits in the message's place; the message itself is done."""
+    def _wait(self, message: TaskMessage, delay: int, contended: bool = False) -> LeadResult:
+        """Send a delayed copy in place of the message; a message of the sweeper is dropped."""
         if message.swept:
-            return Turn(Turned.DROPPED, contended=contended)
+            return LeadResult(LeadOutcome.DROPPED, contended=contended)
         self.world.queue.send([Posting(waiting_copy(message), delay)])
-        return Turn(Turned.WAITING, contended=contended)
+        return LeadResult(LeadOutcome.WAITING, contended=contended)

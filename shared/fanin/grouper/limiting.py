@@ -1,4 +1,4 @@
-"""A limit on the calls of a target, kept in the store: it holds across leaders, handlers and lanes."""
+"""The rate limit of a target, kept in the store, so all handlers and lanes share it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from fanin.grouper.rate import token
 from fanin.grouper.world import World
 
 TAKE_ATTEMPTS = 4
-CROWDED = timedelta(seconds=1)
+CONTENDED_WAIT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Limiter:
-    """Hands out tokens. One that was taken and not used is lost: the limit is never passed, only missed."""
+    """Takes tokens of a target's rate.
+
+    A token that is taken and not used is lost; the rate is never exceeded.
+    """
 
     world: World
 
     def take(self, lane: Lane, policy: Policy) -> timedelta:
-        """Nothing where a call may be made now, else how long to wait before asking again."""
+        """Take a token and return 0, or return how long to wait before the next try."""
         if policy.rate is None:
             return timedelta()
         bucket = Lane(lane.tenant, lane.target, RATE)
@@ -32,4 +35,4 @@ class Limiter:
                 return taken.wait
             if self.world.store.put_full_at(bucket, seen, taken.full_at):
                 return timedelta()
-        return CROWDED
+        return CONTENDED_WAIT

@@ -1,4 +1,4 @@
-"""A store in dictionaries: for tests, for the simulator, and as the plainest statement of the contract."""
+"""A store in dictionaries, for tests and the simulator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fanin.grouper.store import Claim, Page
 
 @dataclass
 class MemoryStore:
-    """Keeps the grouper's items in this process; one lock makes each request atomic."""
+    """A GrouperStore in this process. One lock makes each request atomic."""
 
     stored_tasks: dict[TaskKey, Task] = field(default_factory=dict)
     leases: dict[Lane, Lease] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class MemoryStore:
             if _term(stored) == _term(seen):
                 self.write_lease(wanted)
             elif stored is None:
-                raise StoreUnavailable("the lease was removed while it was written; ask again")
+                raise StoreUnavailable("the row of the lease was deleted during the write; retry")
             return self.leases[wanted.lane]
 
     def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
@@ -84,9 +84,9 @@ class MemoryStore:
             stored = self.bundles.get(bundle.key)
             if stored is None:
                 void = replace(bundle, members=(), version=0, state=BundleState.OPEN)
-                self.write_bundle(void.turned(BundleState.READY))
+                self.write_bundle(void.transition(BundleState.READY))
             elif stored.state is BundleState.OPEN:
-                self.write_bundle(stored.turned(BundleState.READY))
+                self.write_bundle(stored.transition(BundleState.READY))
             return self.bundles[bundle.key]
 
     def bundle(self, key: BundleKey) -> Bundle | None:
@@ -97,7 +97,7 @@ class MemoryStore:
         with self.lock:
             stored = self.bundles.get(bundle.key)
             if stored is None:
-                raise StoreUnavailable("the bundle has expired while it was written")
+                raise StoreUnavailable("the row of the bundle was deleted during the write; retry")
             if stored.version == bundle.version - 1:
                 self.write_bundle(bundle)
             return self.bundles[bundle.key]
@@ -118,12 +118,12 @@ class MemoryStore:
             return [_candidate(task) for task in self._open() if task.lane == lane][:limit]
 
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
-        del cursor  # everything is one page
+        del cursor  # all rows are one page
         with self.lock:
             return Page([_candidate(task) for task in self._open()])
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
-        del cursor  # everything is one page
+        del cursor  # all rows are one page
         with self.lock:
             return Page([b.key for b in self.shown_bundles() if _is_live(b) and b.created_at < before])
 
@@ -137,11 +137,11 @@ class MemoryStore:
             return Page([b.key for b in rows[:limit]], more)
 
     def shown_tasks(self) -> Collection[Task]:
-        """The tasks as the index knows them; a simulated one lags."""
+        """Return the tasks that the index shows; the simulator overrides it with an index that lags."""
         return self.stored_tasks.values()
 
     def shown_bundles(self) -> Collection[Bundle]:
-        """The bundles as the index knows them."""
+        """Return the bundles that the index shows."""
         return self.bundles.values()
 
     def write_task(self, task: Task) -> None:
@@ -170,7 +170,7 @@ def _term(lease: Lease | None) -> tuple[int, str | None] | None:
 
 
 def _precedes(stored: Bundle | None, bundle: Bundle) -> bool:
-    """Whether *bundle* is what becomes of *stored* by a claim."""
+    """Whether *stored* is OPEN at the version before *bundle*; for version 1, whether none is stored."""
     if stored is None:
         return bundle.version == 1
     return stored.state is BundleState.OPEN and stored.version == bundle.version - 1

@@ -1,4 +1,4 @@
-"""What travels over the two queues, and the port that takes it. Delivery is at least once, in any order."""
+"""The messages of the two queues, and the port that sends them. Delivery is at least once, in any order."""
 
 from __future__ import annotations
 
@@ -14,37 +14,41 @@ from fanin.grouper.model import BundleKey, TaskKey
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A task wants a bundle. *waits*: how often it was sent again to wait; *swept*: the sweeper sent it, so
-    that it need not wait, for the sweeper comes again."""
+    """The message of a task that waits for a bundle. *waits*: how often a delayed copy replaced it.
+
+    *swept*: the sweeper sent it. Such a message is never delayed, because the sweeper sends another one.
+    """
 
     key: TaskKey
     waits: int = 0
     swept: bool = False
 
     def body(self) -> str:
+        """Return the message as JSON."""
         return _text(tenant=self.key.tenant, taskId=self.key.task_id, waits=self.waits, swept=self.swept)
 
     @classmethod
     def parse(cls, body: str) -> TaskMessage:
-        """The message that *body* carries; InvalidRequest where it carries none."""
+        """Return the message in *body*; raise InvalidRequest if it holds none."""
         tenant, name, waits, swept = _parts(body, "taskId")
         return cls(TaskKey(tenant, checked_task_id(name)), waits, swept)
 
 
 @dataclass(frozen=True, slots=True)
 class BundleMessage:
-    """A sealed bundle wants to be called, or to have its outcome applied."""
+    """The message of a sealed bundle that has to be called, or whose outcome has to be applied."""
 
     key: BundleKey
     waits: int = 0
     swept: bool = False
 
     def body(self) -> str:
+        """Return the message as JSON."""
         return _text(tenant=self.key.tenant, bundleId=self.key.bundle_id, waits=self.waits, swept=self.swept)
 
     @classmethod
     def parse(cls, body: str) -> BundleMessage:
-        """The message that *body* carries; InvalidRequest where it carries none."""
+        """Return the message in *body*; raise InvalidRequest if it holds none."""
         tenant, name, waits, swept = _parts(body, "bundleId")
         return cls(BundleKey(tenant, checked_bundle_id(name)), waits, swept)
 
@@ -55,21 +59,21 @@ Some = TypeVar("Some", TaskMessage, BundleMessage)
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A message, and the whole seconds (0 to 900) after which it is delivered."""
+    """A message and its delay in whole seconds, 0 to 900."""
 
     message: Message
     delay: int = 0
 
 
 class Queue(Protocol):
-    """Takes messages for both queues."""
+    """Sends messages to both queues."""
 
     def send(self, postings: Sequence[Posting]) -> None:
-        """Send all; StoreUnavailable where some may not have been sent."""
+        """Send all *postings*; raise StoreUnavailable if some may not have been sent."""
 
 
 def waiting_copy(message: Some) -> Some:
-    """The message that waits in this one's place: a new one, so that waiting raises no receive count."""
+    """Return the delayed copy that replaces *message*: a new message, so waiting raises no receive count."""
     return replace(message, waits=message.waits + 1)
 
 

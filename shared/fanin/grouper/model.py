@@ -1,4 +1,4 @@
-"""The words of the group-batcher as values: tasks, lanes, leases, bundles and their outcomes."""
+"""The values of the group-batcher: tasks, lanes, leases, bundles and their outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RATE = "rate"
 
 
 class TaskState(StrEnum):
-    """Where a task is in its life; the last three are for ever."""
+    """The states of a task; the last three are terminal."""
 
     CREATED = "CREATED"
     BUNDLED = "BUNDLED"
@@ -24,11 +24,12 @@ class TaskState(StrEnum):
 
     @property
     def ended(self) -> bool:
+        """Whether the state is terminal."""
         return self in {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.DEAD}
 
 
 class BundleState(StrEnum):
-    """Where a bundle is in its life; the last two are for ever."""
+    """The states of a bundle; the last two are terminal."""
 
     OPEN = "OPEN"
     READY = "READY"
@@ -39,11 +40,12 @@ class BundleState(StrEnum):
 
     @property
     def ended(self) -> bool:
+        """Whether the state is terminal."""
         return self in {BundleState.DONE, BundleState.FAILED}
 
 
 class Verdict(StrEnum):
-    """What becomes of a member: the downstream API says one of the first three, the rules the others."""
+    """What happens to a member. The batch API returns one of the first three; the rules derive the others."""
 
     OK = "ok"
     RETRY = "retry"
@@ -54,7 +56,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A verdict, with what there is to say about it."""
+    """A verdict and its reason; the reason is empty if there is none."""
 
     verdict: Verdict
     detail: str = ""
@@ -62,10 +64,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """What a caller wants done. *payload*: any JSON value. *priority*: 0 to 999, larger goes first.
+    """A task to register. *payload*: any JSON value. *priority*: 0 to 999, larger values are bundled first.
 
-    *target* may be left out where the grouper computes it. *item_id*: an item of a tracked batch, to be
-    acked with the task's outcome.
+    *target* may be None if the grouper computes it. *item_id*: an item of a tracked batch, which is acked
+    with the task's outcome.
     """
 
     payload: Any
@@ -77,7 +79,7 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskKey:
-    """Names a task in the store; the tenant comes first, so that no tenant can reach another's."""
+    """The key of a task in the store. It begins with the tenant, so no tenant can reach another's tasks."""
 
     tenant: str
     task_id: str
@@ -88,7 +90,7 @@ class TaskKey:
 
 @dataclass(frozen=True, slots=True)
 class BundleKey:
-    """Names a bundle in the store."""
+    """The key of a bundle in the store."""
 
     tenant: str
     bundle_id: str
@@ -99,8 +101,11 @@ class BundleKey:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Tasks that may share a bundle. A target has one lane or some shards, and small lanes for parts that
-    were taken out of a bundle. Neither target nor shard contains ``#``, so the text names one lane only."""
+    """The tasks that may share a bundle, led by one leader at a time.
+
+    A target has one lane for each shard, and a lane for each part of a refused bundle. Target and shard
+    contain no ``#``, so the text form is unique.
+    """
 
     tenant: str
     target: str
@@ -111,12 +116,13 @@ class Lane:
 
     @property
     def is_part(self) -> bool:
+        """Whether the lane holds a part of a refused bundle."""
         return self.shard.startswith(PART)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as it is stored. *due_at*: the earliest moment at which it may be bundled."""
+    """A task as it is stored. *due_at*: the earliest time at which it may be bundled."""
 
     tenant: str
     task_id: str
@@ -142,11 +148,11 @@ class Task:
         return Lane(self.tenant, self.target, self.shard)
 
     def expired(self, now: datetime) -> bool:
-        """Whether the task is absent for its readers and its id is free, though its row may stay for days."""
+        """Whether readers see the task as absent and its id is free; its row may be stored for days more."""
         return self.expires_at <= now
 
     def asks_for_the_same(self, other: Task) -> bool:
-        """Whether both were registered by one and the same request."""
+        """Whether both tasks were registered with the same target, payload, priority and item."""
         return self._request() == other._request()
 
     def _request(self) -> tuple[object, ...]:
@@ -155,7 +161,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A task as the index of open tasks shows it, perhaps no longer true."""
+    """A task as the index of open tasks shows it; the index may lag behind the task."""
 
     lane: Lane
     task_id: str
@@ -168,7 +174,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A term of leadership over a lane. *fence* rises with each; no *holder*: the leader let go."""
+    """A leader's term of a lane.
+
+    *fence* grows with each term. *holder* is None once the leader released it.
+    """
 
     lane: Lane
     fence: int
@@ -176,21 +185,23 @@ class Lease:
     until: datetime
 
     def is_held(self, now: datetime) -> bool:
+        """Whether a leader holds the lease at *now*."""
         return self.holder is not None and self.until > now
 
     def next(self, until: datetime) -> Lease:
-        """The next term of the same leader."""
+        """Return the next term of the same holder."""
         return replace(self, fence=self.fence + 1, until=until)
 
     def released(self) -> Lease:
+        """Return the lease without a holder."""
         return replace(self, holder=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The paper's batch, as it is stored: sealed once it is no longer OPEN. *version* counts its writes.
+    """A bundle as it is stored; sealed once it is no longer OPEN. *version* counts its writes.
 
-    *owner* calls the downstream API until *call_until*; *not_before*: the earliest next call.
+    *owner* calls the batch API until *call_until*. *not_before*: the earliest time of the next call.
     """
 
     lane: Lane
@@ -220,16 +231,17 @@ class Bundle:
 
     @property
     def is_void(self) -> bool:
-        """Whether it only stands in the way of a leader who was slow: sealed before it had a member."""
+        """Whether it was sealed without a member, so that the claims of a slow leader fail."""
         return not self.members
 
     def expired(self, now: datetime) -> bool:
-        """Whether the bundle is absent for its readers, though its row may stay for days."""
+        """Whether readers see the bundle as absent; its row may be stored for days more."""
         return self.expires_at <= now
 
-    def turned(self, state: BundleState, **facts: Any) -> Bundle:
-        """The bundle after its next write."""
+    def transition(self, state: BundleState, **facts: Any) -> Bundle:
+        """Return the bundle in *state* at its next version, with the changed *facts*."""
         return replace(self, state=state, version=self.version + 1, **facts)
 
     def joined(self, ids: tuple[str, ...]) -> Bundle:
+        """Return the bundle with *ids* as its last members, at its next version."""
         return replace(self, members=self.members + ids, version=self.version + 1)

@@ -1,4 +1,4 @@
-"""The order in which open tasks of a lane are bundled, as the sort key of their index."""
+"""The sort key of the index of open tasks: the order in which a lane's tasks are bundled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def order_of(task: Task) -> str:
-    """Larger priorities first, then earlier due times; the id makes it unique."""
+    """Return the sort key of *task*: larger priorities first, then earlier due times, then the id."""
     micros = (task.due_at - EPOCH) // timedelta(microseconds=1)
     return f"{999 - task.priority:03d}#{micros:016d}#{task.task_id}"

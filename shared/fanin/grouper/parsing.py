@@ -1,4 +1,4 @@
-"""Policies and batch APIs by target, read from the JSON of a deployment: exact names and types, or none."""
+"""Parses the policies and batch APIs of targets from a deployment's JSON; unknown names are refused."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NAMES = {
     "in_place": "inPlace",
 }
 TIMEOUT, TIMEOUT_MAX = 10.0, 30.0
-"""Seconds: a handler has to apply the outcome within the lease of its call, too."""
+"""Seconds. The call and its outcome have to fit into the lease of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A batch API over HTTP, for the targets that fit *pattern*. *timeout*: seconds."""
+    """A batch API over HTTP for the targets that match *pattern*. *timeout*: seconds."""
 
     pattern: str
     url: str
@@ -38,22 +38,30 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidRequest(f"a batch API has an http(s) URL, not {self.url!r}", field="url")
+            raise InvalidRequest(
+                f"the url of a batch API must be an http(s) URL, not {self.url!r}", field="url"
+            )
         if not 0 < self.timeout <= TIMEOUT_MAX:
-            raise InvalidRequest(f"a timeout is up to {TIMEOUT_MAX:.0f} seconds", field="timeoutSeconds")
+            raise InvalidRequest(
+                f"timeoutSeconds must be more than 0 and at most {TIMEOUT_MAX:.0f}", field="timeoutSeconds"
+            )
 
 
 def policies_of(text: str) -> Policies:
-    """The policies in *text*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
+    """Return the policies in *text*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
 
-    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace``; what is
-    left out has its default. Raises InvalidRequest for anything else.
+    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace``; a name
+    that is left out has its default. Raises InvalidRequest for anything else.
     """
     return Policies(tuple((_pattern(row), _policy(row)) for row in _rows(text)))
 
 
 def endpoints_of(text: str) -> tuple[Endpoint, ...]:
-    """The batch APIs in *text*: ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``."""
+    """Return the batch APIs in *text*.
+
+    Its form is ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``. Raises InvalidRequest
+    for anything else.
+    """
     return tuple(_endpoint(row) for row in _rows(text))
 
 
@@ -61,16 +69,20 @@ def _rows(text: str) -> list[dict[str, Any]]:
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest("the settings of targets are not JSON") from error
+        raise InvalidRequest("grouper_policies and grouper_downstream must be JSON") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InvalidRequest("the settings of targets are a list of objects, one a pattern")
+        raise InvalidRequest(
+            "grouper_policies and grouper_downstream must be lists of objects, one for each pattern"
+        )
     return rows
 
 
 def _pattern(row: Mapping[str, Any]) -> str:
     pattern = row.get("pattern")
     if not isinstance(pattern, str) or not pattern:
-        raise InvalidRequest("settings of targets name the pattern that they are for", field="pattern")
+        raise InvalidRequest(
+            "each entry needs a pattern of target names, a text that is not empty", field="pattern"
+        )
     return pattern
 
 
@@ -78,7 +90,7 @@ def _policy(row: Mapping[str, Any]) -> Policy:
     _only(row, {"pattern", *NAMES.values()})
     kinds = get_type_hints(Policy)
     given = {field: _value(name, kinds[field], row[name]) for field, name in NAMES.items() if name in row}
-    # Whoever only says how long to linger does not ask for a bundle that goes sooner.
+    # A linger that is longer than the default max_delay raises max_delay, which must not be less.
     if "linger" in given:
         given.setdefault("max_delay", max(given["linger"], Policy().max_delay))
     return Policy(**given)
@@ -88,14 +100,14 @@ def _endpoint(row: Mapping[str, Any]) -> Endpoint:
     _only(row, {"pattern", "url", "timeoutSeconds"})
     url, timeout = row.get("url"), row.get("timeoutSeconds", TIMEOUT)
     if not isinstance(url, str):
-        raise InvalidRequest("a batch API has a URL", field="url")
+        raise InvalidRequest("each batch API needs a url, a text", field="url")
     return Endpoint(_pattern(row), url, _number("timeoutSeconds", timeout))
 
 
 def _only(row: Mapping[str, Any], known: set[str]) -> None:
     unknown = sorted(row.keys() - known)
     if unknown:
-        raise InvalidRequest(f"settings of targets have no {', '.join(unknown)}", field=unknown[0])
+        raise InvalidRequest(f"unknown setting of a target: {', '.join(unknown)}", field=unknown[0])
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:
@@ -110,17 +122,17 @@ def _value(name: str, kind: Any, value: Any) -> Any:
 
 def _isolation(name: str, value: Any) -> Isolation:
     if value not in list(Isolation):
-        raise InvalidRequest(f"{name} is {' or '.join(Isolation)}", field=name)
+        raise InvalidRequest(f"{name} must be {' or '.join(Isolation)}", field=name)
     return Isolation(value)
 
 
 def _whole(name: str, value: Any) -> int:
     if type(value) is not int:
-        raise InvalidRequest(f"{name} is a whole number", field=name)
+        raise InvalidRequest(f"{name} must be a whole number", field=name)
     return value
 
 
 def _number(name: str, value: Any) -> float:
     if type(value) not in (int, float) or not -1e6 < value < 1e6:
-        raise InvalidRequest(f"{name} is a number", field=name)
+        raise InvalidRequest(f"{name} must be a number", field=name)
     return float(value)

@@ -1,4 +1,4 @@
-"""How a target wants its tasks bundled, by pattern of its name, and the times that the protocol keeps."""
+"""How the tasks of a target are bundled, by pattern of its name, and the durations of the protocol."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fnmatch import fnmatchcase
 from fanin.errors import InvalidRequest
 
 SIZE_MAX = 1000
-"""Members a bundle may have: their ids and outcomes stay under 300 KB, an item of DynamoDB under 400."""
+"""Members of a bundle at most: ids and outcomes stay under 300 KB; a DynamoDB item may have 400 KB."""
 DELAY_MAX = timedelta(seconds=900)
-"""The longest delay of a message on SQS."""
+"""The longest delay of an SQS message."""
 
 
 class Isolation(StrEnum):
-    """How members of a bundle that was refused as a whole are tried again."""
+    """How members of a bundle that was refused as a whole are retried: one by one, or in two halves."""
 
     SOLO = "solo"
     HALVES = "halves"
@@ -25,13 +25,13 @@ class Isolation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What holds for the targets of one pattern.
+    """The settings of the targets of one pattern.
 
-    *linger*: how long a new task waits for others. *max_delay*: how long it goes on waiting while a bundle
-    is not full; not less than *linger*. *max_size*: members of a bundle, 1 to 1,000. *shards*: lanes of a
-    target; more than one only where a single index partition is too slow. *rate*: calls a second, None for
-    no limit, of which *burst* may come at once. *max_attempts*: of a bundle, and of a task's own retries.
-    *in_place*: repeats of a call within one delivery, before the bundle goes back to the queue.
+    *linger*: how long a new task waits for others. *max_delay*: how long it waits at most for a full bundle;
+    not less than *linger*. *max_size*: members of a bundle, 1 to 1,000. *shards*: lanes of a target; more
+    than one only if a single index partition is too slow. *rate*: calls a second, None for no limit; *burst*
+    of them may be made at once. *max_attempts*: of a bundle, and of the retries of a single task. *in_place*:
+    repetitions of a call within one delivery, before the bundle goes back to the queue.
     """
 
     linger: timedelta = timedelta(seconds=1)
@@ -51,19 +51,22 @@ class Policy:
         _bounded("maxAttempts", self.max_attempts, 1, 100)
         _bounded("inPlace", self.in_place, 0, 10)
         if not timedelta() <= self.linger <= self.max_delay <= DELAY_MAX:
-            raise InvalidRequest("0 <= linger <= maxDelay <= 900 s", field="maxDelay")
+            raise InvalidRequest(
+                "lingerSeconds and maxDelaySeconds must keep 0 <= linger <= maxDelay <= 900", field="maxDelay"
+            )
         if self.rate is not None and not 0.001 <= self.rate <= 100_000:
-            raise InvalidRequest("rate goes from 0.001 to 100000 calls a second", field="rate")
+            raise InvalidRequest("rate must be 0.001 to 100000 calls a second", field="rate")
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The first pattern that fits a target decides; ``*`` and ``?`` stand for any characters and for one."""
+    """Policies by pattern; the first that matches applies. ``*`` matches any characters, ``?`` one."""
 
     patterns: Sequence[tuple[str, Policy]] = ()
     default: Policy = field(default_factory=Policy)
 
     def of(self, target: str) -> Policy:
+        """Return the policy of *target*."""
         return next(
             (policy for pattern, policy in self.patterns if fnmatchcase(target, pattern)), self.default
         )
@@ -71,12 +74,12 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The protocol's own times.
+    """The durations and bounds of the protocol.
 
-    *lease*: of a leader, who stops filling *margin* before its end. *call*: how long a handler may take
-    from the begin of a call to its recorded outcome; longer than the downstream API's timeout. *rounds*:
-    bundles that one leader fills at most. *chunk*: tasks that one transaction claims, 98 at most: with the
-    bundle 99 actions of the 100 that it may have. *pending* and *ended*: how long tasks are kept.
+    *lease*: of a leader, which stops filling *margin* before its end. *call*: the lease of a call, from its
+    start to its stored outcome; longer than the batch API's timeout. *rounds*: bundles that one leader fills
+    at most. *chunk*: tasks that one transaction claims, at most 98: with the bundle 99 of its 100 actions.
+    *pending* and *ended*: the retention of tasks before and after their end.
     """
 
     lease: timedelta = timedelta(seconds=15)
@@ -89,10 +92,10 @@ class Timing:
 
     @property
     def overdue(self) -> timedelta:
-        """After this long without progress the sweeper lends a hand."""
+        """How long the sweeper waits for progress before it sends a message again."""
         return 2 * self.lease
 
 
 def _bounded(name: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise InvalidRequest(f"{name} goes from {low} to {high}", field=name)
+        raise InvalidRequest(f"{name} must be {low} to {high}", field=name)

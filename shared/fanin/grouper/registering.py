@@ -1,4 +1,4 @@
-"""Registering a task: one conditional write, then a message that lingers."""
+"""Registers a task: one conditional write, then a message delayed by the target's linger."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ITEM_ID_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """Takes tasks in. *target_of* computes the target of a task that names none."""
+    """Registers tasks. *target_of* computes the target of a task that has none."""
 
     world: World
     target_of: Callable[[NewTask], str] | None = None
 
-    def register(self, tenant: str, wish: NewTask) -> Task:
-        """The task as it is stored, now or since it was registered before under the same id.
+    def register(self, tenant: str, new_task: NewTask) -> Task:
+        """Register a task and return it as stored; a task of the same id is registered once.
 
-        Raises InvalidRequest where a part is out of bounds, KeyReused where the id came with another wish,
-        StoreUnavailable where it is unknown whether the task will be worked on: register it again.
+        Raises InvalidRequest if a field is out of bounds, KeyReused if the id was used for another request,
+        and StoreUnavailable if the task may not be processed: register it again.
         """
-        wanted = self._task(tenant, wish)
+        wanted = self._task(tenant, new_task)
         stored = self.world.store.create(wanted)
         if not stored.asks_for_the_same(wanted):
             raise KeyReused(
@@ -42,10 +42,10 @@ class Registrar:
             self.world.queue.send([Posting(TaskMessage(stored.key), rules.seconds(linger))])
         return stored
 
-    def _task(self, tenant: str, wish: NewTask) -> Task:
+    def _task(self, tenant: str, new_task: NewTask) -> Task:
         at = self.world.now()
-        task_id = checked_task_id(wish.task_id or self.world.new_id())
-        target = self._target(wish)
+        task_id = checked_task_id(new_task.task_id or self.world.new_id())
+        target = self._target(new_task)
         shards = self.world.policies.of(target).shards
         return Task(
             tenant=tenant,
@@ -53,41 +53,41 @@ class Registrar:
             target=target,
             shard=str(slot_of(task_id, shards)),
             state=TaskState.CREATED,
-            payload=payload_text(wish.payload),
-            priority=_checked_priority(wish.priority),
-            item_id=_checked_item_id(wish.item_id),
+            payload=payload_text(new_task.payload),
+            priority=_checked_priority(new_task.priority),
+            item_id=_checked_item_id(new_task.item_id),
             attempts=0,
             created_at=at,
             due_at=at,
             expires_at=at + self.world.timing.pending,
         )
 
-    def _target(self, wish: NewTask) -> str:
-        if wish.target is not None:
-            return checked_target(wish.target)
+    def _target(self, new_task: NewTask) -> str:
+        if new_task.target is not None:
+            return checked_target(new_task.target)
         if self.target_of is None:
-            raise InvalidRequest("a task names its target; nothing here computes one", field="target")
-        return checked_target(self.target_of(wish))
+            raise InvalidRequest("target is required: no function computes it here", field="target")
+        return checked_target(self.target_of(new_task))
 
 
 def payload_text(payload: object) -> str:
-    """The payload as JSON in one form; InvalidRequest where it is none, or longer than 32 KiB."""
+    """Return the payload as canonical JSON; raise InvalidRequest if it is none or longer than 32 KiB."""
     try:
         text = json.dumps(payload, allow_nan=False, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest("the payload is not a JSON value", field="payload") from error
+        raise InvalidRequest("payload must be a JSON value", field="payload") from error
     if len(text) > PAYLOAD_BYTES:
-        raise InvalidRequest(f"a payload has at most {PAYLOAD_BYTES} bytes as JSON", field="payload")
+        raise InvalidRequest(f"payload must have at most {PAYLOAD_BYTES} bytes as JSON", field="payload")
     return text
 
 
 def _checked_priority(priority: int) -> int:
     if type(priority) is not int or not 0 <= priority <= PRIORITY_MAX:
-        raise InvalidRequest(f"a priority goes from 0 to {PRIORITY_MAX}", field="priority")
+        raise InvalidRequest(f"priority must be a whole number from 0 to {PRIORITY_MAX}", field="priority")
     return priority
 
 
 def _checked_item_id(item_id: str | None) -> str | None:
     if item_id is not None and not 0 < len(item_id) <= ITEM_ID_MAX:
-        raise InvalidRequest(f"an item id has 1 to {ITEM_ID_MAX} characters", field="itemId")
+        raise InvalidRequest(f"itemId must have 1 to {ITEM_ID_MAX} characters", field="itemId")
     return item_id

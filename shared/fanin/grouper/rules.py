@@ -1,4 +1,4 @@
-"""Every decision of the protocol, from values alone: no clock, no store, no chance in here."""
+"""The decisions of the protocol as pure functions: no clock, no store, no randomness."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from fanin.grouper.model import (
 from fanin.grouper.policy import DELAY_MAX, Isolation, Policy, Timing
 
 DETAIL_BYTES = 200
-"""Bytes of a detail as it is stored, in JSON, where two characters take one more."""
+"""Bytes of a stored detail in JSON, where a quote and a backslash take two."""
 ESCAPED = frozenset('"\\')
 FIRST_BACKOFF = timedelta(seconds=1)
 LONGEST_WAIT = 15
-NOTHING_WRONG = timedelta()
+NO_WAIT = timedelta()
 Jitter = Callable[[], float]
-"""A number from 0 up to 1, another each time."""
+"""Returns a random number from 0 up to 1."""
 
 
 class Step(Enum):
-    """What a handler does next about a bundle."""
+    """What a handler does next with a bundle."""
 
     NOTHING = "nothing"
     WAIT = "wait"
@@ -44,70 +44,72 @@ class Step(Enum):
 
 
 def chunks(ids: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
-    """*ids* in pieces that fit one transaction."""
+    """Yield *ids* in pieces of at most *size*."""
     for first in range(0, len(ids), size):
         yield tuple(ids[first : first + size])
 
 
 def seconds(delay: timedelta) -> int:
-    """*delay* as a queue takes it: whole seconds, rounded up, 0 to 900."""
+    """Return *delay* in whole seconds as SQS accepts it: rounded up, 0 to 900."""
     return min(max(0, math.ceil(delay.total_seconds())), int(DELAY_MAX.total_seconds()))
 
 
 def lease_wait(waits: int, jitter: Jitter) -> int:
-    """Seconds until a message looks again whether the leader is done: longer and more spread each time."""
+    """Return the seconds after which a message checks the lease again: exponential, with jitter."""
     return 1 + int(jitter() * min(2**waits, LONGEST_WAIT))
 
 
 def backoff(attempt: int, jitter: Jitter) -> timedelta:
-    """How long a bundle or task rests after attempt number *attempt*: doubling, the last half by chance."""
+    """Return the backoff after attempt number *attempt*: exponential, half of it jitter."""
     longest = min(FIRST_BACKOFF * (1 << min(attempt, 16)), DELAY_MAX)
     return longest * (0.5 + jitter() / 2)
 
 
-def patience(task: Task, open_tasks: int, policy: Policy, now: datetime) -> timedelta:
-    """How much longer a task should wait for others; nothing where a bundle is full or it waited enough."""
+def batching_wait(task: Task, open_tasks: int, policy: Policy, now: datetime) -> timedelta:
+    """Return how much longer a task waits for others; 0 if a bundle is full or *max_delay* is over."""
     if task.lane.is_part or open_tasks >= policy.max_size:
-        return NOTHING_WRONG
-    return max(NOTHING_WRONG, task.due_at + policy.max_delay - now)
+        return NO_WAIT
+    return max(NO_WAIT, task.due_at + policy.max_delay - now)
 
 
 def worth_another(candidates: Sequence[Candidate], policy: Policy, now: datetime) -> bool:
-    """Whether a leader who just filled a bundle should begin the next: it will be full, or it is due."""
+    """Whether *candidates* fill another bundle, or one of them waited for *max_delay*."""
     if len(candidates) >= policy.max_size:
         return True
     return any(c.lane.is_part or c.due_at + policy.max_delay <= now for c in candidates)
 
 
 def first_term(seen: Lease | None, lane: Lane, holder: str, now: datetime, timing: Timing) -> Lease:
-    """The term that *holder* asks for. A first fence comes from the clock, so that fences go on rising even
-    after the row of a lease was lost."""
+    """Return the term that *holder* tries to acquire after the term *seen*.
+
+    The first fence is the time in milliseconds, so fences keep growing after the row of a lease was deleted.
+    """
     fence = int(now.timestamp() * 1000) if seen is None else seen.fence + 1
     return Lease(lane, fence, holder, now + timing.lease)
 
 
 def empty_bundle(term: Lease, now: datetime, timing: Timing) -> Bundle:
-    """The bundle of a term before its first member; it is not stored yet."""
+    """Return the bundle of a term before its first member; it is not stored yet."""
     kept = now + timing.pending + timing.ended
     return Bundle(term.lane, term.fence, BundleState.OPEN, (), 0, now, kept)
 
 
 def next_step(bundle: Bundle | None, policy: Policy, now: datetime) -> tuple[Step, timedelta]:
-    """What is to be done about a bundle now, and, where it has to wait, for how long."""
+    """Return the next step of a bundle, and how long it has to wait before it."""
     if bundle is None or bundle.is_void or bundle.state is BundleState.OPEN or bundle.state.ended:
-        return Step.NOTHING, NOTHING_WRONG
+        return Step.NOTHING, NO_WAIT
     if bundle.state is BundleState.APPLYING:
-        return Step.APPLY, NOTHING_WRONG
+        return Step.APPLY, NO_WAIT
     free_at = bundle.call_until if bundle.state is BundleState.CALLING else bundle.not_before
     if free_at is not None and free_at > now:
         return Step.WAIT, free_at - now
     if bundle.attempt >= policy.max_attempts:
-        return Step.GIVE_UP, NOTHING_WRONG
-    return Step.CALL, NOTHING_WRONG
+        return Step.GIVE_UP, NO_WAIT
+    return Step.CALL, NO_WAIT
 
 
 def is_overdue(bundle: Bundle | None, timing: Timing, now: datetime) -> bool:
-    """Whether nobody seems to work on a bundle that is not done."""
+    """Whether a bundle with members has made no progress for *timing.overdue*."""
     if bundle is None or bundle.is_void or bundle.state.ended:
         return False
     last = bundle.call_until if bundle.state is BundleState.CALLING else bundle.not_before
@@ -117,10 +119,10 @@ def is_overdue(bundle: Bundle | None, timing: Timing, now: datetime) -> bool:
 def verdicts(
     bundle: Bundle, whole: Outcome, named: Mapping[str, Outcome], max_attempts: int
 ) -> tuple[Outcome, ...] | None:
-    """What becomes of each member after an answer; None where the whole bundle is to be called again.
+    """Return the outcome of each member after an answer; None if the whole bundle has to be called again.
 
-    *named*: outcomes of single members; *whole* holds for the others. A bundle that is refused as a whole,
-    or that used up its attempts, is taken apart: none of its members fails because of another.
+    *named*: outcomes of single members; *whole* applies to the others. A bundle that is refused as a whole,
+    or whose attempts are used up, is divided, so that no member fails because of another.
     """
     named = {member: named[member] for member in bundle.members if member in named}
     alone = len(bundle.members) == 1
@@ -134,7 +136,7 @@ def verdicts(
 
 
 def after(task: Task, bundle: Bundle, policy: Policy, timing: Timing, at: datetime, rest: timedelta) -> Task:
-    """The task once its bundle's outcome is applied; *rest*: its pause before a retry of its own."""
+    """Return the task after its bundle's outcome; *rest*: the backoff before a retry of the task alone."""
     number = bundle.members.index(task.task_id)
     outcome = bundle.outcomes[number]
     match outcome.verdict:
@@ -154,20 +156,20 @@ def after(task: Task, bundle: Bundle, policy: Policy, timing: Timing, at: dateti
 
 
 def part_shard(bundle: Bundle, number: int, isolation: Isolation) -> str:
-    """The lane in which member *number* of a refused bundle is tried again: alone, or with its half."""
+    """Return the shard in which member *number* of a refused bundle is retried: alone, or with its half."""
     half = (len(bundle.members) + 1) // 2
     part = number if isolation is Isolation.SOLO else number // half
     return f"{PART}{bundle.bundle_id}-{part}"
 
 
 def ended_state(bundle: Bundle) -> BundleState:
-    """DONE where a member succeeded or goes on by itself, FAILED where none did."""
+    """Return DONE if a member succeeded or is retried by itself, FAILED if none is."""
     lost = {Verdict.FAIL, Verdict.EXHAUSTED, Verdict.APART}
     return BundleState.FAILED if all(o.verdict in lost for o in bundle.outcomes) else BundleState.DONE
 
 
 def shortened(outcome: Outcome) -> Outcome:
-    """The outcome with its text in the bounds of a stored item, without control characters."""
+    """Return the outcome with its detail cut to DETAIL_BYTES, control characters replaced by spaces."""
     plain = [c if c.isprintable() else " " for c in outcome.detail[:DETAIL_BYTES]]
     sizes = accumulate(len(c.encode()) + (c in ESCAPED) for c in plain)
     return replace(

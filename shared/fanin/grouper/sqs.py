@@ -1,4 +1,4 @@
-"""Both queues on SQS, ten messages a request; what a request leaves unsent is sent again."""
+"""Sends to both queues on SQS, ten messages a request; failed entries are sent again."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class SqsQueue:
     pause: Callable[[float], None] = time.sleep
 
     def send(self, postings: Sequence[Posting]) -> None:
+        """Send all *postings*; raise StoreUnavailable if some may not have been sent."""
         of_tasks = [posting for posting in postings if isinstance(posting.message, TaskMessage)]
         of_bundles = [posting for posting in postings if not isinstance(posting.message, TaskMessage)]
         for url, some in ((self.tasks_url, of_tasks), (self.bundles_url, of_bundles)):
@@ -36,7 +37,7 @@ class SqsQueue:
                 self._send(url, some[first : first + MESSAGES_A_REQUEST])
 
     def _send(self, url: str, postings: list[Posting]) -> None:
-        """Send at most ten; an answer of 200 may still name some that were not taken."""
+        """Send at most ten messages, and those again that a successful response names as failed."""
         left = [_entry(number, posting) for number, posting in enumerate(postings)]
         for attempt in range(SEND_ATTEMPTS):
             answer = send(self.client.send_message_batch, {"QueueUrl": url, "Entries": left})
@@ -45,7 +46,7 @@ class SqsQueue:
             if not left:
                 return
             self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
-        raise StoreUnavailable("the queue did not take every message; ask again")
+        raise StoreUnavailable("the queue did not accept every message; retry later")
 
 
 def _entry(number: int, posting: Posting) -> dict[str, Any]:

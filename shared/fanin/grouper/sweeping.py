@@ -1,4 +1,4 @@
-"""The sweeper wakes tasks and bundles whose message was never sent, or is lost: it only resends and seals."""
+"""Sends the messages of overdue tasks and bundles again, and seals bundles that were left open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How many lanes and bundles a sweep had to wake."""
+    """The number of lanes and bundles whose message a sweep sent again."""
 
     lanes: int
     bundles: int
@@ -29,51 +29,52 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Looks for tasks and bundles that nobody seems to work on. Run every minute.
+    """Finds overdue tasks and bundles and sends their messages again. Run it every minute.
 
-    *has_time*: whether more may be read; what was read is woken. *trouble*: what could not be read or woken.
+    *has_time*: whether more rows may be read; messages of rows already read are sent regardless. *errors*: of
+    rows that could not be read or whose message could not be sent.
     """
 
     world: World
     has_time: Callable[[], bool] = lambda: True
-    trouble: list[Exception] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
 
     def sweep(self) -> Swept:
-        """Wake what is overdue, while there is time; all of it is idempotent.
+        """Send the messages of overdue tasks and bundles again, while there is time. Safe to repeat.
 
-        Raises what was in the way of any of them, once all others are woken.
+        Raises the first error after all other rows were processed.
         """
-        # Bundles first: they are listed by age, while lanes are known once all open tasks are read.
+        # Bundles first: they are listed by age, but lanes are known only once all open tasks are read.
         bundles = self._woken(self._live(), self._wake)
         lanes = self._woken(self._overdue(), self._lead)
-        if self.trouble:
-            raise self.trouble[0]
+        if self.errors:
+            raise self.errors[0]
         return Swept(lanes, bundles)
 
     def _woken(self, rows: Iterator[Row], wake: Callable[[Row], int]) -> int:
-        """How many of *rows* were woken; one that cannot be is left to the next sweep, and holds up none."""
+        """Wake each of *rows* and return how many were; an error leaves its row to the next sweep."""
         woken = 0
         for row in rows:
             try:
                 woken += wake(row)
             except Exception as error:
-                logger.exception("%s cannot be woken", row)
-                self.trouble.append(error)
+                logger.exception("cannot send the message of %s again; the next sweep tries it", row)
+                self.errors.append(error)
         return woken
 
     def _overdue(self) -> Iterator[Sequence[Candidate]]:
-        """The oldest overdue tasks of their lanes, as many at once as a request sends."""
+        """Yield the oldest overdue task of each lane, as many at once as one request sends."""
         overdue = [task for task in self._oldest().values() if self._is_overdue(task)]
         for first in range(0, len(overdue), LANES_A_REQUEST):
             yield overdue[first : first + LANES_A_REQUEST]
 
     def _lead(self, tasks: Sequence[Candidate]) -> int:
-        """Send the messages of some lanes again."""
+        """Send the messages of *tasks* again and return their number."""
         self.world.queue.send([Posting(TaskMessage(task.key, swept=True)) for task in tasks])
         return len(tasks)
 
     def _oldest(self) -> dict[Lane, Candidate]:
-        """The open task of each lane that is due the longest."""
+        """Return the open task of each lane that is due the longest."""
         oldest: dict[Lane, Candidate] = {}
         for task in self._rows(self.world.store.open_tasks):
             first = oldest.setdefault(task.lane, task)
@@ -82,15 +83,18 @@ class Sweeper:
         return oldest
 
     def _is_overdue(self, task: Candidate) -> bool:
-        patience = self.world.policies.of(task.lane.target).max_delay
-        return task.due_at + patience + self.world.timing.overdue <= self.world.now()
+        max_delay = self.world.policies.of(task.lane.target).max_delay
+        return task.due_at + max_delay + self.world.timing.overdue <= self.world.now()
 
     def _live(self) -> Iterator[BundleKey]:
         before = self.world.now() - self.world.timing.overdue
         return self._rows(lambda cursor: self.world.store.live(before, cursor))
 
     def _wake(self, key: BundleKey) -> bool:
-        """Send a bundle's message again, once the bundle itself shows that it is overdue."""
+        """Send a bundle's message again if a consistent read shows that it is overdue.
+
+        Seals the bundle first if it is OPEN. Returns whether a message was sent.
+        """
         bundle = self.world.store.bundle(key)
         if bundle is None or not rules.is_overdue(bundle, self.world.timing, self.world.now()):
             return False
@@ -100,14 +104,14 @@ class Sweeper:
         return True
 
     def _rows(self, read: Callable[[str | None], Page[Row]]) -> Iterator[Row]:
-        """The rows of a listing, page by page, as far as it can be read and there is time."""
+        """Yield the rows of a listing until its end, an error or the end of the time."""
         cursor: str | None = None
         for _ in range(PAGES_MAX):
             try:
                 page = read(cursor)
             except Exception as error:
-                logger.exception("a list breaks off")
-                self.trouble.append(error)
+                logger.exception("cannot read the next page of a list; the next sweep begins anew")
+                self.errors.append(error)
                 return
             for row in page.rows:
                 if not self.has_time():

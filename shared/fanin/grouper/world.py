@@ -1,4 +1,4 @@
-"""What every use case needs from outside: store, queue, policies, and the sources of time, ids and chance."""
+"""The dependencies of the use cases: store, queue, policies, clock, ids and randomness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The effects of the group-batcher, each replaceable. *pause* waits for so many seconds."""
+    """The dependencies of the group-batcher, each replaceable.
+
+    *new_id* returns a unique id, *jitter* a number from 0 up to 1; *pause* sleeps for a number of seconds.
+    """
 
     store: GrouperStore
     queue: Queue

@@ -58,5 +58,5 @@ def test_a_lease_that_went_while_it_was_written_is_unknown(store):
 
 def test_a_bundle_that_went_while_it_was_written_is_unknown(store):
     with pytest.raises(StoreUnavailable):
-        store.replace_bundle(empty().joined(("a",)).turned(BundleState.READY))
+        store.replace_bundle(empty().joined(("a",)).transition(BundleState.READY))
     assert store.bundle(empty().key) is None

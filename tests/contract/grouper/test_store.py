@@ -193,18 +193,18 @@ def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
 def test_a_bundle_is_replaced_over_the_version_that_was_seen(store):
     ready = store.seal(claimed(store, "a"))
     facts = {"attempt": 1, "owner": "me", "call_until": LATER}
-    calling = ready.turned(BundleState.CALLING, **facts)
+    calling = ready.transition(BundleState.CALLING, **facts)
 
     assert store.replace_bundle(calling) == calling
-    assert store.replace_bundle(ready.turned(BundleState.CALLING, attempt=1, owner="you")) == calling
+    assert store.replace_bundle(ready.transition(BundleState.CALLING, attempt=1, owner="you")) == calling
     assert store.bundle(ready.key) == calling
 
 
 def test_a_bundle_keeps_its_outcomes_and_forgets_its_times(store):
     ready = store.seal(claimed(store, "a", "b"))
-    resting = store.replace_bundle(ready.turned(BundleState.READY, not_before=LATER, attempt=1))
+    resting = store.replace_bundle(ready.transition(BundleState.READY, not_before=LATER, attempt=1))
     outcomes = (Outcome(Verdict.OK), Outcome(Verdict.RETRY, 'later "🎈"'))
-    applying = resting.turned(BundleState.APPLYING, not_before=None, outcomes=outcomes)
+    applying = resting.transition(BundleState.APPLYING, not_before=None, outcomes=outcomes)
 
     assert resting.not_before == LATER
     assert store.replace_bundle(applying) == applying
@@ -213,7 +213,7 @@ def test_a_bundle_keeps_its_outcomes_and_forgets_its_times(store):
 
 def test_a_write_of_a_bundle_never_carries_its_members(store):
     ready = store.seal(claimed(store, "a", "b"))
-    store.replace_bundle(replace(ready.turned(BundleState.CALLING, owner="me"), members=("a", "b")))
+    store.replace_bundle(replace(ready.transition(BundleState.CALLING, owner="me"), members=("a", "b")))
 
     assert store.bundle(ready.key).members == ("a", "b")
 
@@ -288,8 +288,8 @@ def test_open_tasks_are_those_of_every_lane(store):
 def test_live_bundles_are_those_that_have_members_and_did_not_end(store):
     alive = {claimed(store, f"t{fence}", fence=fence).key for fence in range(10, 16)}
     store.seal(empty(8))
-    ended = store.seal(claimed(store, "x", fence=9)).turned(BundleState.APPLYING)
-    ended = store.replace_bundle(ended).turned(BundleState.DONE)
+    ended = store.seal(claimed(store, "x", fence=9)).transition(BundleState.APPLYING)
+    ended = store.replace_bundle(ended).transition(BundleState.DONE)
     store.replace_bundle(ended)
 
     assert set(rows(lambda cursor: store.live(LATER, cursor))) == alive

@@ -1,5 +1,7 @@
-"""How the grouper's values are written as DynamoDB items, and read back. Times are microseconds, in full:
-a write is known again by everything it wrote."""
+"""Converts the group-batcher's values to DynamoDB items and back.
+
+Times are stored in whole microseconds, so a value that is read equals the value that was written.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,12 @@ def lane_key(lane: Lane) -> Item:
 
 
 def live_shard(key: BundleKey) -> str:
-    """Where the index of live bundles keeps one: its partitions share the load."""
+    """Return the shard of the index of live bundles that holds a bundle."""
     return str(slot_of(str(key), LIVE_SHARDS))
 
 
 def task_item(task: Task) -> Item:
-    """The row of a task; *lane* and *order* are there while it is open, and only then is it in the index."""
+    """Return the row of a task. Only an open task has *lane* and *order*, so the index holds open tasks."""
     item = {
         "pk": text(str(task.key)),
         "tenant": text(task.tenant),
@@ -81,7 +83,7 @@ def task_item(task: Task) -> Item:
 
 
 def open_keys(task: Task) -> Item:
-    """The keys of the index of open tasks."""
+    """Return the keys of the index of open tasks."""
     return {"lane": text(str(task.lane)), "order": text(order_of(task))}
 
 
@@ -138,7 +140,7 @@ def bundle_key_of(item: Item) -> BundleKey:
 
 
 def outcomes_text(outcomes: tuple[Outcome, ...]) -> Item:
-    """Verdicts and what was said, as compact JSON: one row for each member, in their order."""
+    """Return verdicts and details as compact JSON: one row for each member, in their order."""
     rows = [[outcome.verdict, outcome.detail] for outcome in outcomes]
     return text(json.dumps(rows, separators=(",", ":"), ensure_ascii=False))
 

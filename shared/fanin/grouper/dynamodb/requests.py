@@ -1,6 +1,6 @@
-"""Every write to the grouper's tables, as plain data: no client, no network, nothing sent here.
+"""The requests to the group-batcher's tables as plain data; the store sends them.
 
-Names of attributes are constants of this module; whatever comes from outside travels as a value.
+Attribute names are constants of this module; every input is passed as an expression attribute value.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
 
 
 def create(table: str, task: Task) -> Item:
-    """Store the task unless one of its key is there that had not expired when this one was created.
+    """Store the task unless a task of its key is stored that had not expired when this one was created.
 
-    A copy that lands late carries that moment along, and replaces nothing that was stored after it.
+    The condition compares with the time of creation, so a late copy replaces nothing stored after it.
     """
     request = put_new(table, task_item(task)) | {"ConditionExpression": f"{ABSENT} OR expiresAt <= :now"}
     return request | {"ExpressionAttributeValues": {":now": instant(task.created_at)}}
 
 
 def settle(table: str, task: Task, bundle_id: str) -> Item:
-    """A bundled task ends, or is open again; only in the bundle whose outcome this is."""
+    """End a bundled task or open it again, on condition that it is BUNDLED in this bundle."""
     facts = {
         "state": text(task.state),
         "shard": text(task.shard),
@@ -54,7 +54,7 @@ def settle(table: str, task: Task, bundle_id: str) -> Item:
 
 
 def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
-    """The next term, or the end of one, over exactly the term that was seen."""
+    """Write the next term, or the release of one, over exactly the term *seen*."""
     facts = {"fence": number(wanted.fence), "until": instant(wanted.until)}
     facts |= {"holder": text(wanted.holder)} if wanted.holder else {}
     facts |= {"ttl": time_to_live(wanted.until + PART_LEASE_KEPT)} if wanted.lane.is_part else {}
@@ -72,14 +72,14 @@ def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
 
 
 def claim(tasks: str, bundles: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
-    """One transaction: the bundle grows by *joining*, each of which is open in its lane until now."""
+    """Add *joining* to the bundle in one transaction, on condition that each is open in the bundle's lane."""
     keys = [TaskKey(bundle.tenant, name) for name in joining]
     claims = [{"Update": _claim_task(tasks, key, bundle)} for key in keys]
     return {"TransactItems": [{"Update": _grow(bundles, bundle, joining)}, *claims]}
 
 
 def seal(table: str, bundle: Bundle) -> Item:
-    """OPEN becomes READY; a row that is not there becomes one without members, in a slow leader's way."""
+    """Take a bundle from OPEN to READY, or write one without members, so that a slow leader's claim fails."""
     first = _identity(bundle) | {"attempt": number(0)}
     request = _update(table, bundle_key(bundle.key), {"state": text(BundleState.READY)}, first=first)
     request["UpdateExpression"] += ", #version = if_not_exists(#version, :none) + :one"
@@ -91,7 +91,7 @@ def seal(table: str, bundle: Bundle) -> Item:
 
 
 def replace_bundle(table: str, bundle: Bundle) -> Item:
-    """The bundle's next version, members apart: those of a sealed bundle are never written again."""
+    """Write the bundle's next version, except its members: those of a sealed bundle never change."""
     facts = {
         "state": text(bundle.state),
         "version": number(bundle.version),
@@ -109,7 +109,7 @@ def replace_bundle(table: str, bundle: Bundle) -> Item:
 
 
 def put_full_at(table: str, lane: Lane, seen: datetime | None, wanted: datetime) -> Item:
-    """The bucket of a target after a token, over exactly the bucket that was seen."""
+    """Write the bucket of a target after a token, over exactly the bucket *seen*."""
     request = _update(table, lane_key(lane), {"fullAt": instant(wanted)})
     request["ConditionExpression"] = "attribute_not_exists(#fullAt)" if seen is None else "#fullAt = :seen"
     if seen is not None:
@@ -118,7 +118,7 @@ def put_full_at(table: str, lane: Lane, seen: datetime | None, wanted: datetime)
 
 
 def candidates(table: str, lane: Lane, limit: int) -> Item:
-    """Open tasks of a lane, in the order in which they are bundled."""
+    """Query the open tasks of a lane, in the order in which they are bundled."""
     return {
         "TableName": table,
         "IndexName": OPEN_TASKS_INDEX,
@@ -129,7 +129,7 @@ def candidates(table: str, lane: Lane, limit: int) -> Item:
 
 
 def live(table: str, shard: int, before: datetime) -> Item:
-    """Live bundles of one part of their index, created before a moment."""
+    """Query the live bundles of one shard of their index, created before *before*."""
     return {
         "TableName": table,
         "IndexName": LIVE_BUNDLES_INDEX,
@@ -139,7 +139,7 @@ def live(table: str, shard: int, before: datetime) -> Item:
 
 
 def bundles_of(table: str, lane: Lane, limit: int, fence: int | None) -> Item:
-    """Bundles of a lane, the newest first; older than *fence*, if there is one."""
+    """Query the bundles of a lane, the newest first; only those older than *fence* if it is given."""
     values = {":lane": text(str(lane))} | ({":fence": number(fence)} if fence is not None else {})
     return {
         "TableName": table,
@@ -152,7 +152,7 @@ def bundles_of(table: str, lane: Lane, limit: int, fence: int | None) -> Item:
 
 
 def _identity(bundle: Bundle) -> Item:
-    """What never changes about a bundle."""
+    """Return the attributes of a bundle that never change."""
     return {
         "tenant": text(bundle.tenant),
         "bundleId": text(bundle.bundle_id),
@@ -166,26 +166,26 @@ def _identity(bundle: Bundle) -> Item:
 
 
 def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
-    """The bundle's part of a claim: the first one makes it, the others find it OPEN as it was seen."""
+    """Return the bundle's part of a claim: the first creates it, later ones require the version seen."""
     facts = {"state": text(BundleState.OPEN), "version": number(bundle.version)}
     if bundle.version == 1:
         facts |= _identity(bundle) | {"attempt": number(0), "lane": text(str(bundle.lane))}
         facts |= {"live": text(live_shard(bundle.key)), "members": names(joining)}
         grown = _update(table, bundle_key(bundle.key), facts)
-        guard, values = ABSENT, {}
+        condition, values = ABSENT, {}
     else:
         grown = _update(table, bundle_key(bundle.key), facts)
         grown["UpdateExpression"] += ", members = list_append(members, :joining)"
-        guard = "#state = :state AND #version = :seen"
+        condition = "#state = :state AND #version = :seen"
         values = {":joining": names(joining), ":seen": number(bundle.version - 1)}
     grown["ExpressionAttributeValues"] |= values
-    return in_transaction(grown | {"ConditionExpression": guard})
+    return in_transaction(grown | {"ConditionExpression": condition})
 
 
 def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
-    """A task's part of a claim: open in this very lane, it becomes bundled, and leaves the index.
+    """Return a task's part of a claim: from open in this lane to bundled, out of the index.
 
-    It is kept as long as its bundle, so that time to live does not delete it while it is worked on.
+    The task expires with its bundle, so that time to live does not delete it before its outcome is applied.
     """
     facts = {"state": text(TaskState.BUNDLED), "bundleId": text(bundle.bundle_id)}
     facts |= {"expiresAt": instant(bundle.expires_at), "ttl": time_to_live(bundle.expires_at)}
@@ -199,7 +199,10 @@ def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
 def _update(
     table: str, key: Item, facts: Item, removed: tuple[str, ...] = (), first: Item | None = None
 ) -> Item:
-    """Set *facts*, set those of *first* that are not there, remove others; the answer shows all of it."""
+    """Set *facts*, set those of *first* that are absent, remove *removed*.
+
+    The response holds the item after the write.
+    """
     first = first or {}
     sets = [f"#{name} = :{name}" for name in facts]
     sets += [f"#{name} = if_not_exists(#{name}, :{name})" for name in first]

@@ -1,4 +1,4 @@
-"""The grouper's store on three DynamoDB tables: tasks, leases (with the rate buckets) and bundles."""
+"""The group-batcher's store on three DynamoDB tables: tasks, leases (with the rate buckets) and bundles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GrouperTables:
-    """Names of the grouper's tables."""
+    """The names of the group-batcher's tables."""
 
     tasks: str
     leases: str
@@ -33,7 +33,7 @@ class GrouperTables:
 
 @dataclass(frozen=True, slots=True)
 class DynamoStore:
-    """Keeps the grouper's items in DynamoDB through a low-level client."""
+    """A GrouperStore on DynamoDB. *pause* waits before a repeated read, by the number of the attempt."""
 
     client: DynamoDBClient
     tables: GrouperTables
@@ -45,9 +45,7 @@ class DynamoStore:
         except StaleWrite as stale:
             stored = self._stored_task(task.key, stale)
             if stored is None:
-                raise StoreUnavailable(
-                    "the task's row was removed while it was written; ask again"
-                ) from stale
+                raise StoreUnavailable("the row of the task was deleted during the write; retry") from stale
             return stored
         return task
 
@@ -56,8 +54,8 @@ class DynamoStore:
         return items.task_of(item) if item else None
 
     def tasks(self, keys: Collection[TaskKey]) -> Mapping[TaskKey, Task]:
-        asked = [items.task_key(key) for key in dict.fromkeys(keys)]
-        found = map(items.task_of, read_many(self.client, self.tables.tasks, asked, self.pause))
+        wanted = [items.task_key(key) for key in dict.fromkeys(keys)]
+        found = map(items.task_of, read_many(self.client, self.tables.tasks, wanted, self.pause))
         return {task.key: task for task in found}
 
     def settle(self, task: Task, bundle_id: str) -> Task | None:
@@ -78,7 +76,7 @@ class DynamoStore:
         except StaleWrite as stale:
             item = stale.stored[0] or self._row(self.tables.leases, items.lane_key(wanted.lane))
         if item is None:
-            raise StoreUnavailable("the lease was removed while it was written; ask again")
+            raise StoreUnavailable("the row of the lease was deleted during the write; retry")
         return items.lease_of(wanted.lane, item)
 
     def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
@@ -90,14 +88,14 @@ class DynamoStore:
         return Claim(bundle)
 
     def seal(self, bundle: Bundle) -> Bundle:
-        return self._turn(bundle.key, requests.seal(self.tables.bundles, bundle))
+        return self._write_bundle(bundle.key, requests.seal(self.tables.bundles, bundle))
 
     def bundle(self, key: BundleKey) -> Bundle | None:
         item = self._row(self.tables.bundles, items.bundle_key(key))
         return items.bundle_of(item) if item else None
 
     def replace_bundle(self, bundle: Bundle) -> Bundle:
-        return self._turn(bundle.key, requests.replace_bundle(self.tables.bundles, bundle))
+        return self._write_bundle(bundle.key, requests.replace_bundle(self.tables.bundles, bundle))
 
     def full_at(self, lane: Lane) -> datetime | None:
         item = self._row(self.tables.leases, items.lane_key(lane))
@@ -123,7 +121,7 @@ class DynamoStore:
         return Page([items.candidate_of(i) for i in answer["Items"]], json.dumps(last) if last else None)
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
-        """A page of one of the index's parts; after its last page the next part begins."""
+        """Return a page of one shard of the index; after its last page the cursor names the next shard."""
         shard, start = json.loads(cursor or "[0, null]")
         request = requests.live(self.tables.bundles, shard, before)
         answer = send(self.client.query, request | ({"ExclusiveStartKey": start} if start else {}))
@@ -140,7 +138,7 @@ class DynamoStore:
         return Page([items.bundle_key_of(item) for item in rows[:limit]], more)
 
     def _refusal(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
-        """What stood in the way of a claim, by a look at what is stored: the bundle first."""
+        """Return what made a claim fail, by consistent reads: the bundle first, then the tasks."""
         stored = self.bundle(bundle.key)
         tasks = self.tasks([TaskKey(bundle.tenant, name) for name in joining])
         free = {t.task_id for t in tasks.values() if t.state is TaskState.CREATED and t.lane == bundle.lane}
@@ -150,17 +148,17 @@ class DynamoStore:
         request = {"TableName": table, "Key": key, "ConsistentRead": True}
         return send(self.client.get_item, request).get("Item")
 
-    def _turn(self, key: BundleKey, request: Item) -> Bundle:
-        """The bundle after a write, or as a refused write came upon it."""
+    def _write_bundle(self, key: BundleKey, request: Item) -> Bundle:
+        """Send a conditional write and return the bundle as stored, also if the condition failed."""
         try:
             return items.bundle_of(send(self.client.update_item, request)["Attributes"])
         except StaleWrite as stale:
             item = stale.stored[0] or self._row(self.tables.bundles, items.bundle_key(key))
         if item is None:
-            raise StoreUnavailable("the bundle has expired while it was written")
+            raise StoreUnavailable("the row of the bundle was deleted during the write; retry")
         return items.bundle_of(item)
 
     def _stored_task(self, key: TaskKey, stale: StaleWrite) -> Task | None:
-        """The task that a refused write came upon, read where the refusal did not bring it along."""
+        """Return the task that made a write's condition fail; read it if the error does not hold it."""
         (item,) = stale.stored
         return items.task_of(item) if item else self.task(key)

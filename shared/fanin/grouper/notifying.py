@@ -1,4 +1,4 @@
-"""Telling the initiators of tasks how they ended: the port, and its two parts, events and acks."""
+"""Reports how tasks ended: the port, and its implementation by events and acks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fanin.grouper.model import Task, TaskState
 
 
 class Notifier(Protocol):
-    """Hears of every task that ended, at least once, before its bundle is over."""
+    """Is notified of each task that ended, at least once and before its bundle ends."""
 
     def notify(self, tasks: Sequence[Task]) -> None:
-        """*tasks* have ended. Raises StoreUnavailable where it is unknown whether all were told."""
+        """Report that *tasks* have ended; raise StoreUnavailable if some may not have been reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemAck:
-    """The word on an item of a tracked batch. *caller* is the same each time the same outcome is told."""
+    """An ack entry for an item of a tracked batch. *caller* is the same each time the outcome is reported."""
 
     tenant: str
     item_id: str
@@ -28,13 +28,17 @@ class ItemAck:
 
 
 @dataclass(frozen=True, slots=True)
-class Notices:
-    """Publishes an event for each task that failed, and acks the item of each task that has one."""
+class OutcomeNotifier:
+    """Acks the item of each task that has one, and publishes an event for each task that failed.
+
+    *publish* takes the failed tasks, *ack* the ack entries; both raise StoreUnavailable.
+    """
 
     publish: Callable[[Sequence[Task]], None]
     ack: Callable[[Sequence[ItemAck]], None]
 
     def notify(self, tasks: Sequence[Task]) -> None:
+        """Ack first, then publish; see Notifier.notify."""
         acks = [item_ack(task) for task in tasks if task.item_id]
         if acks:
             self.ack(acks)
@@ -44,11 +48,11 @@ class Notices:
 
 
 def item_ack(task: Task) -> ItemAck:
-    """The ack that an ended task owes to its item."""
+    """Return the ack entry of an ended task's item."""
     failed = task.state is not TaskState.SUCCEEDED
     return ItemAck(task.tenant, task.item_id or "", failed, task.detail if failed else "", event_id(task))
 
 
 def event_id(task: Task) -> str:
-    """The same for every time this ending is told, and for no other."""
+    """Return the id of a task's ending: the same each time the ending is reported."""
     return f"{task.task_id}:{task.state}"

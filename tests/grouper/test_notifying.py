@@ -1,4 +1,4 @@
-"""Who is told how a task ended."""
+"""Each ended task is reported: its item is acked, and an event is published if it failed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.grouper import ItemAck, Notices, TaskState
-from fanin.grouper.notices import event_id
+from fanin import grouper
+from fanin.grouper import ItemAck, OutcomeNotifier, TaskState
+from fanin.grouper.notifying import event_id
 
 
 @pytest.fixture
@@ -16,28 +17,35 @@ def ended(bench):
     return replace(task, state=TaskState.FAILED, detail="refused", bundle_id="x")
 
 
-def told(*tasks):
+def reported(*tasks):
     published, acked = [], []
-    Notices(published.extend, acked.extend).notify(tasks)
+    OutcomeNotifier(published.extend, acked.extend).notify(tasks)
     return published, acked
 
 
 def test_a_failed_task_is_published_and_its_item_fails(ended):
     ack = ItemAck("t", "b:g:0", failed=True, reason="refused", caller="a:FAILED")
 
-    assert told(ended) == ([ended], [ack])
+    assert reported(ended) == ([ended], [ack])
 
 
 def test_a_success_is_the_ack_of_its_item_alone(ended):
     done = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
 
-    assert told(done) == ([], [ItemAck("t", "b:g:0", failed=False, reason="", caller="a:SUCCEEDED")])
+    assert reported(done) == ([], [ItemAck("t", "b:g:0", failed=False, reason="", caller="a:SUCCEEDED")])
 
 
 def test_a_task_without_an_item_acks_nothing(ended):
-    assert told(replace(ended, item_id=None))[1] == []
+    assert reported(replace(ended, item_id=None))[1] == []
 
 
 def test_the_same_ending_has_the_same_id_each_time(ended):
     assert event_id(ended) == event_id(replace(ended, detail="x"))
     assert event_id(ended) != event_id(replace(ended, state=TaskState.DEAD))
+
+
+def test_the_name_of_0_1_is_deprecated():
+    with pytest.warns(DeprecationWarning, match="use OutcomeNotifier"):
+        assert grouper.Notices is OutcomeNotifier
+    with pytest.raises(AttributeError, match="has no attribute 'Notifications'"):
+        _ = grouper.Notifications
