@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 
 import pytest
 
@@ -11,7 +10,6 @@ from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
-METRIC_NAME = re.compile(r"(?:[A-Z][a-z]+){2,}")
 LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
@@ -118,19 +116,25 @@ def drawn(assembly, namespace):
 
 
 def emitted():
-    """The metrics that functions emit: texts like ``AcksAccepted``, arguments, or attributes of ``names``."""
-    nodes = [
-        node
-        for path in FUNCTIONS.rglob("*.py")
-        if "etric" in (text := path.read_text())
-        for node in ast.walk(ast.parse(text))
-    ]
-    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    arguments = {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
-    named = {getattr(names, node.attr, "") for node in nodes if isinstance(node, ast.Attribute)}
-    return {name for name in texts | named if METRIC_NAME.fullmatch(str(name))} | {
-        name for name in arguments if name[0].isupper()
+    """The metrics that functions emit: the attributes of ``fanin.names`` in their sources."""
+    trees = (ast.parse(path.read_text()) for path in FUNCTIONS.rglob("*.py"))
+    attributes = {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "names"
+        and node.attr.isupper()
+        and node.attr != "METRICS_NAMESPACE"
     }
+    return {getattr(names, attribute) for attribute in attributes}
+
+
+def test_no_metric_is_named_by_a_text_of_its_own():
+    sources = (path.read_text() for path in FUNCTIONS.rglob("*.py"))
+
+    assert {name for text in sources for name in emitted() if f'"{name}"' in text} == set()
 
 
 def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(plain):
