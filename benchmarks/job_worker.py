@@ -1,7 +1,7 @@
 """A worker process of ``benchmarks.jobs``: takes jobs, and writes each outcome in the ack's transaction.
 
-What it does it tells in lines of JSON on its standard output, each with the monotonic clock's time, which is
-one clock for all processes of a machine.
+It writes its events as lines of JSON to standard output, each with the time of the monotonic clock, which all
+processes of a machine share.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ JOBS_A_TAKE = 5
 WORK_SECONDS = 0.02
 
 
-def tell(event: str, job: Job) -> None:
+def log(event: str, job: Job) -> None:
     line = {"at": time.monotonic(), "event": event, "key": job.name, "id": job.id, "claim": job.claim}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
 def outcome(table: str, key: str, job_id: str, worker: str) -> dict[str, Any]:
-    """A write of the user's that counts how often it happens."""
+    """Return a write that counts how often it is applied."""
     return {
         "Update": {
             "TableName": table,
@@ -42,15 +42,15 @@ def outcome(table: str, key: str, job_id: str, worker: str) -> dict[str, Any]:
 
 def work(jobs: Jobs, table: str) -> None:
     for job in jobs:
-        tell("took", job)
+        log("took", job)
     for job in jobs:
         time.sleep(random.uniform(0, WORK_SECONDS))
         try:
             jobs.ack(job, writes=[outcome(table, job.name, job.id, str(os.getpid()))])
         except LostClaim:
-            tell("lost", job)
+            log("lost", job)
         else:
-            tell("acked", job)
+            log("acked", job)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--expiry", type=float, required=True)
     given = parser.parse_args(arguments)
-    # As a service manager ends a process: an interruption, which returns what is claimed.
+    # A service manager ends a process so: an interruption, which returns the claimed jobs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with Fanin(given.url).queue(given.queue, options=Options(expiry=given.expiry)) as queue:
         while True:

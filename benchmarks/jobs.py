@@ -1,8 +1,8 @@
-"""Workers that are killed and frozen at a work queue on the local run: every job is acked exactly once.
+"""Kills and freezes workers of a work queue on the local run, and checks that each job is acked exactly once.
 
-``python -m benchmarks.jobs`` adds 2,000 jobs over HTTP, 10 % of them with a key that came before, to 4 worker
-processes, kills one with SIGKILL and at once freezes another past its expiry. It prints what became of them,
-what a waiting take costs and how long it sleeps after an add, and ends with 1 where a promise was broken.
+``python -m benchmarks.jobs`` adds 2,000 jobs over HTTP, 10 % of them with a repeated key, while 4 worker
+processes take them; it kills one with SIGKILL, and then freezes another past its expiry. It prints the
+outcomes, the requests of a waiting take and its delay after an add, and exits with 1 if a guarantee fails.
 ``--jobs``, ``--workers`` and ``--seed`` change the run.
 """
 
@@ -31,7 +31,7 @@ from benchmarks.races import Api
 from fanin.aws.jobs import JobSettings
 from fanin.aws.meter import Meter
 from fanin.local import LocalRun
-from fanin.queue import Options, Queue, QueueKey
+from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.keys import job_key
 from fanin.queue.sqs import SqsDoorbell
@@ -54,7 +54,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Site:
-    """A local run with a queue of its own, and a table for outcomes."""
+    """A queue on a local run, and a table for outcomes."""
 
     run: LocalRun
     queue: str
@@ -88,16 +88,16 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a worker is told."""
-        told = {"FANIN_QUEUE_TABLE": self.settings.table, "FANIN_DOORBELL_URL": self.settings.doorbell}
-        return {**os.environ, **self.run.environment, **told, "FANIN_TENANT": TENANT}
+        """The environment of a worker process."""
+        queue = {"FANIN_QUEUE_TABLE": self.settings.table, "FANIN_DOORBELL_URL": self.settings.doorbell}
+        return {**os.environ, **self.run.environment, **queue, "FANIN_TENANT": TENANT}
 
     def add(self, keys: Sequence[str]) -> Json:
         jobs = [{"key": key, "payload": key} for key in keys]
         return self.api.post(f"/v1/queues/{self.queue}/jobs", {"jobs": jobs})
 
     def written(self) -> list[tuple[str, str, int]]:
-        """The outcomes: key, job, and how often it was written."""
+        """Return the outcomes: key, job, and how often it was written."""
         pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.outcomes, ConsistentRead=True)
         rows = (row for page in pages for row in page["Items"])
         return [(row["key"]["S"], row["job"]["S"], int(row["times"]["N"])) for row in rows]
@@ -110,7 +110,7 @@ class Site:
 
 @dataclass
 class WorkerProcess:
-    """A worker and what it has told so far."""
+    """A worker process, and the log of its events."""
 
     process: subprocess.Popen[str]
     log: Path
@@ -120,16 +120,16 @@ class WorkerProcess:
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def holding(self) -> list[Json]:
-        """What it took and has not told the end of."""
-        told = self.lines()
-        over = {line["claim"] for line in told if line["event"] != "took"}
-        return [line for line in told if line["event"] == "took" and line["claim"] not in over]
+        """Return the logged takes without a logged end."""
+        lines = self.lines()
+        over = {line["claim"] for line in lines if line["event"] != "took"}
+        return [line for line in lines if line["event"] == "took" and line["claim"] not in over]
 
     def send(self, signal_: signal.Signals) -> None:
         self.process.send_signal(signal_)
 
     def stop_with_jobs(self) -> list[Json]:
-        """Freeze it in the middle of its work; what it holds."""
+        """Freeze the process while it holds jobs, and return them."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             self.send(signal.SIGSTOP)
@@ -149,16 +149,16 @@ class WorkerProcess:
 
 @contextmanager
 def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
-    """So many workers, ended at the end."""
+    """Yield *count* worker processes, which end with the block."""
     command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
     command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS)]
     with TemporaryDirectory() as folder, ExitStack() as stack:
         workers = []
         for number in range(count):
             log = Path(folder) / f"{number}.log"
-            told: IO[str] = stack.enter_context(log.open("w"))
+            output: IO[str] = stack.enter_context(log.open("w"))
             process = subprocess.Popen(  # noqa: S603  # our own module
-                command, env=site.environment, stdout=told, text=True
+                command, env=site.environment, stdout=output, text=True
             )
             workers.append(WorkerProcess(process, log))
             stack.callback(workers[-1].end)
@@ -166,7 +166,7 @@ def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
 
 
 def keys_of(count: int, seed: int) -> list[str]:
-    """The keys of *count* adds; one in ten came shortly before."""
+    """Return the keys of *count* adds; one in ten repeats a recent one."""
     chance = random.Random(seed)
     keys: list[str] = []
     for number in range(count):
@@ -177,7 +177,7 @@ def keys_of(count: int, seed: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run. *odd*: keys without exactly one outcome for each accepted add: both counts."""
+    """The outcome of a run. *odd*: keys without exactly one outcome for each accepted add; both counts."""
 
     accepted: int
     rejected: int
@@ -205,14 +205,15 @@ class Outcome:
         )
 
 
-def ordeal(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
-    """Add, kill one, add and freeze another, wait for the end, and count.
+def failures(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
+    """Add, kill one worker, add, freeze another, wait until all jobs are done, and count.
 
-    The second falls silent before the first is missed, and what the first held may fall to its share.
+    The second worker freezes before the session of the first has expired, so it can own the parts of the jobs
+    that the first one held.
     """
     requests = _requests(keys_of(jobs, seed))
     with working(site, workers) as staff, ThreadPoolExecutor(PRODUCERS) as producers:
-        _wait_for(lambda: len(site.store.members(site.key)) == workers)  # who watches over the killed one
+        _wait_for(lambda: len(site.store.members(site.key)) == workers)  # all of them watch the killed one
         began = time.monotonic()
         half = len(requests) // 2
         adding = producers.map(site.add, requests[:half])
@@ -249,11 +250,11 @@ def _kill(worker: WorkerProcess) -> tuple[float, list[Json]]:
 
 
 def _freeze(worker: WorkerProcess) -> list[Json]:
-    """Freeze it until others have its jobs, and let it go on; the claims that it lost."""
+    """Freeze a worker until others have its jobs, continue it, and return the claims that it lost."""
     held = worker.stop_with_jobs()
     time.sleep(FROZEN_SECONDS)
     worker.send(signal.SIGCONT)
-    return held[1:]  # the first may have been in the middle of its ack
+    return held[1:]  # the ack of the first can have been under way
 
 
 def _wait_for(holds: Callable[[], bool]) -> None:
@@ -265,7 +266,7 @@ def _wait_for(holds: Callable[[], bool]) -> None:
 
 
 def _odd(accepted: Counter[str], written: list[tuple[str, str, int]]) -> dict[str, tuple[int, int]]:
-    """Keys with more or fewer outcomes than accepted adds, or with a job whose outcome came twice."""
+    """Return the keys whose outcomes differ from the accepted adds, or with a job that has two outcomes."""
     outcomes: Counter[str] = Counter()
     for key, _, times in written:
         outcomes[key] += times
@@ -277,9 +278,9 @@ def _odd(accepted: Counter[str], written: list[tuple[str, str, int]]) -> dict[st
 
 
 def _takeovers(staff: list[WorkerProcess], orphans: list[Json], killed_at: float) -> list[float]:
-    """Seconds from the kill to the next take of each job that the dead worker held.
+    """Return the seconds from the kill to the next take of each job that the dead worker held.
 
-    One that nobody took again was acked by the dead one, whose last words did not get out.
+    A job that was not taken again was acked by the dead worker just before its log line was written.
     """
     takes: dict[str, list[float]] = {}
     for line in (line for worker in staff for line in worker.lines()):
@@ -294,7 +295,7 @@ def _refused(worker: WorkerProcess, claims: list[Json]) -> list[Json]:
 
 
 def _late_acks(site: Site, claims: list[Json]) -> int:
-    """How many acks under old claims the table itself lets through, outcome and all."""
+    """Return how many acks under old claims the table accepts."""
     parts = Options().parts
     before = sum(times for _, _, times in site.written())
     for old in claims:
@@ -308,9 +309,9 @@ def _late_acks(site: Site, claims: list[Json]) -> int:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What a waiting take costs: requests while it is idle, and seconds from an add to its end.
+    """The cost of a waiting take: requests while it is idle, and seconds from an add to its end.
 
-    *kept_requests*: those a second of the session's duties, its heartbeat and its watch over the others.
+    *kept_requests*: requests a second of the session's duties, its heartbeat and its watch over the others.
     """
 
     idle_requests: int
@@ -331,7 +332,7 @@ class Waiting:
 
 
 def waiting(site: Site) -> Waiting:
-    """A take that waits for nothing, counted; then takes that wait for a job, timed."""
+    """Count the requests of an idle take, and time takes that wait for a job."""
     alone = _consumer(site, duties=False)
     idle = _requests_of_an_idle_take(alone)
     kept = _consumer(site, duties=True)
@@ -342,23 +343,23 @@ def waiting(site: Site) -> Waiting:
 
 
 def _consumer(site: Site, *, duties: bool) -> Queue:
-    """A consumer with a client of its own; without *duties* it does nothing but take."""
+    """Return a consumer with its own client; without *duties* it has no heartbeat and no maintenance."""
     store = DynamoStore(site.run.client("dynamodb"), site.settings.table)
     doorbell = SqsDoorbell(site.run.client("sqs"), site.settings.doorbell, site.key)
-    # Nothing beats here without duties, so its session has to last without.
+    # Without duties there is no heartbeat, so the session has to last without one.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
-    queue = Queue(store, doorbell, site.key, options)
+    queue = Queue(QueueContext(store, doorbell, site.key, options))
     if not duties:
         queue.background = lambda _: lambda: None
     return queue
 
 
 def _requests_of_an_idle_take(queue: Queue) -> float:
-    """Requests to the table while a take waits in vain, its look at the beginning and at the end left out."""
+    """Return the requests to the table of an idle take, without its reads at the beginning and the end."""
     with queue.take(1, wait=0):
-        pass  # the session is there now
-    assert isinstance(queue.store, DynamoStore)
-    meter = Meter().attach(queue.store.client)
+        pass  # the session is stored now
+    assert isinstance(queue.context.store, DynamoStore)
+    meter = Meter().attach(queue.context.store.client)
     with queue.take(1, wait=0):
         look = meter.take("requests")
     with queue.take(1, wait=IDLE_SECONDS):
@@ -366,7 +367,7 @@ def _requests_of_an_idle_take(queue: Queue) -> float:
 
 
 def _wake(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
-    """Seconds from the answer to an add to the end of the take that waited for it."""
+    """Return the seconds from the answer to an add to the end of the take that waited for it."""
 
     def add() -> float:
         time.sleep(0.5)
@@ -389,7 +390,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with LocalRun.start(progress=lambda step: print(step, file=sys.stderr)) as run:
         waited = waiting(Site(run, "idle"))
         print(waited, flush=True)
-        done = ordeal(Site(run, "ordeal"), given.jobs, given.workers, given.seed)
+        done = failures(Site(run, "failures"), given.jobs, given.workers, given.seed)
         print(done)
     return 0 if waited.is_good and done.is_good else 1
 

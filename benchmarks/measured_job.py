@@ -1,4 +1,4 @@
-"""Runs a Spark job as a process of its own, and measures it with all that it starts."""
+"""Runs a Spark job as a process, and measures the process and its descendants."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job that ended well: its events by name, the last of each; *cpu* in seconds, *peak* in bytes."""
+    """A job that succeeded: its last event of each name; *cpu* in seconds, *peak* in bytes."""
 
     events: Mapping[str, dict[str, Any]]
     seconds: float
     cpu: float
     peak: int
 
-    def told(self, rows: int) -> str:
-        """How fast it went through so many *rows*, all told, start of Spark and all."""
+    def summary(self, rows: int) -> str:
+        """Return the speed for so many *rows*, the start of Spark included, and the peak of memory."""
         rate = rows / self.seconds / (os.cpu_count() or 1)
         return (
             f"{self.seconds:.1f} s, {rate:,.0f} rows/s a core, {self.cpu:.0f} CPU s,"
@@ -39,7 +39,7 @@ class Done:
 
 @dataclass(slots=True)
 class _Watch:
-    """Looks at a process and all below it until told to end; where there is no /proc it sees nothing."""
+    """Measures a process and its descendants until *over* is set; without /proc it measures nothing."""
 
     root: int
     over: threading.Event = field(default_factory=threading.Event)
@@ -70,19 +70,19 @@ def run(
     thread = threading.Thread(target=watch.look_on, daemon=True)
     thread.start()
     try:
-        told, _ = process.communicate()
+        output, _ = process.communicate()
     finally:
         process.kill()
         watch.over.set()
         thread.join()
     if process.returncode not in accept:
         raise SystemExit(f"{job} ended with {process.returncode}")
-    events = {event["event"]: event for event in map(json.loads, told.splitlines())}
+    events = {event["event"]: event for event in map(json.loads, output.splitlines())}
     return Done(events, time.monotonic() - started, sum(watch.ticks.values()) / TICKS, watch.peak)
 
 
 def _tree(root: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Every process at *root* or below, with its CPU ticks and the pages that it holds."""
+    """Return *root* and its descendants, each with its CPU ticks and resident pages."""
     found = {int(path.name): facts for path in PROC.glob("[0-9]*") if (facts := _facts(path))}
     below = {root}
     for _ in range(len(found)):
@@ -94,7 +94,7 @@ def _tree(root: int) -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _facts(path: Path) -> tuple[int, tuple[int, int]] | None:
-    """A process's parent, CPU ticks and resident pages; None where it has just ended."""
+    """Return a process's parent, CPU ticks and resident pages; None if it has ended."""
     try:
         # The name, in brackets, may hold anything.
         fields = (path / "stat").read_text().rpartition(")")[2].split()

@@ -70,7 +70,7 @@ class RoundTrip:
 
     def job(self, name: str, *arguments: str) -> measured_job.Done:
         done = measured_job.run(name, arguments, self.environment)
-        print(f"{name:>10}: {done.told(self.items)}", flush=True)
+        print(f"{name:>10}: {done.summary(self.items)}", flush=True)
         return done
 
     def expect(self, claim: str, found: Any, wanted: Any) -> None:

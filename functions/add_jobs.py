@@ -20,15 +20,15 @@ app = edge(tracking.settings)
     responses=answers(200, AddedJobs, 400, 403, 413, 415, 422, 503),
 )
 def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKey = None) -> AddedJobs:
-    """Add each job of which none with its key is queued, in progress or delayed; the others are refused.
+    """Add each job, unless a job of its key is queued, in progress or delayed: then it is rejected.
 
-    A queue is made by its first use. With an idempotency key the same request may be repeated for an hour.
+    A queue is created by its first use. With an idempotency key the request can be repeated for an hour.
     """
     who = caller(app)
-    bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.said()}")
-    wishes = body.wishes(idempotency_key)
-    rejected = queueing.made(who.tenant, queue).add_all(wishes, on_busy=body.on_busy)
-    answer = AddedJobs.of(wishes, rejected)
+    bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
+    jobs = body.new_jobs(idempotency_key)
+    rejected = queueing.made(who.tenant, queue).add_all(jobs, on_busy=body.on_busy)
+    answer = AddedJobs.of(jobs, rejected)
     count({names.JOBS_ADDED: len(answer.added), names.JOBS_REJECTED: len(answer.rejected)})
     return answer
 

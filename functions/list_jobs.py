@@ -11,7 +11,7 @@ from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings, query=("state", "limit"))
 
-OfState = Annotated[Listed, Query(alias="state", description="Which of the queue's listings.")]
+OfState = Annotated[Listed, Query(alias="state", description="The state of the jobs to list.")]
 
 
 @app.get(
@@ -23,13 +23,13 @@ OfState = Annotated[Listed, Query(alias="state", description="Which of the queue
 def list_jobs(queue: QueueName, state: OfState = Listed.QUEUED, limit: ListLimit = 20) -> ListedJobs:
     """List the first jobs in a state, in the order of the queue, with their metrics.
 
-    Queued ones by priority, then by the time of their add, and so those in progress; delayed ones by when
-    they are due, dead ones by when they died. A queue that nobody has used has no jobs.
+    Queued jobs and jobs in progress are ordered by priority, then by the time of their add; delayed jobs by
+    when they are due, dead jobs by when they died. A queue that was never used has no jobs.
     """
     known = queueing.known(caller(app).tenant, queue)
     if known is None:
         return ListedJobs(jobs=[])
-    now = known.effects.now()
+    now = known.context.effects.now()
     if state is Listed.DEAD:
         return ListedJobs.of_dead(known.dead(limit), now)
     look = {Listed.QUEUED: known.queued, Listed.IN_PROGRESS: known.in_progress, Listed.DELAYED: known.delayed}

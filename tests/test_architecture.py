@@ -141,7 +141,10 @@ def module_of(path: Path) -> str:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    try:
+        return ast.parse(path.read_text())
+    except SystemError:  # CPython 3.11 miscounts where two threads parse (gh-106905)
+        return ast.parse(path.read_text())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How full the work queues are, a queue at a time and in all."""
+"""Metrics of the work queues: each queue's, and the totals."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FACTS = {
 
 
 def depths(found: Sequence[tuple[QueueKey, Depth]]) -> None:
-    """Jobs by state and the age of the oldest that waits: a line for each queue, and one for all."""
+    """Emit the jobs by state and the age of the oldest ready job, for each queue and in total."""
     for queue, depth in found:
-        _tell(queue, depth)
+        _emit(queue, depth)
     count({name: sum(getattr(depth, fact) for _, depth in found) for name, fact in FACTS.items()})
     age(names.OLDEST_JOB_SECONDS, max((depth.oldest_us for _, depth in found), default=0) / SECOND_US)
 
 
-def _tell(queue: QueueKey, depth: Depth) -> None:
+def _emit(queue: QueueKey, depth: Depth) -> None:
     metrics = EphemeralMetrics(namespace=names.METRICS_NAMESPACE)
     metrics.add_dimension("tenant", queue.tenant)
     metrics.add_dimension("queue", queue.name)

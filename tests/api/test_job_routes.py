@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import PAYLOAD_BYTES_MAX
 from functions.wiring import queueing
@@ -25,7 +25,9 @@ def queues(gateway, environment):
     def make(tenant: str, name: str) -> Queue:
         key = QueueKey(tenant, name)
         options = Options(parts=2, max_failures=1)
-        fresh = Queue(MemoryStore(), MemoryDoorbell(), key, options, background=lambda _: lambda: None)
+        fresh = Queue(
+            QueueContext(MemoryStore(), MemoryDoorbell(), key, options), background=lambda _: lambda: None
+        )
         return made.setdefault((tenant, name), fresh)
 
     environment.setattr(queueing, "made", make)

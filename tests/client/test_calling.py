@@ -15,7 +15,7 @@ import pytest
 from fanin import Fanin, InvalidRequest
 from fanin.calling import WorkNotDone, done, has_text, plain, text_of
 from fanin.client.direct import DirectTransport
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -109,9 +109,9 @@ def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, id
         fanin.dead_letter_handler(item_id=idle)
 
 
-def test_the_queues_tell_is_refused_in_the_same_way(idle):
-    with pytest.raises(InvalidRequest, match="tell is a"):
-        Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), tell=idle)
+def test_the_queues_report_is_refused_in_the_same_way(idle):
+    with pytest.raises(InvalidRequest, match="report is a"):
+        Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), report=idle))
 
 
 def test_work_that_only_shows_when_it_is_called_is_a_failure_that_says_so(fanin, hidden, caplog):
@@ -136,13 +136,15 @@ def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
 
 
 def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
-    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), tell=hidden)
+    queue = Queue(
+        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=hidden)
+    )
     queue.add(NewJob("a", item_id=ITEM))
     with queue.take(wait=0):
         pass
     queue.sweep()
 
-    assert [one.item_id for one in queue.store.tellings(queue.key)] == [ITEM]
+    assert [one.item_id for one in queue.context.store.outbox(queue.key)] == [ITEM]
 
 
 def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):
@@ -161,7 +163,7 @@ def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):
 
 
 def test_the_queues_blocks_decorate_no_function():
-    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1))
+    queue = Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1)))
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 60_000)
 
     for block in (queue.answer({"Records": []}, context), queue.bounded(60)):
@@ -229,20 +231,22 @@ def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
 
 
 def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(lambdas_log):
-    told = []
+    seen = []
 
-    def tell(telling):
-        told.append(telling)
+    def report(entry):
+        seen.append(entry)
         raise Mute
 
-    queue = Queue(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), tell=tell)
+    queue = Queue(
+        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report)
+    )
     queue.add_all([NewJob(key, item_id=ITEM) for key in "ab"])
     with queue.take(2, wait=0) as jobs:
         assert len(jobs) == 2
     queue.sweep()
 
     assert queue.depth().busy == 0
-    assert len(told) == 4
+    assert len(seen) == 4
 
 
 def test_a_coroutine_that_was_cancelled_fails_its_own_message_and_no_other(fanin):

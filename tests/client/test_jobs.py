@@ -9,9 +9,9 @@ import pytest
 
 from fanin import Fanin, Outcome
 from fanin.client.direct import DirectTransport
-from fanin.client.jobs import DIED, OF_JOBS, teller
+from fanin.client.jobs import DIED, OF_JOBS, acking
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey, Telling
+from fanin.queue import MemoryDoorbell, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStoreInMemory
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -26,10 +26,10 @@ def test_a_done_job_acks_its_item_and_a_dead_one_fails_it(transport):
     fanin = Fanin(transport)
     with fanin.open() as batch:
         good, bad = batch.add(2)
-    tell = teller(transport)
-    tell(Telling("1", str(good), failed=False))
-    tell(Telling("2", str(bad), failed=True))
-    tell(Telling("2", str(bad), failed=True))
+    tell = acking(transport)
+    tell(OutboxEntry("1", str(good), failed=False))
+    tell(OutboxEntry("2", str(bad), failed=True))
+    tell(OutboxEntry("2", str(bad), failed=True))
     (sample,) = batch.samples()
 
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 1)
@@ -42,19 +42,14 @@ def failed_item_of(error, transport):
     with fanin.open() as batch:
         (item,) = batch.add(1)
     key = QueueKey("t", "q")
-    queue = Queue(
-        QueueStoreInMemory(),
-        MemoryDoorbell(),
-        key,
-        Options(parts=1, max_failures=1),
-        background=lambda _: lambda: None,
-        tell=teller(transport),
-    )
+    options, report = Options(parts=1, max_failures=1), acking(transport)
+    context = QueueContext(QueueStoreInMemory(), MemoryDoorbell(), key, options, report=report)
+    queue = Queue(context, background=lambda _: lambda: None)
     queue.add(NewJob("a", item_id=str(item)))
     with queue.take(1, wait=0) as jobs:
         jobs.release(jobs[0], failed=True, error=error)
     queue.sweep()
-    assert queue.store.tellings(key) == []
+    assert queue.context.store.outbox(key) == []
     (sample,) = batch.samples()
     return sample
 
@@ -80,7 +75,7 @@ def test_another_death_of_a_job_is_another_ack_with_its_own_reason():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for ending, reason in (("c1", "first"), ("c1", "first"), ("c2", "second"), ("c2", "third")):
-        teller(listening)(Telling("1", item, True, reason, ending))
+        acking(listening)(OutboxEntry("1", item, True, reason, ending))
 
     first, repeated, second, third = [key for _, _, key in listening.heard]
     assert first == repeated
@@ -91,7 +86,7 @@ def test_a_row_of_0_1_is_told_as_0_1_told_it():
     """Under the same idempotency key and with the same text: it may have been told already."""
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     listening = Listening()
-    teller(listening)(Telling("1", item, failed=True))
+    acking(listening)(OutboxEntry("1", item, failed=True))
 
     assert listening.heard[0][2] == str(uuid5(OF_JOBS, "1:failure"))
 
@@ -109,7 +104,7 @@ class Listening:
 @pytest.mark.parametrize("item", ["", "no item", "a:b:c"])
 def test_what_is_no_item_is_passed_over(item):
     listening = Listening()
-    teller(listening)(Telling("1", item, failed=False))
+    acking(listening)(OutboxEntry("1", item, failed=False))
 
     assert listening.heard == []
 
@@ -118,7 +113,7 @@ def test_the_word_on_an_item_goes_by_the_job():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for job in ("1", "1", "2"):
-        teller(listening)(Telling(job, item, failed=False))
+        acking(listening)(OutboxEntry(job, item, failed=False))
 
     first, again, other = listening.heard
     assert first == again != other
@@ -130,7 +125,7 @@ def test_a_revived_job_that_ends_well_says_so_under_another_key_than_its_death()
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for failed in (True, False):
-        teller(listening)(Telling("1", item, failed))
+        acking(listening)(OutboxEntry("1", item, failed))
 
     died, ended = listening.heard
     assert (died[1], ended[1]) == (Outcome.FAILURE, Outcome.SUCCESS)
@@ -138,7 +133,7 @@ def test_a_revived_job_that_ends_well_says_so_under_another_key_than_its_death()
 
 
 @pytest.mark.parametrize("refusal", [InvalidRequest("403"), NotFound("404"), KeyReused("422")], ids=str)
-def test_an_end_that_the_api_refuses_to_hear_stays_to_be_told(refusal):
+def test_an_end_that_the_api_refuses_stays_in_the_outbox(refusal):
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
 
     @dataclass
@@ -147,14 +142,12 @@ def test_an_end_that_the_api_refuses_to_hear_stays_to_be_told(refusal):
             raise refusal
 
     store, key = QueueStoreInMemory(), QueueKey("t", "q")
-    tell = teller(Refusing())
-    queue = Queue(
-        store, MemoryDoorbell(), key, Options(parts=1), background=lambda _: lambda: None, tell=tell
-    )
+    context = QueueContext(store, MemoryDoorbell(), key, Options(parts=1), report=acking(Refusing()))
+    queue = Queue(context, background=lambda _: lambda: None)
     queue.add_all([NewJob("a", item_id=item), "b"])
     with queue.take(2, wait=0):
         pass
     queue.sweep()
 
-    assert [telling.item_id for telling in store.tellings(key)] == [item]
+    assert [entry.item_id for entry in store.outbox(key)] == [item]
     assert (queue.depth().ready, queue.depth().busy) == (0, 0)

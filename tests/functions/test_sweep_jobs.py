@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueKey
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from functions import sweep_jobs
 from functions.wiring import queueing
@@ -27,7 +27,10 @@ class Draining:
 
 def of(tenant: str) -> Queue:
     key = QueueKey(tenant, "q")
-    queue = Queue(MemoryStore(), MemoryDoorbell(), key, Options(parts=1), background=lambda _: lambda: None)
+    queue = Queue(
+        QueueContext(MemoryStore(), MemoryDoorbell(), key, Options(parts=1)),
+        background=lambda _: lambda: None,
+    )
     queue.add_all([NewJob("due", delay=1e-6), "waits"])
     return queue
 
@@ -38,7 +41,7 @@ def test_a_queue_that_cannot_be_swept_keeps_no_other_from_its_sweep(environment,
         raise error("refused")
 
     first, bad, last = of("a"), of("b"), of("c")
-    bad.store.members = broken
+    bad.context.store.members = broken
     environment.setattr(queueing, "every", lambda: iter([first, bad, last]))
     with pytest.raises(error):
         sweep_jobs.handler({}, SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000))

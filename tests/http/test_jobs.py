@@ -9,13 +9,13 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.jobs import WAIT_SECONDS, Site, ordeal, waiting
+from benchmarks.jobs import WAIT_SECONDS, Site, failures, waiting
 from benchmarks.races import Api
 from fanin import Fanin, Options
 from fanin.aws import clients
 from fanin.local import LocalRun
-from fanin.queue import Effects, MemoryDoorbell, Queue, QueueKey
-from fanin.queue.worker import Place, start_bounded
+from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
+from fanin.queue.worker import start_bounded
 from tests.http.test_tracking import get, send
 
 HOUR_US = 3_600_000_000
@@ -47,7 +47,7 @@ def listed(api: Api, queue: str, state: str = "queued", **query):
 
 
 def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_frozen(run: LocalRun) -> None:
-    done = ordeal(Site(run, "ordeal"), jobs=150, workers=3)
+    done = failures(Site(run, "failures"), jobs=150, workers=3)
 
     assert done.odd == {}
     assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
@@ -124,7 +124,7 @@ def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
 
 
 def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
-    theirs = Queue(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine"))
+    theirs = Queue(QueueContext(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine")))
     theirs.add("secret")
 
     assert listed(api, "mine") == []
@@ -132,22 +132,21 @@ def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
     assert [job.name for job in theirs.queued()] == ["secret"]
 
 
-def test_the_sweep_frees_what_a_dead_invocation_held_and_tells_how_full_the_queues_are(
+def test_the_sweep_frees_what_a_dead_invocation_held_and_emits_the_depth_of_the_queues(
     run: LocalRun, api: Api
 ) -> None:
     site = Site(run, "swept")
     site.add(["orphan", "waits"])
     long_ago = Effects(now=lambda: Effects().now() - HOUR_US)
-    options = Options()
-    place = Place(site.store, MemoryDoorbell(), site.key, options.parts, options, long_ago)
-    start_bounded(place, 30).claims.take(range(options.parts), 1)
+    context = QueueContext(site.store, MemoryDoorbell(), site.key, effects=long_ago)
+    start_bounded(context, 30).claims.take(range(context.options.parts), 1)
     before = listed(api, "swept", "inProgress")
     depths = swept(run)
 
     assert [job["key"] for job in before] == ["orphan"]
     assert [job["key"] for job in listed(api, "swept")] == ["orphan", "waits"]
-    assert [told["JobsQueued"] for told in depths if told.get("queue") == "swept"] == [[2.0]]
-    assert [told["JobsQueued"][0] >= 2 for told in depths if "queue" not in told] == [True]
+    assert [line["JobsQueued"] for line in depths if line.get("queue") == "swept"] == [[2.0]]
+    assert [line["JobsQueued"][0] >= 2 for line in depths if "queue" not in line] == [True]
 
 
 def swept(run: LocalRun):

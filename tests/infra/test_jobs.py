@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,11 +11,10 @@ from moto import mock_aws
 
 from fanin import names
 from fanin.errors import InvalidRequest
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueKey, Ring
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
-from fanin.queue.worker import Place
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract import moto_clients
@@ -89,9 +89,10 @@ def test_a_strange_name_is_no_queue(name):
         QueueKey("t", name)
 
 
-def fresh(client):
+def fresh(client, **more):
     store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
-    return Queue(store, MemoryDoorbell(), KEY, Options(parts=2), background=lambda _: lambda: None)
+    context = QueueContext(store, MemoryDoorbell(), KEY, **({"options": Options(parts=2)} | more))
+    return Queue(context, background=lambda _: lambda: None)
 
 
 def create_outcomes_table(client):
@@ -109,12 +110,11 @@ def nothing(_client):
 
 def worked_at(client):
     """A queue whose worker died long ago, with a job in each state, and somebody to be told of one."""
-    queue = fresh(client)
-    queue.options = Options(parts=2, max_failures=1)
+    queue = fresh(client, options=Options(parts=2, max_failures=1))
     queue.add("dies")
     with suppress(ZeroDivisionError), queue.take(wait=0):
         raise ZeroDivisionError
-    queue.options = Options(parts=2)
+    queue.context = replace(queue.context, options=Options(parts=2))
     queue.add_all([NewJob(f"job-{n}", item_id="x") for n in range(4)] + [NewJob("later", delay=60)])
     scope = queue.take(2, wait=0)
     held = scope.__enter__()
@@ -125,16 +125,15 @@ def worked_at(client):
 
 def add_and_collide(client):
     queue = fresh(client)
-    queue.store.configure(KEY, 2)
+    queue.context.store.configure(KEY, 2)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
 
 
 def look_up(client):
     parts = Registry(client, QUEUE_TABLE).parts(KEY)
-    queue = Queue.at(
-        Place(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, parts, Options(), Effects())
-    )
+    context = QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, Options(parts=parts))
+    queue = Queue(context, configured=True)
     for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
         look(10)
 
@@ -143,18 +142,17 @@ def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
     store = DynamoStore(client, QUEUE_TABLE)
     for key, parts in Registry(client, QUEUE_TABLE).queues():
-        options = Options(parts=parts)
-        queue = Queue.at(Place(store, MemoryDoorbell(), key, parts, options, late, lambda _: None))
+        context = QueueContext(store, MemoryDoorbell(), key, Options(parts=parts), late, lambda _: None)
+        queue = Queue(context, configured=True)
         queue.sweep()
         queue.depth()
 
 
 def answer_the_doorbell(client):
     """What befalls a function's jobs: an ack, a return, a death, and a delay that is over."""
-    queue = fresh(client)
-    queue.options = Options(parts=2, max_failures=2)
-    queue.tell = lambda _: None
-    queue.effects = Effects(now=lambda: Effects().now() + 120_000_000)
+    late = Effects(now=lambda: Effects().now() + 120_000_000)
+    options = Options(parts=2, max_failures=2)
+    queue = fresh(client, options=options, effects=late, report=lambda _: None)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
     rings = [{"body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)]
     for _ in range(2):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueKey
+from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.background import Duty
 from fanin.queue.memory import MemoryStore
 from fanin.queue.session import Session
@@ -108,8 +108,8 @@ def make(store, bell, time, duties):
             pause=lambda _: None,
             each=lambda call, values: [call(value) for value in values],
         )
-        tell = options.pop("tell", None)
-        return Queue(store, bell, KEY, Options(**options), effects, duties.background(), tell)
+        report = options.pop("report", None)
+        return Queue(QueueContext(store, bell, KEY, Options(**options), effects, report), duties.background())
 
     return made
 

@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, Options, Queue, ShutDown
+from fanin.queue import LostClaim, NewJob, Options, Queue, QueueContext, ShutDown
 from fanin.queue.aio import AsyncQueue
 from fanin.queue.doorbell import MemoryDoorbell
 from tests.queue.conftest import KEY, OUTCOME, Boom, Counting, expects, names
@@ -21,12 +21,12 @@ PATIENCE = 60.0
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A wait that is cancelled ends soon."""
-    monkeypatch.setattr("fanin.queue.aio.LISTEN_SECONDS", 0.01)
+    monkeypatch.setattr("fanin.queue.aio.POLL_SECONDS", 0.01)
 
 
 @pytest.fixture
 def inner():
-    return Queue(Counting(), MemoryDoorbell(), KEY, Options(parts=1))
+    return Queue(QueueContext(Counting(), MemoryDoorbell(), KEY, Options(parts=1)))
 
 
 def run(inner, story):
@@ -78,7 +78,7 @@ async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
 def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     async def story(queue):
         taking = asyncio.create_task(take_one(queue))
-        await until(lambda: queue.queue._turnstile.line)
+        await until(lambda: queue.queue._take_lock.line)
         added = await queue.add("a")
         return added, await taking
 
@@ -88,7 +88,7 @@ def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
 
     assert run(inner, story) == (True, (["a"], False, "a", 1))
     assert inner.depth().ready == inner.depth().busy == 0
-    assert inner.store.members(KEY) == []
+    assert inner.context.store.members(KEY) == []
 
 
 def test_single_jobs_are_acked_with_writes_and_released(inner):
@@ -103,7 +103,7 @@ def test_single_jobs_are_acked_with_writes_and_released(inner):
         return [refused.key for refused in rejected]
 
     assert run(inner, story) == ["a"]
-    assert inner.store.written == [OUTCOME]
+    assert inner.context.store.written == [OUTCOME]
     assert queued(inner) == [("b", 1, 1)]
 
 
@@ -163,7 +163,7 @@ def test_a_take_waits_again_after_one_that_was_cancelled(inner):
 
 
 def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
-    gate = Gate(inner.store, "claim")
+    gate = Gate(inner.context.store, "claim")
 
     async def story(queue):
         await queue.add("a")
@@ -173,7 +173,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
 
     async def enter(scope):
         async with scope:
-            raise AssertionError("nobody may work on it")
+            raise AssertionError("the job must not run")
 
     assert run(inner, story) == ([("a", 0, 1)], [], {})
 
@@ -181,7 +181,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
 def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
     async def story(queue):
         await queue.add_all("ab")
-        gate = Gate(inner.store, "end")
+        gate = Gate(inner.context.store, "end")
         working = asyncio.create_task(work(queue))
         await cancelled_at(gate, working)
 
@@ -191,14 +191,14 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
 
     run(inner, story)
 
-    assert inner.store.written == [OUTCOME]
+    assert inner.context.store.written == [OUTCOME]
     assert queued(inner) == [("b", 0, 1)]
 
 
 def test_a_cancellation_on_leaving_waits_for_the_acks(inner):
     async def story(queue):
         await queue.add_all("ab")
-        gate = Gate(inner.store, "end")
+        gate = Gate(inner.context.store, "end")
         working = asyncio.create_task(work(queue))
         await cancelled_at(gate, working)
 
@@ -235,10 +235,10 @@ def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inn
                     await jobs.ack(job, [{"job": job.name}])
 
     assert run(inner, story) == {}
-    assert sorted(int(write["job"]) for write in inner.store.written) == list(range(40))
+    assert sorted(int(write["job"]) for write in inner.context.store.written) == list(range(40))
 
 
-def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
+def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     async def story(queue):
         served = []
 
@@ -249,7 +249,7 @@ def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
         waiting = []
         for number in range(3):
             waiting.append(asyncio.create_task(wait(number)))
-            await until(lambda: queue.queue._turnstile.line)
+            await until(lambda: queue.queue._take_lock.line)
         waiting[1].cancel()
         for key in "ab":
             await queue.add(key)
@@ -259,10 +259,10 @@ def test_waiters_are_served_in_order_and_one_who_gave_up_is_passed_over(inner):
     assert run(inner, story) == [(0, ["a"]), (2, ["b"])]
 
 
-def test_a_turn_that_does_not_come_in_time_gives_an_empty_take(inner):
+def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
         first = asyncio.create_task(enter(queue, None))
-        await until(lambda: queue.queue._turnstile.line)
+        await until(lambda: queue.queue._take_lock.line)
         second = await enter(queue, 0.01), await enter(queue, 0)
         await queue.add("a")
         return second, await first, await enter(queue, 0)
@@ -281,7 +281,7 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
         whole = queue.queue.take
         monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
         entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
-        await until(lambda: queue.queue._turnstile.line)
+        await until(lambda: queue.queue._take_lock.line)
         await queue.add_all("ab")
         await asyncio.gather(*entering)
 
@@ -296,17 +296,17 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
     assert asked[3][1] < asked[2][1]
 
 
-def test_a_waiting_take_does_not_ask_the_tables_though_it_listens_in_slices(inner, monkeypatch):
+def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner, monkeypatch):
     listened = []
-    whole = inner.doorbell.wait
-    monkeypatch.setattr(inner.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
+    whole = inner.context.doorbell.wait
+    monkeypatch.setattr(inner.context.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
 
     async def story(queue):
         async with queue.take(1, wait=0):
             pass
-        looks = inner.store.requests.count("ready")
+        looks = inner.context.store.requests.count("ready")
         async with queue.take(1, wait=0.2):
-            return inner.store.requests.count("ready") - looks
+            return inner.context.store.requests.count("ready") - looks
 
     assert run(inner, story) == 2
     assert len(listened) > 5
@@ -337,7 +337,7 @@ def test_a_stream_that_is_left_returns_the_present_job(inner):
 def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     async def story(queue):
         streaming = asyncio.create_task(drain(queue))
-        await until(lambda: queue.queue._turnstile.line)
+        await until(lambda: queue.queue._take_lock.line)
         await queue.__aexit__(None, None, None)
         await streaming
         with expects(ShutDown):
@@ -350,18 +350,18 @@ def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
 
     run(inner, story)
 
-    assert inner.store.members(KEY) == []
+    assert inner.context.store.members(KEY) == []
 
 
-def test_a_lost_claim_is_told_to_who_acks(inner):
+def test_an_ack_under_a_lost_claim_raises(inner):
     async def story(queue):
         await queue.add("a")
         with expects(LostClaim):
             async with queue.take() as jobs:
-                inner.store.end_session(KEY, jobs[0].session, None)
+                inner.context.store.end_session(KEY, jobs[0].session, None)
                 inner.sweep()
                 await jobs.ack(jobs[0], [OUTCOME])
 
     run(inner, story)
 
-    assert inner.store.written == []
+    assert inner.context.store.written == []

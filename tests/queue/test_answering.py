@@ -1,4 +1,4 @@
-"""A function that a queue's own doorbell feeds: what it takes, what it returns, and what it refuses."""
+"""A function whose event source is the doorbell: what it takes, returns and refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: SECONDS * 1000)
 
 
 def event(*rings: Ring, key: QueueKey = KEY) -> dict:
-    """What Lambda hands over."""
+    """The context that Lambda passes."""
     return {"Records": [{"body": body(key, ring), "receiptHandle": "r"} for ring in rings]}
 
 
@@ -28,10 +28,10 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
 
     assert taken == ["a", "b"]
     assert names(queue.queued()) == ["c"]
-    assert queue.store.written == [OUTCOME]
+    assert queue.context.store.written == [OUTCOME]
 
 
-def test_an_invocation_looks_only_where_it_was_rung_for(make, store):
+def test_an_invocation_reads_only_the_parts_of_its_rings(make, store):
     queue = make(parts=8)
     queue.add_all(str(i) for i in range(20))
     with queue.answer(event(*[Ring(3)] * 10), CONTEXT) as jobs:
@@ -39,7 +39,7 @@ def test_an_invocation_looks_only_where_it_was_rung_for(make, store):
         assert {job.key.part.number for job in jobs} == {3}
 
 
-def test_a_delayed_job_is_woken_by_the_ring_that_says_it_is_due(queue, time):
+def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time):
     queue.add(NewJob("a", delay=5))
     time.sleep(5)
     with queue.answer(event(Ring(0)), CONTEXT) as jobs:
@@ -66,7 +66,7 @@ def test_a_session_of_an_invocation_lasts_as_long_as_its_time(queue, time):
         jobs.ack(jobs[0], [OUTCOME])
 
     assert (session.beats, lasts) == (False, (SECONDS + 1) * 1_000_000)
-    assert queue.store.written == []
+    assert queue.context.store.written == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What refuses and fails beside the work: whoever is told, a duty, an error that cannot be put down."""
+"""What fails beside the work: the report of an end, a duty, an error without a text."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import threading
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest
-from fanin.queue import NewJob, Options, Telling
+from fanin.queue import NewJob, Options, OutboxEntry
 from fanin.queue.background import Duty, in_threads
-from fanin.queue.fair_lock import Turnstile
+from fanin.queue.fair_lock import FairLock
 from tests.queue.conftest import KEY, fail, names, session_of
 
 
-def test_an_end_that_cannot_be_told_does_not_keep_others_from_being_told(make, store):
-    heard = []
+def test_an_end_that_cannot_be_reported_does_not_keep_others_from_being_reported(make, store):
+    reported = []
 
-    def tell(telling):
-        if telling.item_id == "bad":
+    def report(entry):
+        if entry.item_id == "bad":
             raise Conflict("refused")
-        heard.append(telling.item_id)
+        reported.append(entry.item_id)
 
-    queue = make(tell=tell)
-    store.untold = {KEY: {n: Telling(n, n, failed=False) for n in ("bad", "good")}}
+    queue = make(report=report)
+    store.outboxes = {KEY: {n: OutboxEntry(n, n, failed=False) for n in ("bad", "good")}}
     queue.sweep()
 
-    assert heard == ["good"]
-    assert [telling.item_id for telling in store.tellings(KEY)] == ["bad"]
+    assert reported == ["good"]
+    assert [entry.item_id for entry in store.outbox(KEY)] == ["bad"]
 
 
 def test_a_duty_that_fails_goes_on():
@@ -49,13 +49,13 @@ def test_a_duty_that_fails_goes_on():
 
 
 class Mute(Exception):
-    """An error that cannot say what it is."""
+    """An error whose text cannot be made."""
 
     def __repr__(self):
         raise AttributeError("reason")
 
 
-def test_an_error_without_words_returns_its_jobs_as_any_other_does(make):
+def test_an_error_without_a_text_returns_its_jobs_as_any_other_does(make):
     queue = make(max_failures=2)
     queue.add_all("ab")
     for _ in range(2):
@@ -65,7 +65,7 @@ def test_an_error_without_words_returns_its_jobs_as_any_other_does(make):
     assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
 
 
-def test_an_error_in_words_that_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
     queue = make(max_failures=1)
     queue.add("a")
     with queue.take(wait=0) as jobs:
@@ -94,7 +94,7 @@ def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, sto
     with pytest.raises(error):
         fail(queue, 4)
     store.give_back, store.end = whole["give_back"], whole["end"]
-    queue._worker.janitor.tick()
+    queue._worker.maintenance.tick()
 
     assert names(queue.in_progress()) == []
     assert len(queue.queued()) + len(queue.dead()) == 4
@@ -132,10 +132,10 @@ def test_what_could_not_be_stored_at_a_jobs_end_is_refused_at_its_beginning(fact
 
 
 def interrupted_at(line):
-    """Interrupt the turnstile before one of its lines, as Ctrl-C may."""
+    """Interrupt the lock before one of its lines, as Ctrl-C may."""
 
     def trace(frame, event, _):
-        if frame.f_code is not Turnstile.turn.__wrapped__.__code__:
+        if frame.f_code is not FairLock.acquired.__wrapped__.__code__:
             return trace if event == "call" else None
         if event == "line" and frame.f_lineno == line:
             sys.settrace(None)
@@ -145,19 +145,19 @@ def interrupted_at(line):
     return trace
 
 
-def test_an_interruption_in_the_line_of_takes_leaves_nobody_in_it():
-    source, first = inspect.getsourcelines(Turnstile.turn.__wrapped__)
+def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
+    source, first = inspect.getsourcelines(FairLock.acquired.__wrapped__)
     before = next(number for number, text in enumerate(source) if text.strip() == "finally:")
     for number in range(1, before):
-        turnstile = Turnstile()
+        lock = FairLock()
         usual = sys.gettrace()
         sys.settrace(interrupted_at(first + number))
         try:
-            with turnstile.turn(0):
+            with lock.acquired(0):
                 pass
         except KeyboardInterrupt:
-            assert not turnstile.line
+            assert not lock.line
         finally:
             sys.settrace(usual)
 
-        assert not turnstile.line
+        assert not lock.line

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, names
 
@@ -95,7 +95,7 @@ def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_ring
 
 def test_14_writes_exclude_each_other_and_reads_do_not_wait():
     store = MemoryStore()
-    queues = [Queue(store, MemoryDoorbell(), KEY, Options(parts=2)) for _ in range(4)]
+    queues = [Queue(QueueContext(store, MemoryDoorbell(), KEY, Options(parts=2))) for _ in range(4)]
     added = []
 
     def produce(queue):

@@ -16,9 +16,9 @@ def test_21_q6_one_consumer_claims_in_order_of_priority_and_time(queue, time):
     chance = random.Random(21)
     added = []
     for i in range(60):
-        wish = NewJob(f"j{i}", priority=chance.choice((0, 0, 5, 999)))
-        queue.add(wish)
-        added.append((-wish.priority, i))
+        job = NewJob(f"j{i}", priority=chance.choice((0, 0, 5, 999)))
+        queue.add(job)
+        added.append((-job.priority, i))
         time.sleep(chance.random())
     taken = []
     while len(taken) < 60:
@@ -58,7 +58,7 @@ def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make)
     slow, quick = make(), make()
     slow.add("a")
     with expects(LostClaim), slow.take(1, wait=0) as jobs:
-        slow.store.end_session(KEY, session_of(slow).id, None)
+        slow.context.store.end_session(KEY, session_of(slow).id, None)
         quick.sweep()
         with quick.take(1, wait=0) as others:
             quick_claim = others[0].claim
@@ -69,23 +69,23 @@ def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make)
             others.ack(others[0], [OUTCOME | {"of": "quick"}])
         raise LostClaim
 
-    assert [write["of"] for write in quick.store.written] == ["quick"]
+    assert [write["of"] for write in quick.context.store.written] == ["quick"]
 
 
-def test_22_an_ack_whose_answer_was_lost_is_asked_after_and_not_done_twice(queue, monkeypatch):
+def test_22_an_ack_that_timed_out_is_checked_and_not_applied_twice(queue, monkeypatch):
     queue.add("a")
-    whole = queue.store.end
+    whole = queue.context.store.end
 
     def lost_once(*args):
         whole(*args)
-        monkeypatch.setattr(queue.store, "end", whole)
+        monkeypatch.setattr(queue.context.store, "end", whole)
         raise StoreUnavailable("no answer")
 
-    monkeypatch.setattr(queue.store, "end", lost_once)
+    monkeypatch.setattr(queue.context.store, "end", lost_once)
     with queue.take() as jobs:
         jobs.ack(jobs[0], [OUTCOME])
 
-    assert queue.store.written == [OUTCOME]
+    assert queue.context.store.written == [OUTCOME]
 
 
 def test_23_an_execution_may_be_repeated_and_its_acknowledgement_is_not(make):
@@ -94,7 +94,7 @@ def test_23_an_execution_may_be_repeated_and_its_acknowledgement_is_not(make):
     executions = []
     with expects(LostClaim), slow.take(1, wait=0) as jobs:
         executions.append(jobs[0].name)
-        slow.store.end_session(KEY, session_of(slow).id, None)
+        slow.context.store.end_session(KEY, session_of(slow).id, None)
         quick.sweep()
         with quick.take(1, wait=0) as others:
             executions.append(others[0].name)
@@ -102,23 +102,23 @@ def test_23_an_execution_may_be_repeated_and_its_acknowledgement_is_not(make):
 
     assert executions == ["a", "a"]
     assert quick_done.state is JobState.DONE
-    assert len(quick.store.written) == 1
+    assert len(quick.context.store.written) == 1
 
 
 def test_24_a_new_session_takes_over_parts_and_gives_them_back(make, duties):
     one, two = make(parts=8), make(parts=8)
     with one.take(wait=0):
-        alone = list(one._worker.janitor.own_parts())
+        alone = list(one._worker.maintenance.own_parts())
     with two.take(wait=0):
         pass
     duties.pass_seconds(1)
-    shared = [list(queue._worker.janitor.own_parts()) for queue in (one, two)]
+    shared = [list(queue._worker.maintenance.own_parts()) for queue in (one, two)]
     two.close()
     duties.pass_seconds(1)
 
     assert alone == list(range(8))
     assert sorted(shared) == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert list(one._worker.janitor.own_parts()) == list(range(8))
+    assert list(one._worker.maintenance.own_parts()) == list(range(8))
 
 
 def test_24_dropping_a_part_leaves_the_work_on_it_alone(make, duties):
@@ -143,20 +143,20 @@ def test_24_without_contention_each_claims_in_its_own_parts(make, duties):
         with queue.take(40, wait=0) as jobs:
             parts = {job.key.part.number for job in jobs}
 
-            assert parts <= set(queue._worker.janitor.own_parts())
+            assert parts <= set(queue._worker.maintenance.own_parts())
 
 
-def test_24_a_ring_is_followed_into_a_part_of_somebody_else(make, duties, bell):
+def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):
     one, two = make(parts=2), make(parts=2)
     for queue in (one, two):
         with queue.take(wait=0):
             pass
     duties.pass_seconds(1)
-    foreign = next(p for p in (0, 1) if p not in one._worker.janitor.own_parts())
+    foreign = next(p for p in (0, 1) if p not in one._worker.maintenance.own_parts())
     name = next(str(i) for i in range(99) if job_key(KEY, 2, str(i)).part == PartKey(KEY, foreign))
     one.add(name)
 
-    assert names(one._look(one._present(), 1, None, bell.wait(0, 1))) == [name]
+    assert names(one._look(one._live_worker(), 1, None, bell.wait(0, 1))) == [name]
 
 
 def test_25_more_parts_are_the_way_to_more_throughput_and_order_holds_within_each(make, time):

@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import MemoryDoorbell, Options, Queue
+from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, Boom, expects, fail, names, session_of
 
 
 def test_06_q5_take_blocks_until_there_is_one_and_gives_at_most_so_many():
-    queue = Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=4))
+    queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=4)))
     got = []
 
     def consume():
@@ -45,7 +45,7 @@ def test_07_success_removes_the_job(queue):
     assert queue.queued() == queue.in_progress() == []
 
 
-def test_07_q7_a_failure_returns_the_job_to_its_original_place_and_counts(queue):
+def test_07_q7_a_failure_returns_the_job_to_its_original_position_and_counts(queue):
     queue.add_all("abc")
     fail(queue)
 
@@ -53,7 +53,7 @@ def test_07_q7_a_failure_returns_the_job_to_its_original_place_and_counts(queue)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_07_an_interruption_returns_the_job_to_its_original_place_and_counts_nothing(queue, error):
+def test_07_an_interruption_returns_the_job_to_its_original_position_and_counts_nothing(queue, error):
     queue.add_all("abc")
     fail(queue, error=error)
 
@@ -81,11 +81,11 @@ def test_08_a_job_acked_or_released_by_itself_has_its_own_outcome(queue):
     assert [(job.name, job.failures) for job in queue.queued()] == [("b", 0), ("c", 1)]
 
 
-@pytest.mark.parametrize("moment", ["claim", "heard"])
+@pytest.mark.parametrize("moment", ["claim", "delete"])
 def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(make, bell, moment):
     queue = make()
     queue.add_all("ab")
-    target, after = (queue.store, 2) if moment == "claim" else (bell, 1)
+    target, after = (queue.context.store, 2) if moment == "claim" else (bell, 1)
     whole, calls = getattr(target, moment), []
 
     def interrupted(*args):
@@ -96,19 +96,19 @@ def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(
         return answer
 
     setattr(target, moment, interrupted)
-    if moment == "heard":
+    if moment == "delete":
         queue.take(2, wait=0).__enter__()._return_all(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        queue._look(queue._present(), 2, None, bell.wait(0, 2))
+        queue._look(queue._live_worker(), 2, None, bell.wait(0, 2))
     setattr(target, moment, whole)
-    queue._worker.janitor.sweep([0])
+    queue._worker.maintenance.sweep([0])
 
     assert names(queue.queued()) == ["a", "b"]
     assert not session_of(queue).held
 
 
 def test_10_waiters_are_served_in_the_order_in_which_they_came():
-    queue = Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1))
+    queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
     served, threads = [], []
 
     def consume(number):
@@ -118,7 +118,7 @@ def test_10_waiters_are_served_in_the_order_in_which_they_came():
     for number in range(3):
         threads.append(threading.Thread(target=consume, args=(number,)))
         threads[-1].start()
-        while len(queue._turnstile.line) <= number:
+        while len(queue._take_lock.line) <= number:
             threading.Event().wait(0.001)
     for key in "abc":
         queue.add(key)
@@ -139,7 +139,7 @@ def test_10_a_return_rings_as_an_add_does(queue, bell):
 
 def test_10_a_waiter_that_finds_nothing_left_blocks_again():
     bell = MemoryDoorbell()
-    queue = Queue(MemoryStore(), bell, KEY, Options(parts=1))
+    queue = Queue(QueueContext(MemoryStore(), bell, KEY, Options(parts=1)))
     queue.add("gone")
     with queue.take():
         pass  # its ring is still in the bell
@@ -196,8 +196,8 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
 
 
-def test_12_a_death_is_revived_once_and_says_so_once(make):
-    """By whoever asks, while the job is back, and after it ended."""
+def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
+    """By any process, while the job is back, and after it ended."""
     queue, other = make(max_failures=1), make(max_failures=1)
     queue.add("a")
     fail(queue)
@@ -213,7 +213,7 @@ def test_12_a_death_is_revived_once_and_says_so_once(make):
 
 
 @pytest.mark.parametrize("taken_meanwhile", [False, True])
-def test_12_a_revival_that_timed_out_is_known_as_ones_own(make, store, monkeypatch, taken_meanwhile):
+def test_12_a_revival_that_timed_out_is_recognised(make, store, monkeypatch, taken_meanwhile):
     queue, other = make(max_failures=1), make()
     queue.add("a")
     fail(queue)
@@ -234,7 +234,7 @@ def test_12_a_revival_that_timed_out_is_known_as_ones_own(make, store, monkeypat
     assert not queue.revive(dead)
 
 
-def test_12_two_who_revive_the_same_death_are_told_who_did(make, store, monkeypatch):
+def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, monkeypatch):
     queue, other = make(max_failures=1), make(max_failures=1)
     queue.add("a")
     fail(queue)

@@ -35,19 +35,19 @@ def test_17_heartbeat_and_expiry_are_one_and_five_seconds_and_can_be_set(make, d
     assert [[duty.seconds for duty in duties.of[number]] for number in (0, 1)] == [[1.0, 0.5], [2.0, 1.0]]
 
 
-@pytest.mark.parametrize("silence", [4, 5])
-def test_17_claims_are_freed_after_the_expiry_and_within_two_seconds_of_it(make, duties, silence):
+@pytest.mark.parametrize("timeout", [4, 5])
+def test_17_claims_are_freed_after_the_expiry_and_within_two_seconds_of_it(make, duties, timeout):
     killed, other = make(), make()
     killed.add("a")
     killed.take(1, wait=0).__enter__()
     with other.take(wait=0):
         pass
     duties.pass_seconds(1)
-    duties.pass_seconds(silence, without=(0,))
+    duties.pass_seconds(timeout, without=(0,))
     freed_early = names(other.queued())
-    duties.pass_seconds(7 - silence, without=(0,))
+    duties.pass_seconds(7 - timeout, without=(0,))
 
-    assert freed_early == ([] if silence == 4 else ["a"])
+    assert freed_early == ([] if timeout == 4 else ["a"])
     assert names(other.queued()) == ["a"]
 
 
@@ -63,15 +63,15 @@ def test_18_a_session_whose_heartbeat_was_refused_stops_and_acks_no_more(make, d
         assert jobs.lost
         jobs.ack(jobs[0], [OUTCOME])
 
-    assert frozen.store.written == []
+    assert frozen.context.store.written == []
     assert names(other.queued()) == ["a"]
 
 
-def test_18_a_session_that_cannot_speak_gives_itself_up_before_others_may(make, duties, monkeypatch):
+def test_18_a_session_without_confirmed_heartbeats_ends_itself_before_others_may(make, duties, monkeypatch):
     queue = make()
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
-        monkeypatch.setattr(queue.store, "beat", unavailable)
+        monkeypatch.setattr(queue.context.store, "beat", unavailable)
         duties.pass_seconds(3)
         lost_early = jobs.lost
         duties.pass_seconds(1)
@@ -93,7 +93,7 @@ def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties)
         assert session_of(queue).id != first.id
 
 
-def test_19_anyone_ends_an_expired_session_and_its_claims_are_freed(make, duties):
+def test_19_any_worker_ends_an_expired_session_and_its_claims_are_freed(make, duties):
     killed, other = make(), make()
     killed.add_all("ab")
     killed.take(2, wait=0).__enter__()
@@ -124,8 +124,8 @@ def test_19_q4_a_claim_of_a_session_that_is_gone_already_is_freed_by_the_sweep(m
     killed, other = make(), make()
     killed.add("a")
     killed.take(1, wait=0).__enter__()
-    other.store.end_session(KEY, session_of(killed).id, None)
-    other.store.forget(KEY, session_of(killed).id)
+    other.context.store.end_session(KEY, session_of(killed).id, None)
+    other.context.store.forget(KEY, session_of(killed).id)
     other.sweep()
 
     assert names(other.queued()) == ["a"]

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin.queue import Effects, LostClaim, MemoryDoorbell, Options, Queue, QueueKey, Ring
+from fanin.queue import Effects, LostClaim, MemoryDoorbell, Options, Queue, QueueContext, QueueKey, Ring
 from fanin.queue.memory import MemoryStore
 from fanin.queue.messages import body
 
@@ -26,7 +26,7 @@ OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": "x"}}}}
 @pytest.fixture
 def queue():
     effects = Effects(pause=lambda _: None)
-    with Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1), effects) as queue:
+    with Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1), effects)) as queue:
         yield queue
 
 
@@ -49,7 +49,7 @@ def test_the_worker_of_the_page_acks_what_it_took(queue):
 
     assert names["rejected"] == ()
     assert drawn == [("img-18", None), ("img-19", None)]
-    assert len(queue.store.written) == 2
+    assert len(queue.context.store.written) == 2
     assert [job.name for job in queue.delayed()] == ["img-20"]
 
 
@@ -61,7 +61,7 @@ def test_the_lambda_of_the_page_takes_from_the_parts_that_rang(queue):
     names["handler"]({"Records": [{"body": body(KEY, Ring(0)), "receiptHandle": "r"}] * 2}, context)
 
     assert drawn == ["a", "b"]
-    assert len(queue.store.written) == 2
+    assert len(queue.context.store.written) == 2
     assert queue.depth().ready == queue.depth().busy == 0
 
 
@@ -77,7 +77,7 @@ def test_the_coroutine_of_the_page_takes_and_streams(queue, monkeypatch):
     asyncio.run(example("asyncio", queue, draw=draw)["work"]())
 
     assert drawn == [str(i) for i in range(12)]
-    assert len(queue.store.written) == 10
+    assert len(queue.context.store.written) == 10
     assert queue.depth().ready == queue.depth().busy == 0
 
 
@@ -106,16 +106,16 @@ def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
 
     assert worker.work_one(lambda _: OUTCOME) == 1
     assert [session[:2] for session in worker.sessions()] == [(socket.gethostname(), os.getpid())]
-    assert (len(queue.store.written), queue.depth().ready) == (1, 1)
+    assert (len(queue.context.store.written), queue.depth().ready) == (1, 1)
 
     def loses_its_claim(job):
-        for member in queue.store.members(KEY):
-            queue.store.end_session(KEY, member.id, None)
+        for member in queue.context.store.members(KEY):
+            queue.context.store.end_session(KEY, member.id, None)
         queue.sweep()
         return OUTCOME
 
     with pytest.raises(LostClaim):
         worker.work_one(loses_its_claim)
-    assert (len(queue.store.written), queue.depth().ready) == (1, 1)
+    assert (len(queue.context.store.written), queue.depth().ready) == (1, 1)
     worker.shut_down()
-    assert queue.store.members(KEY) == []
+    assert queue.context.store.members(KEY) == []

@@ -1,14 +1,15 @@
-"""A process that forks while it works on a queue: the child has no part in its parent's session and jobs."""
+"""A process that forks while it works on a queue: the child does not share its parent's session and jobs."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import MemoryDoorbell, Options, Queue
+from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.aio import AsyncQueue
 from fanin.queue.memory import MemoryStore
 from tests.forks import forked, status_of
@@ -62,21 +63,21 @@ def test_a_child_that_leaves_a_bounded_block_does_not_end_its_parents_session(qu
 
 
 def test_a_child_takes_though_its_parent_waits_in_a_take():
-    queue = Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1))
+    queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
     waiting = threading.Thread(target=lambda: list(queue.stream(wait=60)), daemon=True)
     waiting.start()
-    while not queue._turnstile.line:
+    while not queue._take_lock.line:
         threading.Event().wait(0.001)
 
     def work():
-        queue.doorbell = MemoryDoorbell()
+        queue.context = replace(queue.context, doorbell=MemoryDoorbell())
         queue.add("a")
         with queue.take(wait=60) as jobs:
             assert names(jobs) == ["a"]
 
     # The store's lock may be held at the fork by the thread that looks; the real ones have none.
-    with queue.store.lock:
-        child = forked(lambda: (setattr(queue.store, "lock", threading.RLock()), work()))
+    with queue.context.store.lock:
+        child = forked(lambda: (setattr(queue.context.store, "lock", threading.RLock()), work()))
 
     assert status_of(child) == 0
     queue.close()
@@ -85,7 +86,7 @@ def test_a_child_takes_though_its_parent_waits_in_a_take():
 
 
 def test_a_child_uses_the_queue_for_asyncio_in_a_loop_of_its_own():
-    queue = AsyncQueue(Queue(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
+    queue = AsyncQueue(Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1))))
 
     async def add_many(keys):
         return await asyncio.gather(*map(queue.add, keys))

@@ -30,7 +30,7 @@ def test_a_queue_whose_name_could_be_a_part_of_another_key_is_refused(name):
 
 def test_rows_of_different_kinds_lie_in_different_partitions():
     queue, tenant = QueueKey("t", "q"), QueueKey("t#q", "0001")
-    kinds = (items.session_pk, items.dead_pk, items.telling_pk, lambda of: items.config_row(of)["pk"])
+    kinds = (items.session_pk, items.dead_pk, items.outbox_pk, lambda of: items.config_row(of)["pk"])
     partitions = [kind(of)["S"] for kind in kinds for of in (queue, tenant)]
     partitions += [items.part_pk(PartKey(of, 1))["S"] for of in (queue, tenant)]
 

@@ -1,4 +1,4 @@
-"""A day of a queue on DynamoDB and SQS, as moto plays them, and what it asked of them."""
+"""The requests of each use case on DynamoDB and SQS, as moto implements them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import StaleWrite
-from fanin.queue import Effects, LostClaim, NewJob, Options, Queue
+from fanin.queue import Effects, LostClaim, NewJob, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
 from tests.contract import moto_clients
@@ -37,9 +37,8 @@ def queue(asked, time):
             time.now, time.monotonic, pause=lambda _: None, each=lambda f, values: [f(v) for v in values]
         )
         options = Options(parts=2, max_failures=1)
-        yield Queue(
-            DynamoStore(client, QUEUE_TABLE), bell, KEY, options, effects, lambda duties: lambda: None
-        )
+        context = QueueContext(DynamoStore(client, QUEUE_TABLE), bell, KEY, options, effects)
+        yield Queue(context, lambda duties: lambda: None)
 
 
 def outcome(name, **more):
@@ -49,11 +48,11 @@ def outcome(name, **more):
 
 def written(queue, name) -> bool:
     key = outcome(name)["Put"]["Item"]
-    return "Item" in queue.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
+    return "Item" in queue.context.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
 
 
-def live_through_a_day(queue, time):
-    """Every use case once, the refusals too."""
+def run_each_use_case(queue, time):
+    """Each use case once, rejections included."""
     queue.add_all(["a", "b", NewJob("c", delay=1, item_id="item"), "a"])
     with queue.take(2, wait=0) as jobs:
         queue.add("a", on_busy="rerun")
@@ -69,13 +68,13 @@ def live_through_a_day(queue, time):
         jobs.release(jobs[0])
     with queue.take(wait=0):
         queue._worker.session.beat()
-        queue._worker.janitor.tick()
+        queue._worker.maintenance.tick()
     queue.close()
     queue.sweep()
 
 
 def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, asked):
-    live_through_a_day(queue, time)
+    run_each_use_case(queue, time)
     reads = [params for name, params in asked if name in READS]
     reads += [
         table for name, params in asked if name == "BatchGetItem" for table in params["RequestItems"].values()
@@ -90,7 +89,7 @@ def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, a
 
 
 def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
-    live_through_a_day(queue, time)
+    run_each_use_case(queue, time)
     expressions = {
         text for _, params in asked for name, text in params.items() if name.endswith("Expression")
     }
@@ -115,7 +114,7 @@ def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
 def test_22_a_lost_claim_writes_nothing(queue, time):
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
-        queue.store.end_session(KEY, queue._worker.session.id, None)
+        queue.context.store.end_session(KEY, queue._worker.session.id, None)
         queue.sweep()
         jobs.ack(jobs[0], [outcome("x")])
 
@@ -127,7 +126,7 @@ def test_a_done_job_is_marked_for_an_hour(queue, time):
     queue.add("a")
     with queue.take(1, wait=0) as jobs:
         key = jobs[0].key
-    row = queue.store.client.get_item(
+    row = queue.context.store.client.get_item(
         TableName=QUEUE_TABLE,
         Key={"pk": {"S": f"J#{key.part}"}, "sk": {"S": key.sort}},
     )["Item"]

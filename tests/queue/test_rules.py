@@ -1,4 +1,4 @@
-"""The pure rules: places, parts, owners, and what may follow what."""
+"""The pure rules: positions, parts, owners, and transitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fanin.errors import InvalidRequest
 from fanin.queue import NewJob, Options, QueueKey, lifecycle, order
 from fanin.queue.keys import PARTS_MAX, PartKey, job_key, part_of
-from fanin.queue.lifecycle import Fate
+from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.members import Watch, overdue, owned, owners
 from fanin.queue.model import Dead, GivenBack, JobState, Member, Rerun
 
@@ -21,7 +21,7 @@ IDS = st.sets(st.uuids().map(str), min_size=1, max_size=40)
 
 
 def ready(**more):
-    return lifecycle.born(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
+    return lifecycle.new_job(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
 
 
 def busy(claim="c", at=200):
@@ -29,12 +29,12 @@ def busy(claim="c", at=200):
 
 
 @given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
-def test_places_sort_by_priority_then_by_time(p1, p2, t1, t2):
-    assert (order.place(p1, t1) < order.place(p2, t2)) == ((-p1, t1) < (-p2, t2))
+def test_positions_sort_by_priority_then_by_time(p1, p2, t1, t2):
+    assert (order.ready(p1, t1) < order.ready(p2, t2)) == ((-p1, t1) < (-p2, t2))
 
 
 def test_the_states_lie_apart_in_the_index():
-    places = [order.place(0, 10**16 - 1), order.busy("z", 1), order.delayed(0), order.dead(0)]
+    places = [order.ready(0, 10**16 - 1), order.busy("z", 1), order.delayed(0), order.dead(0)]
 
     assert places == sorted(places)
     assert order.busy("s", 1).startswith(order.busy_of("s"))
@@ -94,7 +94,7 @@ def test_24_two_and_three_sessions_share_eight_parts_as_the_article_has_it():
     assert list(owned(8, ["a"], "unknown")) == []
 
 
-def test_24_only_those_who_live_and_beat_own_parts():
+def test_24_only_live_sessions_with_a_heartbeat_own_parts():
     members = [MEMBER, replace(MEMBER, id="s2", beats=False), replace(MEMBER, id="s3", live=False)]
 
     assert owners(members) == ["s1"]
@@ -112,7 +112,7 @@ def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_
     assert watch.suspects([moved], 9.6, now=0) == [moved]
 
 
-def test_a_dead_session_that_nobody_cleared_away_is_taken_over():
+def test_a_dead_session_that_was_not_deleted_is_taken_over():
     watch, dead = Watch(), replace(MEMBER, live=False)
     watch.observe([MEMBER], 0.0)
     watch.observe([dead], 4.0)
@@ -133,7 +133,7 @@ def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew()
     assert overdue(replace(MEMBER, live=False), 0)
 
 
-def test_an_add_needs_an_empty_place_or_the_done_job_that_it_saw():
+def test_an_add_needs_a_free_key_or_the_done_job_that_it_saw():
     done = lifecycle.ended(busy(), 300)
     later = replace(done, generation=2)
 
@@ -172,23 +172,25 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
     assert lifecycle.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
 
 
-def test_the_fate_of_a_claim_is_read_from_what_is_stored():
+def test_the_status_of_a_claim_is_read_from_the_stored_job():
     job = busy("mine")
     done, other = lifecycle.ended(job, 300), lifecycle.ended(replace(job, claim="other"), 300)
-    following = replace(lifecycle.born(NewJob("a"), job.key, "id2", 400, done), claim="c9")
+    following = replace(lifecycle.new_job(NewJob("a"), job.key, "id2", 400, done), claim="c9")
 
-    assert lifecycle.fate(job, job) is Fate.HELD
-    assert lifecycle.fate(done, job) is Fate.ENDED
-    assert lifecycle.fate(following, job) is Fate.ENDED
-    assert lifecycle.fate(None, job) is Fate.LOST
-    assert lifecycle.fate(other, job) is Fate.LOST
-    assert lifecycle.fate(replace(job, claim="other"), job) is Fate.LOST
-    assert lifecycle.fate(replace(following, done_by="other"), job) is Fate.LOST
-    assert lifecycle.fate(replace(following, done_by="other", generation=3), job) is Fate.UNKNOWN
-    assert lifecycle.fate(replace(other, generation=2, done_by="later"), job) is Fate.UNKNOWN
+    assert lifecycle.claim_status(job, job) is ClaimStatus.HELD
+    assert lifecycle.claim_status(done, job) is ClaimStatus.ENDED
+    assert lifecycle.claim_status(following, job) is ClaimStatus.ENDED
+    assert lifecycle.claim_status(None, job) is ClaimStatus.LOST
+    assert lifecycle.claim_status(other, job) is ClaimStatus.LOST
+    assert lifecycle.claim_status(replace(job, claim="other"), job) is ClaimStatus.LOST
+    assert lifecycle.claim_status(replace(following, done_by="other"), job) is ClaimStatus.LOST
+    assert (
+        lifecycle.claim_status(replace(following, done_by="other", generation=3), job) is ClaimStatus.UNKNOWN
+    )
+    assert lifecycle.claim_status(replace(other, generation=2, done_by="later"), job) is ClaimStatus.UNKNOWN
 
 
-def test_the_run_asked_for_replaces_the_job_that_ended():
+def test_the_requested_rerun_replaces_the_job_that_ended():
     asked = replace(busy(), rerun=Rerun("id2", 150, 7, "new"), collisions=4)
     after = lifecycle.ended(asked, 300)
 
@@ -196,11 +198,11 @@ def test_the_run_asked_for_replaces_the_job_that_ended():
     assert (after.collisions, after.generation, after.done_by) == (0, 2, "c")
 
 
-def test_a_revived_job_has_its_old_place_and_no_failures():
+def test_a_revived_job_has_its_old_position_and_no_failures():
     dead = Dead(replace(busy(), failures=3), "boom", 300)
     back = lifecycle.revived(dead, 400, lifecycle.ended(busy(), 300))
 
-    assert (back.place, back.failures, back.generation, back.claim) == (ready().place, 0, 2, None)
+    assert (back.position, back.failures, back.generation, back.claim) == (ready().position, 0, 2, None)
 
 
 @pytest.mark.parametrize(
@@ -209,3 +211,10 @@ def test_a_revived_job_has_its_old_place_and_no_failures():
 def test_options_out_of_bounds_are_refused(more):
     with pytest.raises(InvalidRequest):
         Options(**more)
+
+
+def test_the_place_of_a_job_is_a_deprecated_name_of_its_position():
+    job = ready()
+
+    with pytest.deprecated_call(match="position"):
+        assert job.place == job.position

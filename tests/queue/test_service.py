@@ -1,4 +1,4 @@
-"""The use cases beside the checklist: delays, runs asked for, what is told, functions, and bad moments."""
+"""The use cases beside the checklist: delays, reruns, the outbox, functions, and failures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fanin.queue import (
     MemoryDoorbell,
     NewJob,
     Options,
+    OutboxEntry,
     Queue,
+    QueueContext,
     QueueKey,
     Ring,
     ShutDown,
-    Telling,
 )
 from fanin.queue.background import Duty, in_threads
 from fanin.queue.effects import Effects
-from fanin.queue.fair_lock import Turnstile
+from fanin.queue.fair_lock import FairLock
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
@@ -46,7 +47,7 @@ def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, tim
     (ring,) = [ring for _, ring in bell.rings]
 
     assert ring == Ring(0, due=True)
-    assert names(queue._look(queue._present(), 1, None, [ring])) == ["a"]
+    assert names(queue._look(queue._live_worker(), 1, None, [ring])) == ["a"]
 
 
 def test_a_failed_job_waits_for_its_retry(make, time, duties):
@@ -75,7 +76,7 @@ def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(que
 
 
 @pytest.mark.parametrize("error", [LostClaim, ShutDown, StoreUnavailable])
-def test_what_says_nothing_of_the_job_counts_no_failure(queue, error):
+def test_errors_that_do_not_concern_the_job_count_no_failure(queue, error):
     queue.add("a")
     with expects(error), queue.take(wait=0):
         raise error("x")
@@ -83,7 +84,7 @@ def test_what_says_nothing_of_the_job_counts_no_failure(queue, error):
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_run_asked_for_while_busy_follows_with_the_newest_payload(queue):
+def test_a_rerun_requested_while_busy_follows_with_the_newest_payload(queue):
     queue.add("a", "1")
     with queue.take(wait=0) as jobs:
         asked = [queue.add("a", "2", on_busy="rerun"), queue.add("a", "3", on_busy="rerun")]
@@ -96,14 +97,14 @@ def test_a_run_asked_for_while_busy_follows_with_the_newest_payload(queue):
     assert taken(queue) == []
 
 
-def test_a_run_is_not_asked_for_of_a_job_that_waits(queue):
+def test_no_rerun_is_requested_of_a_job_that_waits(queue):
     queue.add("a", "1")
 
     assert not queue.add("a", "2", on_busy="rerun")
     assert queue.queued()[0].payload == "1"
 
 
-def test_a_run_asked_for_survives_a_failure_and_a_death(make):
+def test_a_rerun_survives_a_failure_and_a_dead_job(make):
     queue = make(max_failures=2)
     queue.add("a", "1")
     for asked in (True, False):
@@ -126,7 +127,7 @@ def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
     assert taken(queue) == []
 
 
-def test_an_unknown_wish_for_busy_keys_is_refused(queue):
+def test_an_unknown_on_busy_is_refused(queue):
     with pytest.raises(ValueError, match="sometimes"):
         queue.add("a", on_busy="sometimes")
 
@@ -144,14 +145,14 @@ def test_the_first_user_fixes_the_number_of_parts(make):
 
 
 def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
-    queue.store.admits = lambda write: write is not OUTCOME
+    queue.context.store.admits = lambda write: write is not OUTCOME
     queue.add("a")
     with queue.take(wait=0) as jobs:
         with pytest.raises(StaleWrite):
             jobs.ack(jobs[0], [OUTCOME])
         jobs.ack(jobs[0], [{"Put": {}}])
 
-    assert queue.store.written == [{"Put": {}}]
+    assert queue.context.store.written == [{"Put": {}}]
 
 
 def test_an_ack_has_room_for_98_writes(queue):
@@ -161,7 +162,7 @@ def test_an_ack_has_room_for_98_writes(queue):
             jobs.ack(jobs[0], [OUTCOME] * 99)
         jobs.ack(jobs[0], [OUTCOME] * 98)
 
-    assert len(queue.store.written) == 98
+    assert len(queue.context.store.written) == 98
 
 
 def test_a_job_of_another_scope_is_refused(queue):
@@ -177,35 +178,35 @@ def test_a_job_of_another_scope_is_refused(queue):
 def test_one_lost_claim_does_not_keep_the_others_from_their_ack(queue):
     queue.add_all("abc")
     with expects(LostClaim), queue.take(3, wait=0) as jobs:
-        queue.store.stored.pop(jobs[0].key)
+        queue.context.store.stored.pop(jobs[0].key)
 
     assert queue.queued() == queue.in_progress() == []
 
 
-def test_a_silent_store_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
+def test_a_store_that_times_out_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
     queue = make()
     queue.add("a")
-    whole = queue.store.end, queue.store.give_back
+    whole = queue.context.store.end, queue.context.store.give_back
     with expects(StoreUnavailable), queue.take(wait=0):
-        monkeypatch.setattr(queue.store, "end", unavailable)
-        monkeypatch.setattr(queue.store, "give_back", unavailable)
-    queue.store.end, queue.store.give_back = whole
+        monkeypatch.setattr(queue.context.store, "end", unavailable)
+        monkeypatch.setattr(queue.context.store, "give_back", unavailable)
+    queue.context.store.end, queue.context.store.give_back = whole
     duties.pass_seconds(25)
 
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_silent_claim_that_arrived_is_found_by_the_sweep(queue, monkeypatch, duties):
+def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, monkeypatch, duties):
     queue.add("a")
-    whole = queue.store.claim
+    whole = queue.context.store.claim
 
-    def silent(*args):
+    def times_out(*args):
         whole(*args)
         raise StoreUnavailable("no answer")
 
-    monkeypatch.setattr(queue.store, "claim", silent)
+    monkeypatch.setattr(queue.context.store, "claim", times_out)
     first = taken(queue)
-    monkeypatch.setattr(queue.store, "claim", whole)
+    monkeypatch.setattr(queue.context.store, "claim", whole)
     lost = names(queue.in_progress())
     duties.pass_seconds(25)
 
@@ -213,15 +214,15 @@ def test_a_silent_claim_that_arrived_is_found_by_the_sweep(queue, monkeypatch, d
     assert taken(queue) == ["a"]
 
 
-def test_a_take_gives_up_where_the_store_stays_silent(queue, monkeypatch):
-    queue.place()
+def test_a_take_gives_up_if_the_store_stays_unavailable(queue, monkeypatch):
+    queue.configure()
     with queue.take(wait=0):
-        monkeypatch.setattr(queue.store, "ready", unavailable)
+        monkeypatch.setattr(queue.context.store, "ready", unavailable)
     with expects(StoreUnavailable), queue.take():
         pass
 
 
-def test_a_silent_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
+def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
     monkeypatch.setattr(bell, "ring", unavailable)
 
     assert queue.add("a")
@@ -237,9 +238,9 @@ def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
     assert [ring for _, ring in bell.rings] == [Ring(0)]
 
 
-def test_the_outside_is_told_of_each_end_with_an_item(make, duties):
-    told: list[Telling] = []
-    queue = make(tell=told.append, max_failures=1)
+def test_each_end_with_an_item_is_reported(make, duties):
+    reported: list[OutboxEntry] = []
+    queue = make(report=reported.append, max_failures=1)
     queue.add_all([NewJob("a", item_id="item-a"), NewJob("b", item_id="item-b"), NewJob("c")])
     with queue.take(wait=0):
         pass
@@ -247,18 +248,18 @@ def test_the_outside_is_told_of_each_end_with_an_item(make, duties):
         raise ZeroDivisionError
     duties.pass_seconds(25)
 
-    assert [(telling.item_id, telling.failed) for telling in told] == [("item-a", False), ("item-b", True)]
-    assert queue.store.tellings(KEY) == []
+    assert [(entry.item_id, entry.failed) for entry in reported] == [("item-a", False), ("item-b", True)]
+    assert queue.context.store.outbox(KEY) == []
 
 
-def test_what_could_not_be_told_is_told_by_the_sweep(make):
-    told: list[Telling] = []
-    deaf, other = make(tell=unavailable), make(tell=told.append)
-    deaf.add(NewJob("a", item_id="item-a"))
-    taken(deaf)
+def test_an_end_that_could_not_be_reported_is_reported_by_the_sweep(make):
+    reported: list[OutboxEntry] = []
+    failing, other = make(report=unavailable), make(report=reported.append)
+    failing.add(NewJob("a", item_id="item-a"))
+    taken(failing)
     other.sweep()
 
-    assert [telling.item_id for telling in told] == ["item-a"]
+    assert [entry.item_id for entry in reported] == ["item-a"]
 
 
 def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, duties, time):
@@ -274,7 +275,7 @@ def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, dutie
             pass
 
     assert names(queue.queued()) == ["b"]
-    assert len(queue.store.members(KEY)) == 1
+    assert len(queue.context.store.members(KEY)) == 1
 
 
 def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_before(make, duties):
@@ -294,7 +295,7 @@ def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_befo
 
 def test_a_queue_of_another_name_shares_nothing(make, store, bell):
     make().add("a")
-    other = Queue(store, bell, QueueKey("tenant", "others"), Options(parts=1))
+    other = Queue(QueueContext(store, bell, QueueKey("tenant", "others"), Options(parts=1)))
 
     assert other.queued() == []
     assert other.add("a")
@@ -303,7 +304,10 @@ def test_a_queue_of_another_name_shares_nothing(make, store, bell):
 def test_work_in_threads_end_to_end():
     store, bell = MemoryStore(), MemoryDoorbell()
     options = Options(parts=2, heartbeat=0.05, expiry=5)
-    with Queue(store, bell, KEY, options) as one, Queue(store, bell, KEY, options) as two:
+    with (
+        Queue(QueueContext(store, bell, KEY, options)) as one,
+        Queue(QueueContext(store, bell, KEY, options)) as two,
+    ):
         threads = [threading.Thread(target=drain, args=(queue,)) for queue in (one, two)]
         for thread in threads:
             thread.start()
@@ -340,27 +344,27 @@ def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
     assert 1 <= len(done) <= 3
 
 
-def test_a_turn_that_does_not_come_is_left():
-    turnstile = Turnstile()
-    with turnstile.turn(None) as first, turnstile.turn(0) as second:
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
         assert (first, second) == (True, False)
-    with turnstile.turn(0) as mine:
+    with lock.acquired(0) as mine:
         assert mine
 
 
 def test_a_request_is_insisted_on_so_often_and_not_more():
     effects, asked = Effects(pause=lambda _: None), []
 
-    def silent():
+    def times_out():
         asked.append(1)
         raise StoreUnavailable("x")
 
     with pytest.raises(StoreUnavailable):
-        effects.insist(silent)
+        effects.insist(times_out)
     assert len(asked) == 4
 
 
-def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_told():
+def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_its_timeout():
     bell = MemoryDoorbell()
     bell.ring([Ring(1)], delay=0.01)
 

@@ -1,4 +1,4 @@
-"""The doorbell on SQS, as moto plays it."""
+"""The doorbell on SQS, as moto implements it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def messages(bell) -> int:
     return sum(int(value) for value in found.values())
 
 
-def test_a_ring_is_heard_and_forgotten(bell):
+def test_a_ring_is_received_and_deleted(bell):
     bell.ring([Ring(3), Ring(4, due=True)])
-    heard = bell.wait(5, 10)
+    received = bell.wait(5, 10)
 
-    assert sorted(heard, key=lambda ring: ring.part) == [Ring(3), Ring(4, due=True)]
+    assert sorted(received, key=lambda ring: ring.part) == [Ring(3), Ring(4, due=True)]
     assert messages(bell) == 2
-    bell.heard(heard)
+    bell.delete(received)
 
     assert messages(bell) == 0
 
@@ -52,7 +52,7 @@ def test_no_more_rings_are_taken_than_there_is_capacity(bell):
     assert len(bell.wait(5, 2)) == 2
 
 
-def test_silence_ends_after_the_time_that_was_given(bell):
+def test_a_wait_without_a_ring_ends_after_its_timeout(bell):
     assert bell.wait(0, 1) == []
 
 
@@ -64,11 +64,11 @@ def test_a_delayed_ring_waits_at_most_a_quarter_of_an_hour(bell):
     assert bell.wait(0, 1) == []
 
 
-def test_a_poll_is_shorter_than_the_patience_of_the_client(bell):
+def test_a_poll_is_shorter_than_the_read_timeout_of_the_client(bell):
     assert bell._longest_poll() == 4
 
 
-def test_what_is_refused_is_sent_once_more(bell, monkeypatch):
+def test_refused_entries_are_sent_once_more(bell, monkeypatch):
     sent = []
 
     def partly(**request):
@@ -108,7 +108,7 @@ def test_a_ring_of_another_queue_is_refused():
         ring_of(KEY, body(QueueKey("tenant", "others"), Ring(1)), "r")
 
 
-def test_who_waits_does_so_with_a_client_of_its_own(bell):
+def test_a_wait_uses_a_client_of_its_own(bell):
     bell.ring([Ring(3)])
     polls = moto_clients.client("sqs", config=Config(read_timeout=25))
     sent, polled = [], []
@@ -116,7 +116,7 @@ def test_who_waits_does_so_with_a_client_of_its_own(bell):
     polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))
     waiting = SqsDoorbell(bell.client, bell.url, KEY, polls)
     waiting.ring([Ring(4)])
-    waiting.heard(waiting.wait(5, 10))
+    waiting.delete(waiting.wait(5, 10))
 
     assert waiting._longest_poll() == 20
     assert bell._longest_poll() == 4

@@ -1,4 +1,4 @@
-"""A worker dies holding a job: it runs elsewhere in time, whoever else falls silent meanwhile."""
+"""A worker crashes while it holds a job: the job runs elsewhere in time, though others crash meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KILLED, FROZEN, ALIVE = 0, 1, 2
 
 @pytest.fixture
 def workers(make, duties):
-    """Three processes with a session each, which know of each other."""
+    """Three processes, each with a session, that have read each other's."""
     queues = [make(parts=PARTS) for _ in range(3)]
     for queue in queues:
         with queue.take(wait=0):
@@ -27,8 +27,8 @@ def workers(make, duties):
 
 
 def part_that_falls_to(worker, without) -> int:
-    """A part that *worker* will own among those who are not *without*."""
-    members = [member for member in worker.store.members(KEY) if member.id != session_id(without)]
+    """Return a part that *worker* will own once *without* is gone."""
+    members = [member for member in worker.context.store.members(KEY) if member.id != session_id(without)]
     return owned(PARTS, owners(members), session_id(worker))[0]
 
 
@@ -41,7 +41,7 @@ def name_in(part: int) -> str:
 
 
 @pytest.mark.parametrize("later", [0, 1, 2, 3])
-def test_a_killed_workers_job_runs_elsewhere_in_time_though_another_falls_silent(workers, duties, later):
+def test_a_killed_workers_job_runs_elsewhere_in_time_though_another_freezes(workers, duties, later):
     killed, frozen, alive = workers
     orphan = name_in(part_that_falls_to(frozen, without=killed))
     alive.add(orphan)
@@ -52,16 +52,16 @@ def test_a_killed_workers_job_runs_elsewhere_in_time_though_another_falls_silent
         assert names(jobs) == [orphan]
 
 
-def test_the_parts_of_one_that_was_ended_are_shared_anew_at_once(workers, duties):
-    janitor = workers[FROZEN]._worker.janitor
+def test_the_parts_of_an_ended_session_are_shared_anew_at_once(workers, duties):
+    maintenance = workers[FROZEN]._worker.maintenance
     duties.pass_seconds(4, without=(KILLED,))
-    before = list(janitor.own_parts())
+    before = list(maintenance.own_parts())
     duties.pass_seconds(1, without=(KILLED,))
 
-    assert (before, list(janitor.own_parts())) == ([1], [0, 1])
+    assert (before, list(maintenance.own_parts())) == ([1], [0, 1])
 
 
-def test_a_freed_job_is_rung_for_twice_since_one_that_froze_may_swallow_the_first(
+def test_a_freed_job_is_rung_for_twice_since_a_frozen_worker_can_receive_the_first(
     workers, duties, bell, monkeypatch
 ):
     rung = []
@@ -74,37 +74,37 @@ def test_a_freed_job_is_rung_for_twice_since_one_that_froze_may_swallow_the_firs
     assert [ring for ring in rung if ring[0]] == [([Ring(3)], 0.0), ([Ring(3)], SECOND_RING_SECONDS)]
 
 
-def test_what_was_freed_is_told_once_in_order_and_in_the_bounds_of_the_take(workers, duties):
+def test_freed_jobs_are_returned_once_in_order_and_within_the_bound_of_the_take(workers, duties):
     killed, _, alive = workers
-    parts = [part for part in range(PARTS) if part not in alive._worker.janitor.own_parts()]
+    parts = [part for part in range(PARTS) if part not in alive._worker.maintenance.own_parts()]
     orphans = [name_in(part) for part in reversed(parts)]
     for orphan in orphans:
         alive.add(orphan)
         duties.pass_seconds(1)
         killed.take(1, wait=0, parts=parts).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
-    janitor = alive._worker.janitor
-    told = [janitor.take_notice(1), janitor.take_notice(PARTS), janitor.take_notice(PARTS)]
+    maintenance = alive._worker.maintenance
+    popped = [maintenance.pop_freed(1), maintenance.pop_freed(PARTS), maintenance.pop_freed(PARTS)]
 
-    assert [[entry.key.sort for entry in some] for some in told] == [
+    assert [[entry.key.sort for entry in some] for some in popped] == [
         [f"k#{orphans[0]}"],
         [f"k#{orphans[1]}"],
         [],
     ]
 
 
-def test_what_was_freed_long_ago_is_told_no_more(workers, duties):
+def test_jobs_freed_long_ago_are_dropped(workers, duties):
     workers[ALIVE].add(name_in(0))
     workers[KILLED].take(1, wait=0, parts=range(PARTS)).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
     duties.pass_seconds(10, without=(KILLED, FROZEN))
 
-    assert workers[ALIVE]._worker.janitor.take_notice(1) == []
+    assert workers[ALIVE]._worker.maintenance.pop_freed(1) == []
 
 
 def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
     killed, _, alive = workers
-    mine, foreign = alive._worker.janitor.own_parts()[0], 0
+    mine, foreign = alive._worker.maintenance.own_parts()[0], 0
     alive.add_all([name_in(mine), name_in(foreign)])
     killed.take(1, wait=0, parts=[foreign]).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
@@ -114,7 +114,7 @@ def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
 
 def test_a_freed_job_runs_at_once_though_its_part_has_others_that_come_first(workers, duties, time):
     killed, _, alive = workers
-    part = next(part for part in range(PARTS) if part not in alive._worker.janitor.own_parts())
+    part = next(part for part in range(PARTS) if part not in alive._worker.maintenance.own_parts())
     orphan, *others = [str(i) for i in range(99) if job_key(KEY, PARTS, str(i)).part.number == part]
     alive.add(orphan)
     killed.take(1, wait=0, parts=[part]).__enter__()

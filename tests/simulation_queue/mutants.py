@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import lifecycle, listing
+from fanin.queue import lifecycle
 from fanin.queue.claims import Claims
-from fanin.queue.lifecycle import Fate
-from fanin.queue.maintenance import Janitor
+from fanin.queue.lifecycle import ClaimStatus
+from fanin.queue.listing import Listings
+from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
@@ -17,8 +18,8 @@ from fanin.queue.session import Session
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.run import ROOM
 
-_end, _fate, _given_back, _end_claim = MemoryStore.end, lifecycle.fate, lifecycle.given_back, Claims.end
-_ring, _revive, _telling = Janitor.ring, listing.revive, lifecycle.telling
+_end, _end_claim, _given_back = MemoryStore.end, Claims.end, lifecycle.given_back
+_claim_status, _outbox_entry, _revive = lifecycle.claim_status, lifecycle.outbox_entry, Listings.revive
 
 
 def _end_in_two_steps(self, job, at, writes=(), dead=None):
@@ -26,7 +27,7 @@ def _end_in_two_steps(self, job, at, writes=(), dead=None):
     return _end(self, job, at, (), dead)
 
 
-def _end_whoever_asks(self, job, at, writes=(), dead=None):
+def _end_under_any_claim(self, job, at, writes=(), dead=None):
     now = self.stored.get(job.key)
     if now is not None and now.state is JobState.BUSY:
         job = replace(job, claim=now.claim, rerun=now.rerun)
@@ -48,9 +49,9 @@ def _end_without_looking_for_a_rerun(self, job, at, writes=(), dead=None):
     return _end(self, job, at, writes, dead)
 
 
-def _end_and_tell_nobody(self, job, at, writes=(), dead=None):
+def _end_without_the_outbox_entry(self, job, at, writes=(), dead=None):
     ended = _end(self, job, at, writes, dead)
-    self.untold.clear()
+    self.outboxes.clear()
     return ended
 
 
@@ -61,7 +62,7 @@ def _end_without_the_dead_record(self, job, at, writes=(), dead=None):
     return ended
 
 
-def _give_back_whoever_has_it(self, seen, how):
+def _give_back_under_any_claim(self, seen, how):
     job = self.stored.get(seen.key)
     if job is None:
         return False
@@ -85,7 +86,7 @@ def _numbered_claim(self, head):
     """The claim is a counter of the item, as an SQL table would have it."""
     claim = str(head.deliveries + 1)
     self.session.hold(claim, None)
-    job = self.store.claim(head, self.session.id, claim, self.effects.now())
+    job = self.context.store.claim(head, self.session.id, claim, self.context.effects.now())
     if job is None:
         self.session.let_go(claim)
     else:
@@ -110,7 +111,7 @@ def _end_session_without_looking(self, queue, session, heartbeats):
 
 
 def _free_only_the_dead(self, busy):
-    dead = {member.id for member in self.store.members(self.queue) if not member.live}
+    dead = {member.id for member in self.context.store.members(self.context.key) if not member.live}
     self.free_all([entry for entry in busy if entry.session in dead])
 
 
@@ -119,8 +120,8 @@ def _free_nothing(self, busy):
 
 
 def _end_without_freeing(self, member):
-    if self.store.end_session(self.queue, member.id, member.heartbeats):
-        self.store.forget(self.queue, member.id)
+    if self.context.store.end_session(self.context.key, member.id, member.heartbeats):
+        self.context.store.forget(self.context.key, member.id)
 
 
 def _return_errors_only(self, error):
@@ -131,21 +132,21 @@ def _return_errors_only(self, error):
 
 def _look_at_rings_only(self, worker, most, parts, rings):
     jobs = worker.claims.take(list({ring.part for ring in rings}) if rings else parts or [], most)
-    self._heard(rings)
+    self._delete(rings)
     return jobs
 
 
-def _fate_of_an_applied_end(stored, job):
-    """Lost is what one's own last request did not change."""
-    fate = _fate(stored, job)
-    return Fate.LOST if fate is Fate.ENDED and stored.done_us != job.done_us else fate
+def _status_of_an_applied_end(stored, job):
+    """An end by an earlier request of the same claim is taken for a lost claim."""
+    status = _claim_status(stored, job)
+    return ClaimStatus.LOST if status is ClaimStatus.ENDED and stored.done_us != job.done_us else status
 
 
-def _asked_in_any_turn(stored, seen):
-    """A run is asked for of a job that died and was revived meanwhile."""
-    return (stored.state, stored.id) == (JobState.BUSY, seen.id) and lifecycle.asked(
+def _rerun_in_any_generation(stored, seen):
+    """A rerun is requested of a job that died and was revived meanwhile."""
+    return (stored.state, stored.id) == (JobState.BUSY, seen.id) and lifecycle.rerun_id(
         stored
-    ) == lifecycle.asked(seen)
+    ) == lifecycle.rerun_id(seen)
 
 
 def _rerun_over_any(self, seen, rerun):
@@ -160,7 +161,7 @@ def _added_over_any_done(stored, over):
 
 
 def _ended_by_a_guess(self, job, writes=(), dead=None):
-    """Silence is taken for an end."""
+    """A timeout is taken for an end."""
     stored = self._try_to_end(job, writes, dead)
     if stored is job:
         self.session.let_go(job.claim)
@@ -178,24 +179,19 @@ def _revive_and_keep(self, dead, job, over):
     return self.stored.get(job.key)
 
 
-def _ring_once(self, rings, delay=0.0):
-    if not delay:
-        _ring(self, rings)
-
-
-def _revived_whoever_did_it(place, dead):
-    """A job that is back is taken for one's own doing."""
-    over = place.store.get(dead.job.key)
-    return (over is not None and over.is_live and over.id == dead.job.id) or _revive(place, dead)
+def _revived_by_any_call(self, dead):
+    """A job that is live is taken for revived by this call."""
+    over = self.context.store.get(dead.job.key)
+    return (over is not None and over.is_live and over.id == dead.job.id) or _revive(self, dead)
 
 
 _is_live = lambda stored, seen: stored is not None and stored.is_live
 _is_ready = lambda stored, seen: stored is not None and stored.state is JobState.READY
 _ENDS_IN_TWO = (MemoryStore, "end", _end_in_two_steps)
-_GIVES_BACK_ANY = (MemoryStore, "give_back", _give_back_whoever_has_it)
+_GIVES_BACK_ANY = (MemoryStore, "give_back", _give_back_under_any_claim)
 _NUMBERS = (Claims, "_claim", _numbered_claim)
 _BEATS_ON = (MemoryStore, "beat", _beat_or_come_back)
-_FREES_NOTHING = (Janitor, "_free_the_abandoned", _free_nothing)
+_FREES_NOTHING = (Maintenance, "_free_abandoned", _free_nothing)
 _FORGETS = (MemoryStore, "end", _end_and_forget)
 
 MUTANTS = (
@@ -203,13 +199,13 @@ MUTANTS = (
         "all of them (the naive port)", _ENDS_IN_TWO, _GIVES_BACK_ANY, _NUMBERS, _BEATS_ON, _FREES_NOTHING
     ),
     Mutant("the outcome and the end are one transaction", _ENDS_IN_TWO),
-    Mutant("an end compares the claim", (MemoryStore, "end", _end_whoever_asks), since=860),
+    Mutant("an end compares the claim", (MemoryStore, "end", _end_under_any_claim), since=860),
     Mutant("a return compares the claim", _GIVES_BACK_ANY),
     Mutant("a return compares the claim, not the session", (MemoryStore, "give_back", _give_back_by_session)),
-    Mutant("a returned job keeps its place", (lifecycle, "given_back", _given_back_at_the_end)),
-    Mutant("the parts are swept", _FREES_NOTHING, (Janitor, "_end", _end_without_freeing)),
-    Mutant("who ends a session frees its claims", (Janitor, "_end", _end_without_freeing)),
-    Mutant("a missing session is a dead one", (Janitor, "_free_the_abandoned", _free_only_the_dead)),
+    Mutant("a returned job keeps its position", (lifecycle, "given_back", _given_back_at_the_end)),
+    Mutant("the parts are swept", _FREES_NOTHING, (Maintenance, "_end", _end_without_freeing)),
+    Mutant("the worker that ends a session frees its claims", (Maintenance, "_end", _end_without_freeing)),
+    Mutant("a missing session is a dead one", (Maintenance, "_free_abandoned", _free_only_the_dead)),
     Mutant("a claim is unique for ever", _NUMBERS),
     Mutant("only a ready job is claimed", (lifecycle, "may_be_claimed", _is_live)),
     Mutant("a claim compares the deliveries", (lifecycle, "may_be_claimed", _is_ready), since=910),
@@ -218,41 +214,43 @@ MUTANTS = (
     Mutant("an add is refused by a live job", (lifecycle, "may_be_added", lambda stored, over: True)),
     Mutant("a dead session does not beat", _BEATS_ON),
     Mutant(
-        "a claim without an answer is looked for", (Janitor, "_is_mine_unknown", lambda self, entry: False)
+        "a claim that timed out is looked for", (Maintenance, "_is_unknown_own", lambda self, entry: False)
     ),
-    Mutant("a claim without an answer is remembered", (Session, "doubts", lambda self: set())),
+    Mutant("a claim that timed out is remembered", (Session, "doubts", lambda self: set())),
     Mutant("an interruption returns the jobs", (Jobs, "_return_all", _return_errors_only)),
     Mutant(
         "lost rings are made up for",
         (Queue, "_look", _look_at_rings_only),
-        (Janitor, "_ring_for_old", lambda self, key: False),
+        (Maintenance, "_ring_for_old", lambda self, key: False),
     ),
-    Mutant("the sweep promotes", (Janitor, "promote", lambda self, entry: None)),
-    Mutant("an end without an answer is asked after", (Claims, "end", _ended_by_a_guess)),
-    Mutant("an end is known as one's own", (lifecycle, "fate", _fate_of_an_applied_end)),
-    Mutant("an end looks for a run asked for", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
-    Mutant("a run is asked for over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
+    Mutant("the sweep promotes", (Maintenance, "promote", lambda self, entry: None)),
+    Mutant("an end that timed out is checked", (Claims, "end", _ended_by_a_guess)),
+    Mutant("an end is known as one's own", (lifecycle, "claim_status", _status_of_an_applied_end)),
+    Mutant("an end compares the requested rerun", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
+    Mutant("a rerun is requested over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
     Mutant(
-        "a run is asked for in the job's turn", (lifecycle, "may_be_asked", _asked_in_any_turn), since=2_100
+        "a rerun is requested in the job's generation",
+        (lifecycle, "may_be_rerun", _rerun_in_any_generation),
+        since=2_100,
     ),
-    Mutant("what is to be told is stored with the end", (MemoryStore, "end", _end_and_tell_nobody)),
+    Mutant("the outbox entry is stored with the end", (MemoryStore, "end", _end_without_the_outbox_entry)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
     Mutant("the dead record goes when the job comes back", (MemoryStore, "revive", _revive_and_keep)),
     Mutant("a death is named by the claim that ended the job", (Job, "ending", property(lambda job: job.id))),
-    Mutant("a revival is known by the job that it stored", (listing, "revive", _revived_whoever_did_it)),
+    Mutant("a revival is known by the job that it stored", (Listings, "revive", _revived_by_any_call)),
     Mutant("a mark holds for its time only", (Job, "expired", lambda self, now: False)),
     Mutant("a mark holds for its time", (Job, "expired", lambda self, now: not self.is_live)),
     Mutant(
-        "the error of a dead job is told",
+        "the error of a dead job is reported",
         (
             lifecycle,
-            "telling",
-            lambda job, dead: (told := _telling(job, dead)) and replace(told, reason=None),
+            "outbox_entry",
+            lambda job, dead: (entry := _outbox_entry(job, dead)) and replace(entry, reason=None),
         ),
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
-    Mutant("who frees a claim takes the job himself", (Janitor, "take_notice", lambda self, most: [])),
-    Mutant("a freed job is rung for twice", (Janitor, "ring", _ring_once)),
+    Mutant("the worker that frees a claim takes the job", (Maintenance, "pop_freed", lambda self, most: [])),
+    Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
 )
 
 EQUIVALENT = (
@@ -263,12 +261,15 @@ EQUIVALENT = (
         "ending a living session costs second executions, never a second ack",
     ),
     (
-        Mutant("a session gives itself up", (Session, "alive", lambda self: not self.lost)),
-        "the store refuses what a lost claim asks for; giving up saves the work",
+        Mutant(
+            "a session without confirmed heartbeats ends itself",
+            (Session, "alive", lambda self: not self.lost),
+        ),
+        "the store refuses every write under a lost claim; ending the session early saves work",
     ),
     (
-        Mutant("old ready jobs are rung for", (Janitor, "_ring_for_old", lambda self, key: False)),
-        "after so many seconds of silence the owner of a part looks for himself",
+        Mutant("old ready jobs are rung for", (Maintenance, "_ring_for_old", lambda self, key: False)),
+        "the owner of a part reads it after so many seconds without a ring",
     ),
 )
 

@@ -1,6 +1,6 @@
-"""Jobs of one id: in one queue and in two, some of them dead, and again once the marks of the first expired.
+"""Jobs of one id: in one queue and in two, some of them dead, and again once those marks have expired.
 
-The ids are the producers'. Marks go as the table's time to live has it: soon, late or never.
+The producers choose the ids. Time to live deletes marks early, late or never.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Namesakes(World):
         self.table = TimeToLive.draw(random, ahead=1.0, late=60.0)
 
     def _have_copies_come_late(self) -> None:
-        """Requests that find the job of their key once more in the state in which they were made."""
+        """Choose faults by which delayed copies find the job of their key in the same state again."""
         self.plan.kinds, self.plan.rate, self.plan.left = {LATE, STALLED}, 0.3, 60
         self.keys, self.reruns, self.max_failures, self.boom = 1, 0.8, 1, 0.6
         self.longest = 3.0
@@ -61,18 +61,18 @@ class Namesakes(World):
         self.producing += 1
         self.loop.begin(self._process("returning"), self._come_again)
 
-    def _home(self, process: Process) -> tuple[QueueKey, Bell]:
+    def _queue_of(self, process: Process) -> tuple[QueueKey, Bell]:
         return (OTHER, self.other) if OF_OTHER in process.name else (QUEUE, self.bell)
 
-    def _wish(self, of: QueueKey) -> NewJob:
-        """A job whose id other keys may have; no other job of its own key has had it."""
-        wish = replace(super()._wish(of), item_id=f"item {self.names}")
-        wish = replace(wish, key=f"{of.name} {wish.key}")
+    def _new_job(self, of: QueueKey) -> NewJob:
+        """Return a job whose id other keys can have; no other job of its own key has had it."""
+        request = replace(super()._new_job(of), item_id=f"item {self.names}")
+        request = replace(request, key=f"{of.name} {request.key}")
         job_id = f"id {self.random.randrange(self.ids)} of {self.names // 8}"
-        if (of, wish.key, job_id) in self.used:
-            return wish
-        self.used.add((of, wish.key, job_id))
-        return replace(wish, id=job_id)
+        if (of, request.key, job_id) in self.used:
+            return request
+        self.used.add((of, request.key, job_id))
+        return replace(request, id=job_id)
 
     def _revive(self, queue: Queue, dead: Dead) -> None:
         super()._revive(queue, dead)
@@ -80,7 +80,7 @@ class Namesakes(World):
             super()._revive(queue, dead)
 
     def _come_again(self) -> None:
-        """Add what was done, under the same id: before its mark has expired, and after."""
+        """Add done jobs again under the same id: before their marks have expired, and after."""
         queue = self._queue(self.loop.actor.process)
         try:
             for _ in range(RETURNS):
@@ -92,26 +92,26 @@ class Namesakes(World):
             self.producing -= 1
 
     def _add_again(self, queue: Queue, name: str, job_id: str) -> None:
-        """A repeated add, which adds nothing as the referee knows; a new one, where it is late enough."""
+        """Repeat an add, which must add nothing; or add anew, once the mark has expired."""
         key = job_key(QUEUE, self.parts, name)
-        life = self.referee.lives.get((key, job_id))
-        if life is None or not life.ended or life.died or life.superseded:
+        record = self.referee.records.get((key, job_id))
+        if record is None or not record.ended or record.died or record.superseded:
             return
         self.names += 1
-        wish = NewJob(name, f"call {self.names}", id=job_id)
-        age = (self.loop.at - life.ended_at) / SECOND
+        request = NewJob(name, f"call {self.names}", id=job_id)
+        age = (self.loop.at - record.ended_at) / SECOND
         if age > MARK_SECONDS + 5:
-            self._judge_add(queue, [wish], "reject")
+            self._judge_add(queue, [request], "reject")
             self.events["came again"] += 1
         elif age < MARK_SECONDS - 30 and self._is_marked(key, job_id):
-            queue.add(wish)
+            queue.add(request)
             self.events["repeated adds"] += 1
 
     def _is_marked(self, key: JobKey, job_id: str) -> bool:
-        """Whether the mark is the job's own, and nobody can put another in its place."""
+        """Return whether the mark is the job's own, and no other add can replace it."""
         stored = self.memory.stored.get(key)
-        graves = self.memory.dead_jobs.get(QUEUE, {}).values()
-        alone = self.producing == 1 and not any(dead.job.key == key for dead in graves)
+        dead_jobs = self.memory.dead_jobs.get(QUEUE, {}).values()
+        alone = self.producing == 1 and not any(dead.job.key == key for dead in dead_jobs)
         return alone and stored is not None and stored.id == job_id
 
     def _let_expire(self) -> None:

@@ -1,4 +1,4 @@
-"""What a process reaches: a store behind a faulty network, a doorbell that loses rings, two clocks."""
+"""The effects of a simulated process: a store behind a faulty network, a lossy doorbell, two clocks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Network(network.Network):
         heapq.heappush(self.stalled, (at, next(self._numbers), request))
 
     def land(self) -> None:
-        """Apply the copies whose time has come."""
+        """Apply the delayed copies that are due."""
         while self.stalled and self.stalled[0][0] <= self.loop.at:
             _, _, request = heapq.heappop(self.stalled)
             self.apply(replace(request, sender="(a late copy)"), "")
@@ -117,7 +117,7 @@ class Network(network.Network):
 
 
 class RemoteStore:
-    """The store as one process reaches it."""
+    """The store behind the network of one process."""
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network, self._process = network, process
@@ -135,9 +135,9 @@ class RemoteStore:
 
 @dataclass
 class Bell:
-    """The doorbell of all processes: a ring that is not followed comes again.
+    """The doorbell of all processes; a ring that is not deleted is delivered again.
 
-    *deaf*: frozen processes whose open poll was answered, so that they hear nothing more until they thaw.
+    *polled*: frozen processes whose open poll was answered; they receive no more rings until they thaw.
     """
 
     loop: Loop
@@ -145,7 +145,7 @@ class Bell:
     loss: float
     rings: dict[int, tuple[int, Ring]] = field(default_factory=dict)
     listening: list[Process] = field(default_factory=list)
-    deaf: set[Process] = field(default_factory=set)
+    polled: set[Process] = field(default_factory=set)
     numbers: Any = field(default_factory=count)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
@@ -164,7 +164,7 @@ class Bell:
             self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
         finally:
             self.listening.remove(process)
-            self.deaf.discard(process)
+            self.polled.discard(process)
         return self._given_out(most)
 
     def _given_out(self, most: int) -> list[Ring]:
@@ -173,14 +173,14 @@ class Bell:
             self.rings[number] = (self.loop.at + VISIBILITY, self.rings[number][1])
         return [self.rings[number][1] for number in ripe]
 
-    def swallow(self) -> None:
-        """What rings may go to a frozen process, whose poll is still open."""
+    def lose_to_frozen(self) -> None:
+        """Deliver rings to the open polls of frozen processes, which lose them."""
         for process in self.listening:
-            if process.frozen_until > self.loop.at and process not in self.deaf and self._is_ringing():
-                self.deaf.add(process)
+            if process.frozen_until > self.loop.at and process not in self.polled and self._is_ringing():
+                self.polled.add(process)
                 self._given_out(1)
 
-    def heard(self, rings: Sequence[Ring]) -> None:
+    def delete(self, rings: Sequence[Ring]) -> None:
         for ring in rings:
             self.rings.pop(int(ring.receipt), None)
 
@@ -189,7 +189,7 @@ class Bell:
 
 
 def effects(loop: Loop, process: Process, random: Random) -> Effects:
-    """The clocks of a process, and ids and pauses as the seed has them."""
+    """Return the effects of a process: its clocks, and ids and pauses from the seed."""
     return Effects(
         now=lambda: WALL + loop.at + process.skew,
         monotonic=lambda: loop.at / SECOND,
@@ -200,7 +200,7 @@ def effects(loop: Loop, process: Process, random: Random) -> Effects:
 
 
 def background(loop: Loop, process: Process) -> Callable[[Sequence[Duty]], Callable[[], None]]:
-    """Duties as tasks of the same process, so that they crash and freeze with it."""
+    """Return a background that runs duties as tasks of the process, so that they crash and freeze with it."""
 
     def start(duties: Sequence[Duty]) -> Callable[[], None]:
         stopped: list[bool] = []

@@ -1,4 +1,4 @@
-"""Watches every write where it is applied, and holds it against the invariants Q1 to Q11."""
+"""Checks every applied write against the invariants Q1 to Q11."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
 
 WRITES = frozenset(
-    {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "told"}
+    {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
     | {"configure", "enter", "beat", "end_session", "forget"}
 )
 
 
 Named = tuple[JobKey, str]
-"""A job by its key and its id: jobs of other keys may have the same id."""
+"""A job by its key and its id: jobs of other keys can have the same id."""
 # Clocks are four seconds apart at most, and the table's is one ahead of them.
 EARLIEST = 5_000_000
 
@@ -31,11 +31,11 @@ def named(job: Job, job_id: str | None = None) -> Named:
 
 
 @dataclass
-class Life:
+class JobRecord:
     """What the referee counted of one accepted job. *ended_at*: when it last ended."""
 
     key: JobKey
-    place: str
+    position: str
     claims: int = 0
     failures: int = 0
     queued: int = 0
@@ -49,15 +49,15 @@ class Life:
 
 @dataclass
 class Referee:
-    """*lives*: of the jobs that were accepted. *past*: those before them, of the same key and id, whose marks
-    had expired. *ended_by*: the job that a claim ended. *revived*: the deaths that were revived.
+    """*records*: those of the accepted jobs. *past*: earlier records of the same key and id, whose marks had
+    expired. *ended_by*: the job that a claim ended. *revived*: the dead records that were revived.
 
-    *last_live*: when a key last came alive, changed, or went.
+    *last_live*: when a key last became live, changed, or ended.
     """
 
     store: MemoryStore
-    lives: dict[Named, Life] = field(default_factory=dict)
-    past: list[tuple[Named, Life]] = field(default_factory=list)
+    records: dict[Named, JobRecord] = field(default_factory=dict)
+    past: list[tuple[Named, JobRecord]] = field(default_factory=list)
     accepted_of: Counter[str] = field(default_factory=Counter)
     ended_by: dict[str, Named] = field(default_factory=dict)
     revived: set[str] = field(default_factory=set)
@@ -65,10 +65,10 @@ class Referee:
     claims_seen: set[str] = field(default_factory=set)
     ended_sessions: set[str] = field(default_factory=set)
     last_live: dict[str, int] = field(default_factory=dict)
-    to_tell: dict[str, str] = field(default_factory=dict)
+    to_report: dict[str, str] = field(default_factory=dict)
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
-        """Carry a request out, and judge what it changed."""
+        """Apply a request, and check what it changed."""
         self.now = now
         operation = getattr(self.store, name)
         if name not in WRITES:
@@ -95,7 +95,7 @@ class Referee:
         elif old.rerun != new.rerun:
             self._asked_again(old, new)
         else:
-            require(new.place == old.place, "Q7", lambda: f"{name} moved {old} to {new}")
+            require(new.position == old.position, "Q7", lambda: f"{name} moved {old} to {new}")
         if new is not None and new.is_live:
             self._count(new)
 
@@ -105,24 +105,24 @@ class Referee:
         require(name in {"add", "revive"}, "Q8", lambda: f"{name} made {new} out of {old}")
         if name == "revive":
             return self._revived(args[0], new)
-        return self._accept(named(new), Life(new.key, new.place), new.payload)
+        return self._accept(named(new), JobRecord(new.key, new.position), new.payload)
 
     def _revived(self, dead: Dead, new: Job) -> None:
         require(dead.record not in self.revived, "Q2", lambda: f"{dead} was revived twice")
         self.revived.add(dead.record)
-        life = self.lives[named(new)]
-        life.ended -= 1
-        life.failures = life.died = 0
+        record = self.records[named(new)]
+        record.ended -= 1
+        record.failures = record.died = 0
 
-    def _accept(self, name: Named, life: Life, payload: str | None) -> None:
+    def _accept(self, name: Named, record: JobRecord, payload: str | None) -> None:
         """A job of the same key and id may come again once the mark of the one before has expired."""
-        before = self.lives.get(name)
+        before = self.records.get(name)
         if before is not None:
             least = before.ended_at + model.MARK_SECONDS * model.SECOND_US - EARLIEST
             forgotten = before.ended and not before.died and self.now >= least
             require(forgotten, "Q2", lambda: f"job {name} came back after its end")
             self.past.append((name, before))
-        self.lives[name] = life
+        self.records[name] = record
         self.accepted_of[payload or ""] += 1
 
     def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
@@ -130,51 +130,51 @@ class Referee:
         claim = args[0].claim
         holds = old.state is JobState.BUSY and old.claim == claim
         require(holds, "Q3", lambda: f"an end under claim {claim} changed {old}")
-        life, dead = self.lives[named(old)], args[3]
-        life.ended += 1
-        life.ended_at = self.now
-        require(life.ended == 1, "Q2", lambda: f"{old.id} ended again")
-        life.busy += max(0, args[1] - life.took)
+        record, dead = self.records[named(old)], args[3]
+        record.ended += 1
+        record.ended_at = self.now
+        require(record.ended == 1, "Q2", lambda: f"{old.id} ended again")
+        record.busy += max(0, args[1] - record.took)
         if dead is None:
             self.ended_by[claim] = named(old)
-        life.died = int(dead is not None)
+        record.died = int(dead is not None)
         if old.item_id:
-            self.to_tell[old.item_id] = "failed" if dead else "done"
+            self.to_report[old.item_id] = "failed" if dead else "done"
         if new is not None and new.is_live:
             require(old.rerun and old.rerun.id == new.id, "Q8", lambda: f"{new} came out of {old}")
-            self.lives[named(new)].place = new.place
+            self.records[named(new)].position = new.position
 
     def _returned(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
         require(name == "give_back", "Q3", lambda: f"{name} returned {old}")
         require(
             args[0].claim == old.claim, "Q3", lambda: f"a return under claim {args[0].claim} changed {old}"
         )
-        life = self.lives[named(old)]
-        require(new.place == life.place, "Q7", lambda: f"{old} came back as {new}")
-        require(new.state is JobState.DELAYED or new.ix == life.place, "Q7", lambda: f"{new} lost its place")
-        life.failures += args[1].failed
-        life.busy += max(0, args[1].at - old.claimed_us)
+        record = self.records[named(old)]
+        require(new.position == record.position, "Q7", lambda: f"{old} came back as {new}")
+        require(new.state is JobState.DELAYED or new.ix == record.position, "Q7", lambda: f"{new} was moved")
+        record.failures += args[1].failed
+        record.busy += max(0, args[1].at - old.claimed_us)
 
     def _claimed(self, name: str, args: tuple[Any, ...], old: Job, new: Job) -> None:
         require(old.state is JobState.READY, "Q3", lambda: f"{name} took {old} for {new.claim}")
         require(new.claim not in self.claims_seen, "Q3", lambda: f"claim {new.claim} was used before: {new}")
         self.claims_seen.add(new.claim)
-        life = self.lives[named(new)]
-        life.claims += 1
-        life.took = new.claimed_us or 0
-        life.queued += max(0, args[3] - old.ready_us)
+        record = self.records[named(new)]
+        record.claims += 1
+        record.took = new.claimed_us or 0
+        record.queued += max(0, args[3] - old.ready_us)
 
     def _asked_again(self, old: Job, new: Job) -> None:
         if old.rerun:
-            self.lives[named(old, old.rerun.id)].superseded = True
+            self.records[named(old, old.rerun.id)].superseded = True
         if new.rerun:
-            self._accept(named(new, new.rerun.id), Life(new.key, ""), new.rerun.payload)
+            self._accept(named(new, new.rerun.id), JobRecord(new.key, ""), new.rerun.payload)
 
     def _count(self, new: Job) -> None:
-        life = self.lives[named(new)]
-        told = (new.deliveries, new.failures, new.queued_us, new.busy_us)
-        counted = (life.claims, life.failures, life.queued, life.busy)
-        require(told == counted, "Q10", lambda: f"{told} instead of {counted}: {new}")
+        record = self.records[named(new)]
+        stored = (new.deliveries, new.failures, new.queued_us, new.busy_us)
+        counted = (record.claims, record.failures, record.queued, record.busy)
+        require(stored == counted, "Q10", lambda: f"{stored} instead of {counted}: {new}")
 
     def _members(self) -> dict[str, Member]:
         return {name: member for rows in self.store.sessions.values() for name, member in rows.items()}

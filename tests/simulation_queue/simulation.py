@@ -33,21 +33,21 @@ def _play_out(world: World) -> None:
 
 def check(world: World) -> None:
     """Every accepted job ended once, with its outcome; every answer was true."""
-    _check_lives(world)
+    _check_records(world)
     _check_outcomes(world)
     _check_answers(world)
 
 
-def _check_lives(world: World) -> None:
+def _check_records(world: World) -> None:
     referee = world.referee
-    dead = {named(each.job) for graves in world.memory.dead_jobs.values() for each in graves.values()}
-    for name, life in [*referee.lives.items(), *referee.past]:
-        if life.superseded:
-            require(not life.ended, "Q2", f"{name} was replaced, and ended")
+    dead = {named(each.job) for dead_jobs in world.memory.dead_jobs.values() for each in dead_jobs.values()}
+    for name, record in [*referee.records.items(), *referee.past]:
+        if record.superseded:
+            require(not record.ended, "Q2", f"{name} was replaced, and ended")
         else:
-            require(life.ended == 1, "Q2", f"{name} ended {life.ended} times")
-    for name, life in referee.lives.items():
-        as_it_was = life.superseded or (name in dead) == bool(life.died)
+            require(record.ended == 1, "Q2", f"{name} ended {record.ended} times")
+    for name, record in referee.records.items():
+        as_it_was = record.superseded or (name in dead) == bool(record.died)
         require(as_it_was, "Q2", f"{name} died, and is not listed, or was not dead")
 
 
@@ -56,7 +56,7 @@ def _check_outcomes(world: World) -> None:
     past = Counter(name for name, _ in referee.past)
     for name, times in Counter(write["job"] for write in written).items():
         require(times <= 1 + past[name], "Q2", f"the outcome of {name} was written {times} times")
-        require(name in referee.lives, "Q8", f"an outcome of {name}, which nobody added")
+        require(name in referee.records, "Q8", f"an outcome of {name}, which was not added")
     for write in written:
         require(
             referee.ended_by.get(write["claim"]) == write["job"], "Q3", f"an outcome without its ack: {write}"
@@ -69,7 +69,6 @@ def _check_answers(world: World) -> None:
         require(claim not in referee.ended_by, "Q3", f"claim {claim} was called lost, and it was not")
     for claim in world.acked:
         require(claim in referee.ended_by, "Q2", f"claim {claim} was called acked, and it was not")
-    for item, how in referee.to_tell.items():
-        require(
-            (how == "failed") in world.told.get(item, set()), "tell", f"nobody was told that {item} is {how}"
-        )
+    for item, how in referee.to_report.items():
+        reported = (how == "failed") in world.reported.get(item, set())
+        require(reported, "report", f"it was not reported that {item} is {how}")

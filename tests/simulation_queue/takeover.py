@@ -1,6 +1,6 @@
-"""A worker is killed, and a second one killed or frozen soon after: what they held runs elsewhere in time.
+"""One worker is killed, and a second one killed or frozen soon after: their jobs run elsewhere in time.
 
-Nobody else fails here. The others are busy at parts that are filled again and again, or listen.
+No other process fails. The others work on parts that are filled repeatedly, or wait at the doorbell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORK_SECONDS = (0.2, 0.5)
 
 
 class Takeover(World):
-    """*crew*: the workers, each with its queue; *orphans*: since when jobs have been held by a dead one."""
+    """*crew*: the workers, each with its queue; *orphans*: jobs of a dead worker, and since when."""
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
@@ -56,7 +56,7 @@ class Takeover(World):
                     self._ack(jobs, job)
 
     def _fill(self) -> None:
-        """Keep some jobs ready in every part, or so few that workers wait; perhaps none after the kill."""
+        """Keep jobs ready in every part, or so few that workers wait, or none after the kill."""
         queue = self._queue(self.loop.actor.process)
         while self.producing and not (self.quiet and self.orphans):
             for part in range(self.parts):
@@ -112,7 +112,7 @@ class Takeover(World):
         self.events["taken over"] += 1
 
     def _sweep_at_once(self) -> None:
-        """Not here: what the harness frees it does not take."""
+        """Do nothing: the harness does not take the jobs that it frees."""
 
     def _jobs(self, state: JobState) -> list[Job]:
         parts = (PartKey(QUEUE, part) for part in range(self.parts))

@@ -9,8 +9,9 @@ from functools import partial
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Jobs, LostClaim, NewJob, Options, Queue, QueueKey, ShutDown, Telling
+from fanin.queue import Jobs, LostClaim, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey, ShutDown
 from fanin.queue.keys import PartKey
+from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState
 from tests.simulating.network import Request
@@ -26,15 +27,15 @@ STEPS_MAX = 60_000
 
 
 class Boom(Exception):
-    """The user's function fails."""
+    """An error of the user's function."""
 
 
 class Interrupt(BaseException):
-    """Somebody stops the worker in the middle of its work."""
+    """An interruption of the worker during its work."""
 
 
 class World:
-    """*events* counts what the run saw; *refused* and *acked* the claims of which a worker was told so."""
+    """*events*: counts by kind; *refused*, *acked*: the claims whose ack raised LostClaim, or returned."""
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         self.random = random
@@ -53,7 +54,7 @@ class World:
         self.skewed = random.random() < 0.5
         self.events: Counter[str] = Counter()
         self.bells = [self.bell]
-        self.told: dict[str, set[bool]] = {}
+        self.reported: dict[str, set[bool]] = {}
         self.revivals: Counter[str] = Counter()
         self.refused: set[str] = set()
         self.acked: set[str] = set()
@@ -61,13 +62,13 @@ class World:
         self.names = 0
 
     def run(self) -> None:
-        """Go on until nothing is left to do, then ask whether all was done."""
+        """Run until every accepted job has ended."""
         self._begin()
         while not self._is_over():
             self.loop.step(self.network.stalled[0][0] if self.network.stalled else END)
             self.network.land()
             for bell in self.bells:
-                bell.swallow()
+                bell.lose_to_frozen()
             self._let_expire()
             self.loop.bury()
             if self.random.random() < 0.001:
@@ -76,7 +77,7 @@ class World:
             require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
     def _begin(self) -> None:
-        """Let everybody in."""
+        """Start the producers, workers and functions."""
         for _ in range(self.random.choice((1, 1, 2))):
             self._produce()
         for number in range(self.random.choice((1, 2, 3))):
@@ -85,7 +86,7 @@ class World:
             self._pass_by(self._process("function"))
 
     def close(self) -> None:
-        """Unwind what still runs."""
+        """Unwind the running tasks."""
         for task in self.loop.running:
             task.process.dead = True
         self.loop.bury()
@@ -93,10 +94,10 @@ class World:
     def _is_over(self) -> bool:
         if self.producing or self.network.stalled or self.loop.at < SECOND:
             return False
-        return not self._alive() and not any(self.memory.untold.values())
+        return not self._alive() and not any(self.memory.outboxes.values())
 
     def _let_expire(self) -> None:
-        """Here nothing lasts for so long that it expires."""
+        """Do nothing: no mark expires in this scenario."""
 
     def _alive(self) -> list[Job]:
         return [job for job in self.memory.stored.values() if job.is_live]
@@ -106,30 +107,28 @@ class World:
         skew = self.random.randrange(-2 * SECOND, 2 * SECOND) if self.skewed else 0
         return Process(f"{name}.{self.names}", skew)
 
-    def _home(self, process: Process) -> tuple[QueueKey, Bell]:
+    def _queue_of(self, process: Process) -> tuple[QueueKey, Bell]:
         """The queue of a process."""
         return QUEUE, self.bell
 
     def _queue(self, process: Process) -> Queue:
-        key, bell = self._home(process)
-        return Queue(
+        key, bell = self._queue_of(process)
+        context = QueueContext(
             store=RemoteStore(self.network, process),
             doorbell=bell,
             key=key,
             options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
             effects=effects(self.loop, process, self.random),
-            background=background(self.loop, process),
-            tell=self._tell,
+            report=self._report,
         )
+        return Queue(context, background(self.loop, process))
 
     def delay(self) -> float:
         return self.random.choice((0.0, 0.0, 1.5))
 
-    def _tell(self, telling: Telling) -> None:
-        require(
-            telling.failed == (telling.reason is not None), "tell", f"no reason, or one too many: {telling}"
-        )
-        self.told.setdefault(telling.item_id, set()).add(telling.failed)
+    def _report(self, entry: OutboxEntry) -> None:
+        require(entry.failed == (entry.reason is not None), "report", f"no reason, or one too many: {entry}")
+        self.reported.setdefault(entry.item_id, set()).add(entry.failed)
 
     # Producers
 
@@ -139,7 +138,7 @@ class World:
         self.loop.begin(process, partial(self._add_all, process, self.random.randrange(3, 9)))
 
     def _add_all(self, process: Process, count: int) -> None:
-        """A few adds over some seconds; a producer that dies has a successor for what is left."""
+        """Add some jobs over some seconds; a producer that crashes has a successor for the rest."""
         left = [count]
         try:
             queue = self._queue(process)
@@ -157,37 +156,37 @@ class World:
                 self.loop.begin(successor, partial(self._add_all, successor, left[0]), SECOND)
 
     def _add(self, queue: Queue) -> None:
-        wishes = [self._wish(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]
+        requests = [self._new_job(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]
         on_busy = "rerun" if self.random.random() < self.reruns else "reject"
-        self._judge_add(queue, wishes, on_busy)
+        self._judge_add(queue, requests, on_busy)
 
-    def _judge_add(self, queue: Queue, wishes: list[NewJob], on_busy: str) -> None:
-        """Add, and hold what is answered against what happened."""
+    def _judge_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> None:
+        """Add, and compare the answer with the applied requests."""
         began = self.loop.at
-        rejected = queue.add_all(wishes, on_busy=on_busy)
+        rejected = queue.add_all(requests, on_busy=on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
-        for wish in wishes:
-            mine = [other for other in wishes if other.key == wish.key]
-            if wish is mine[0] and refused[wish.key] < len(mine):
+        for request in requests:
+            mine = [other for other in requests if other.key == request.key]
+            if request is mine[0] and refused[request.key] < len(mine):
                 self.events["added"] += 1
                 require(
-                    self.referee.accepted_of[wish.payload],
+                    self.referee.accepted_of[request.payload],
                     "Q1",
-                    lambda wish=wish: f"{wish} was accepted by nobody",
+                    lambda request=request: f"{request} was not accepted",
                 )
-            elif wish is mine[0]:
-                since = self.referee.last_live.get(wish.key, -1)
+            elif request is mine[0]:
+                since = self.referee.last_live.get(request.key, -1)
                 require(
-                    since >= began or self._lives(wish.key),
+                    since >= began or self._is_live(request.key),
                     "Q1",
-                    lambda wish=wish: f"{wish} was refused by nobody",
+                    lambda request=request: f"{request} was refused without a live job",
                 )
 
-    def _lives(self, name: str) -> bool:
+    def _is_live(self, name: str) -> bool:
         return any(job.name == name for job in self._alive())
 
-    def _wish(self, of: QueueKey) -> NewJob:
+    def _new_job(self, of: QueueKey) -> NewJob:
         self.names += 1
         return NewJob(
             key=f"k{self.random.randrange(self.keys)}",
@@ -203,7 +202,7 @@ class World:
         self.loop.begin(process, partial(self._consume, process), after)
 
     def _consume(self, process: Process) -> None:
-        """Take and work for ever; a worker that dies has a successor some seconds later."""
+        """Take and work in a loop; a worker that crashes has a successor some seconds later."""
         try:
             queue = self._queue(process)
             while True:
@@ -223,7 +222,7 @@ class World:
         self.loop.begin(process, partial(self._visit, process))
 
     def _visit(self, process: Process) -> None:
-        """A function that is called again and again: it sweeps, and works without a heartbeat."""
+        """A function that is invoked repeatedly: it sweeps, and works without a heartbeat."""
         try:
             while True:
                 self.loop.sleep(int(self.random.uniform(1, 15) * SECOND))
@@ -244,7 +243,7 @@ class World:
                 self._revive(queue, dead)
 
     def _revive(self, queue: Queue, dead: Dead) -> None:
-        """A death is revived once, and one call says so."""
+        """Revive a dead job; one call for each record returns True."""
         if queue.revive(dead):
             self.events["revived"] += 1
             self.revivals[dead.record] += 1
@@ -264,7 +263,7 @@ class World:
                 require(
                     job.claim in self.referee.ended_by,
                     "Q2",
-                    lambda job=job: f"left in peace and not acked: {job}",
+                    lambda job=job: f"left without an error and not acked: {job}",
                 )
 
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
@@ -286,7 +285,7 @@ class World:
             self._ack(jobs, job)
 
     def _ack(self, jobs: Jobs, job: Job) -> None:
-        """The outcome names the claim, so that it can be told which of two executions wrote it."""
+        """Ack with an outcome that names the claim, so that the check sees which execution wrote it."""
         try:
             jobs.ack(job, [{"job": named(job), "claim": job.claim}])
         except LostClaim:
@@ -302,10 +301,9 @@ class World:
         """Q4: one sweep in one moment leaves no claim to a session that is gone."""
         process = Process("harness")
         store = _Direct(self.network)
-        queue = Queue(
-            store, _Silence(), QUEUE, Options(parts=self.parts), effects(self.loop, process, self.random)
-        )
-        queue.place().janitor().sweep(range(self.parts))
+        options = Options(parts=self.parts)
+        context = QueueContext(store, _NoDoorbell(), QUEUE, options, effects(self.loop, process, self.random))
+        Maintenance(Queue(context).configure()).sweep(range(self.parts))
         live = {member.id for member in self.memory.members(QUEUE) if member.live}
         for part in range(self.parts):
             for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):
@@ -314,7 +312,7 @@ class World:
 
 
 class _Direct(RemoteStore):
-    """The store at no distance."""
+    """The store without the network."""
 
     def __init__(self, network: Network) -> None:
         super().__init__(network, Process("harness"))
@@ -323,8 +321,8 @@ class _Direct(RemoteStore):
         return self._network.apply(Request("(the harness)", name, (*args, *more.values())), "")
 
 
-class _Silence:
-    """A doorbell that nobody hears."""
+class _NoDoorbell:
+    """A doorbell that loses every ring."""
 
     def ring(self, rings, delay=0.0):
         pass

@@ -1,4 +1,4 @@
-"""What a work queue answers."""
+"""The responses of the work queues' routes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
 
 ANSWER_BYTES = 6_000_000
-"""Lambda hands on 6 MB."""
+"""The limit of a response of Lambda is 6 MB."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Listed(StrEnum):
-    """The listings of a queue, and the states of its jobs."""
+    """The states of jobs in requests and responses."""
 
     QUEUED = "queued"
     IN_PROGRESS = "inProgress"
@@ -37,31 +37,31 @@ STATES = {
 
 
 class RejectedJob(Answer):
-    """A job that was refused: one of its key is alive, in *state*."""
+    """A rejected job; *state*: that of the live job of its key."""
 
     key: str
     state: Listed
 
 
 class AddedJobs(Answer):
-    """What became of jobs: the keys of those that were added, and the others."""
+    """The keys of the added jobs, and the rejected jobs."""
 
     added: list[str]
     rejected: list[RejectedJob]
 
     @classmethod
-    def of(cls, wishes: Sequence[NewJob], rejected: Sequence[Rejected]) -> Self:
-        """Of a key that came several times, all but the first are among the rejected."""
-        wanted, left = Counter(wish.key for wish in wishes), Counter(each.key for each in rejected)
+    def of(cls, jobs: Sequence[NewJob], rejected: Sequence[Rejected]) -> Self:
+        """Return the response to an add of *jobs*; of a repeated key, all but the first are rejected."""
+        asked, left = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
         refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
-        return cls(added=[key for key in wanted if wanted[key] > left[key]], rejected=refused)
+        return cls(added=[key for key in asked if asked[key] > left[key]], rejected=refused)
 
 
 class JobAnswer(Answer):
-    """A job, with its metrics up to now.
+    """A job with its metrics.
 
-    *collisions*: adds that it refused. *deliveries*: how often it was taken. *dueAt*: of a delayed one.
-    *error*, *diedAt*: of a dead one.
+    *collisions*: adds that it rejected. *deliveries*: how often it was taken. *dueAt*: of a delayed job.
+    *error*, *diedAt*: of a dead job.
     """
 
     key: str
@@ -82,7 +82,7 @@ class JobAnswer(Answer):
 
     @classmethod
     def of(cls, job: Job, now: int, dead: Dead | None = None) -> Self:
-        """*now*: microseconds since 1970."""
+        """Return the job as a response shows it; *now*: microseconds since 1970."""
         alive = dead is None
         waits = worked(job.ready_us, now) if alive and job.state is JobState.READY else 0
         works = worked(job.claimed_us, now) if alive and job.state is JobState.BUSY else 0
@@ -107,7 +107,7 @@ class JobAnswer(Answer):
 
 
 class ListedJobs(Answer):
-    """Jobs of one state, in the order of the queue."""
+    """Jobs in one state, in the order of the queue."""
 
     jobs: list[JobAnswer]
 
@@ -121,7 +121,7 @@ class ListedJobs(Answer):
 
 
 def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:
-    """The first of *jobs*, as many as an answer has room for: it travels as text in a JSON document."""
+    """Return the first of *jobs*, as many as fit into a response, which Lambda encodes as text in JSON."""
     listed: list[JobAnswer] = []
     size = 0
     for job in jobs:

@@ -1,4 +1,4 @@
-"""What callers send to a work queue."""
+"""The request bodies of the work queues' routes."""
 
 from __future__ import annotations
 
@@ -38,27 +38,30 @@ JobKeyText = Annotated[
     str,
     StringConstraints(min_length=1, max_length=NAME_BYTES_MAX),
     AfterValidator(_short),
-    Field(description="What makes the job distinct: 1 to 2,048 bytes."),
+    Field(description="The distinct key of the job: 1 to 2,048 bytes."),
 ]
 Payload = Annotated[
     Any,
     AfterValidator(_small),
-    Field(description="Text of up to 128 KiB; any other JSON value arrives as its JSON text."),
+    Field(description="Text of up to 128 KiB; any other JSON value reaches the worker as its JSON text."),
 ]
-Priority = Annotated[int, Field(ge=0, le=PRIORITY_MAX, description="The larger goes first; 0 is usual.")]
+Priority = Annotated[
+    int,
+    Field(ge=0, le=PRIORITY_MAX, description="Higher is taken first; the default is 0."),
+]
 Delay = Annotated[
     float,
     Field(
         ge=0,
         le=DELAY_MAX_SECONDS,
         allow_inf_nan=False,
-        description="Seconds before it may be taken, 366 days at most.",
+        description="Seconds before the job can be taken, 366 days at most.",
     ),
 ]
 
 
 class JobBody(Body):
-    """A job; *itemId* is acked when it ends."""
+    """A job to add; the item *itemId* is acked when the job ends."""
 
     key: JobKeyText
     payload: Payload = None
@@ -66,28 +69,28 @@ class JobBody(Body):
     delay_seconds: Delay = 0
     item_id: ItemIdText | None = None
 
-    def wish(self, key: str | None) -> NewJob:
-        """As the queue takes it; an idempotency *key* gives the job its id, so that an add is repeatable."""
+    def new_job(self, key: str | None) -> NewJob:
+        """Return the job to add; its id follows from an idempotency *key*, so that the add is repeatable."""
         job_id = None if key is None else str(uuid5(OF_KEYS, f"{key}\n{self.key}"))
         text = _text(self.payload)
         return NewJob(self.key, text, self.priority, self.delay_seconds, self.item_id, job_id)
 
 
 class AddJobsBody(Body):
-    """Jobs to add: each that is refused is told apart from the others."""
+    """Jobs to add; each of them is added or rejected by itself."""
 
     jobs: Annotated[list[JobBody], Field(min_length=1, max_length=JOBS_MAX)]
     on_busy: Annotated[
         Literal["reject", "rerun"],
-        Field(description="`rerun`: a job whose key is in progress is added, to follow the one under way."),
+        Field(description="`rerun`: where a job of the key is in progress, request one more run after it."),
     ] = "reject"
 
-    def wishes(self, key: str | None) -> list[NewJob]:
-        """As the queue takes them."""
-        return [job.wish(key) for job in self.jobs]
+    def new_jobs(self, key: str | None) -> list[NewJob]:
+        """Return the jobs to add."""
+        return [job.new_job(key) for job in self.jobs]
 
-    def said(self) -> str:
-        """All of it, in one form."""
+    def canonical(self) -> str:
+        """Return the request as canonical JSON: equal requests have equal texts."""
         return self.model_dump_json(by_alias=True)
 
 

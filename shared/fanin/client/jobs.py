@@ -1,4 +1,4 @@
-"""Work queues as a process of the user's works on them: on the table and the doorbell themselves."""
+"""Work queues for the user's processes, which use the table and the doorbell without the API."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from fanin.aws.jobs import JobSettings
 from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
-from fanin.queue import Options, Queue, QueueKey, Telling
+from fanin.queue import Options, OutboxEntry, Queue, QueueContext, QueueKey, Reporter
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.maintenance import Tell
 from fanin.queue.sqs import SqsDoorbell
 from fanin.tracker import Ack, Outcome
 
@@ -20,38 +19,39 @@ DIED = "the job failed too often"
 
 
 def queue_at(settings: JobSettings, name: str, options: Options, transport: Transport) -> Queue:
-    """The queue *name* where *settings* say; the items of its ended jobs are acked through *transport*."""
+    """Return the queue *name* of *settings*; the items of its ended jobs are acked through *transport*."""
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
     url = settings.doorbell_of(settings.tenant, name)
     doorbell = SqsDoorbell(clients.sqs(), url, key, clients.long_polls())
-    return Queue(store, doorbell, key, options, tell=teller(transport))
+    return Queue(QueueContext(store, doorbell, key, options, report=acking(transport)))
 
 
-def teller(transport: Transport) -> Tell:
-    """Acks the item of an ended job, or fails it with the job's last error; what is no item is passed over.
+def acking(transport: Transport) -> Reporter:
+    """Return the function that acks the item of an outbox entry: as failed, if the job is dead.
 
-    A repeated ack is the same request: its idempotency key names the end of the job, and what is said of it.
+    An item id that is malformed is ignored. A repeated ack is the same request, because its idempotency key
+    follows from the end of the job and its outcome.
     """
 
-    def tell(telling: Telling) -> None:
-        outcome, reason = (Outcome.FAILURE, reason_of(telling)) if telling.failed else (Outcome.SUCCESS, None)
-        caller = str(uuid5(OF_JOBS, _said(telling, outcome)))
+    def report(entry: OutboxEntry) -> None:
+        outcome, reason = (Outcome.FAILURE, reason_of(entry)) if entry.failed else (Outcome.SUCCESS, None)
+        caller = str(uuid5(OF_JOBS, _ack_text(entry, outcome)))
         try:
-            ack = Ack.of(telling.item_id, caller, outcome, reason)
+            ack = Ack.of(entry.item_id, caller, outcome, reason)
         except InvalidRequest:
             return
         transport.ack([ack], caller)
 
-    return tell
+    return report
 
 
-def reason_of(telling: Telling) -> str:
-    """Why the item of a dead job failed: the job's last error, as it fits into a reason."""
-    return fitting(telling.reason or "") or DIED
+def reason_of(entry: OutboxEntry) -> str:
+    """Return the reason of a failed item: the last error of the dead job, cut to the length of a reason."""
+    return fitting(entry.reason or "") or DIED
 
 
-def _said(telling: Telling, outcome: Outcome) -> str:
-    """The text of one ack; for a row of 0.1 the text that 0.1 made of it."""
-    said = f"{telling.record}:{outcome}"
-    return f"{said}:{telling.reason}" if telling.reason else said
+def _ack_text(entry: OutboxEntry, outcome: Outcome) -> str:
+    """Return the text that identifies one ack; version 0.1 made the same text of the rows that it wrote."""
+    text = f"{entry.record}:{outcome}"
+    return f"{text}:{entry.reason}" if entry.reason else text

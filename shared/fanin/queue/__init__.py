@@ -1,5 +1,6 @@
-"""Distinct, exactly-once work: the capability of jobs that are claimed under a session and acked once."""
+"""The work queue: distinct jobs, each claimed by one session and acked exactly once."""
 
+from fanin.queue.context import QueueContext, Reporter
 from fanin.queue.doorbell import Doorbell, MemoryDoorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import LostClaim, ShutDown
@@ -13,9 +14,9 @@ from fanin.queue.model import (
     NewJob,
     OnBusy,
     Options,
+    OutboxEntry,
     Rejected,
     Ring,
-    Telling,
 )
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue
@@ -35,11 +36,13 @@ __all__ = [
     "NewJob",
     "OnBusy",
     "Options",
+    "OutboxEntry",
     "Queue",
+    "QueueContext",
     "QueueKey",
     "QueueStore",
     "Rejected",
+    "Reporter",
     "Ring",
     "ShutDown",
-    "Telling",
 ]

@@ -1,6 +1,6 @@
-"""The queue for asyncio: the same scopes, whose requests and waiting run in threads.
+"""The queue for asyncio: the same scopes; requests and waiting run in threads.
 
-A cancelled scope returns its jobs and counts nothing, wherever the cancellation meets it.
+A cancelled scope returns its jobs and counts no failure, at whatever point it is cancelled.
 """
 
 from __future__ import annotations
@@ -21,47 +21,48 @@ from fanin.queue.doorbell import Doorbell
 from fanin.queue.errors import ShutDown
 from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue, absent
+from fanin.queue.service import Queue, new_process_state
 from fanin.queue.store import Write
 
-LISTEN_SECONDS = 1.0
-"""For so long a cancelled take may go on listening."""
+POLL_SECONDS = 1.0
+"""The longest wait of a take after its cancellation."""
 T = TypeVar("T")
 
 
 @dataclass
-class Leavable:
-    """A doorbell that one may stop listening to: it is listened to for a second at a time."""
+class StoppableDoorbell:
+    """A doorbell whose wait ends soon after *stopped* is set: it polls for a second at a time."""
 
     bell: Doorbell
-    left: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         self.bell.ring(rings, delay)
 
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
-        while not self.left.is_set():
+        while not self.stopped.is_set():
             rest = until - time.monotonic()
-            rings = self.bell.wait(max(0.0, min(LISTEN_SECONDS, rest)), most)
-            if rings or rest <= LISTEN_SECONDS:
+            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, rest)), most)
+            if rings or rest <= POLL_SECONDS:
                 return rings
-        raise ShutDown("nobody waits for this take any more")
+        raise ShutDown("this take was cancelled")
 
-    def heard(self, rings: Sequence[Ring]) -> None:
-        self.bell.heard(rings)
+    def delete(self, rings: Sequence[Ring]) -> None:
+        self.bell.delete(rings)
 
 
 class AsyncQueue:
-    """A queue as coroutines use it, in place of the *queue* itself.
+    """A queue for coroutines, which replaces *queue*.
 
-    The heartbeat runs in a thread, too: it does not depend on the event loop. What is not here, such as the
-    listings, is asked of ``queue``, by ``asyncio.to_thread``.
+    The heartbeat runs in a thread too, so it does not depend on the event loop. For calls that are not here,
+    such as the listings, use ``queue`` with ``asyncio.to_thread``.
     """
 
     def __init__(self, queue: Queue) -> None:
-        self.doorbell = Leavable(queue.doorbell)
-        self.queue = replace(queue, doorbell=self.doorbell, _present_in=absent())
+        self.doorbell = StoppableDoorbell(queue.context.doorbell)
+        context = replace(queue.context, doorbell=self.doorbell)
+        self.queue = replace(queue, context=context, _process=new_process_state())
         self.line = PerProcess(asyncio.Lock)
         self._threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
 
@@ -71,7 +72,7 @@ class AsyncQueue:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.doorbell.left.set()
+        self.doorbell.stopped.set()
         await self.run(self.queue.close)
 
     async def add(
@@ -87,11 +88,11 @@ class AsyncQueue:
         return await self.run(lambda: self.queue.add_all(jobs, on_busy=on_busy))
 
     def take(self, most: int = 1, wait: float | None = None) -> AsyncJobs:
-        """As ``Queue.take``. A take that is cancelled while it waits ends a second later at most."""
+        """As ``Queue.take``; a take that is cancelled while it waits ends within a second."""
         return AsyncJobs(self, most, wait)
 
     async def stream(self, wait: float | None = None) -> AsyncIterator[Job]:
-        """As ``Queue.stream``; within ``contextlib.aclosing`` a loop that is left returns its job at once."""
+        """As ``Queue.stream``; in ``contextlib.aclosing``, leaving the loop returns its job at once."""
         with suppress(ShutDown):
             while True:
                 async with self.take(1, wait) as jobs:
@@ -99,10 +100,10 @@ class AsyncQueue:
                         return
                     yield jobs[0]
 
-    async def run(self, call: Callable[[], T], leave: Callable[[], None] | None = None) -> T:
-        """The answer of a call in a thread. A cancellation waits for its end, as does the next one.
+    async def run(self, call: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
+        """Return the result of *call*, which runs in a thread; a cancellation is raised once it has ended.
 
-        *leave*: brings the end about.
+        *stop*: called on a cancellation, to end the call.
         """
         running = asyncio.get_running_loop().run_in_executor(self._threads(), call)
         cancelled: asyncio.CancelledError | None = None
@@ -111,8 +112,8 @@ class AsyncQueue:
                 await asyncio.wait([running])
             except asyncio.CancelledError as error:
                 cancelled = error
-                if leave is not None:
-                    leave()
+                if stop is not None:
+                    stop()
         if cancelled is not None:
             running.exception()
             raise cancelled
@@ -120,7 +121,7 @@ class AsyncQueue:
 
 
 class AsyncJobs(Sequence[Job]):
-    """The jobs of one take, as ``Jobs`` are, for ``async with``."""
+    """The jobs of one take, as ``Jobs``, for ``async with``."""
 
     def __init__(self, queue: AsyncQueue, most: int, wait: float | None) -> None:
         self._queue, self._most, self._wait = queue, most, wait
@@ -128,7 +129,7 @@ class AsyncJobs(Sequence[Job]):
 
     async def __aenter__(self) -> Self:
         began = time.monotonic()
-        if await self._is_my_turn():
+        if await self._acquired():
             try:
                 spent = time.monotonic() - began
                 left = None if self._wait is None else max(0.0, self._wait - spent)
@@ -158,7 +159,7 @@ class AsyncJobs(Sequence[Job]):
         return self._scope.lost
 
     async def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
-        """As ``Jobs.ack``; one that is cancelled is done, or not, by the time the cancellation goes on."""
+        """As ``Jobs.ack``; a cancellation is raised once the ack has succeeded or failed."""
         return await self._queue.run(lambda: self._scope.ack(job, writes))
 
     async def release(
@@ -167,8 +168,8 @@ class AsyncJobs(Sequence[Job]):
         """As ``Jobs.release``."""
         await self._queue.run(lambda: self._scope.release(job, failed=failed, delay=delay, error=error))
 
-    async def _is_my_turn(self) -> bool:
-        """Whether one's turn came in time: takes are let through one at a time, as they came."""
+    async def _acquired(self) -> bool:
+        """Acquire the lock that lets takes through one at a time; return whether that was in time."""
         try:
             async with asyncio.timeout(self._wait):
                 await self._queue.line().acquire()
@@ -177,11 +178,11 @@ class AsyncJobs(Sequence[Job]):
         return True
 
     async def _enter(self, scope: Jobs) -> None:
-        """Take; what was taken when a cancellation came is returned before it goes on."""
-        self._scope, left = scope, self._queue.doorbell.left
-        left.clear()
+        """Take; on a cancellation, return what was taken before it is raised."""
+        self._scope, stopped = scope, self._queue.doorbell.stopped
+        stopped.clear()
         try:
-            await self._queue.run(scope.__enter__, left.set)
+            await self._queue.run(scope.__enter__, stopped.set)
         except asyncio.CancelledError as error:
             await self.__aexit__(type(error), error, error.__traceback__)
             raise

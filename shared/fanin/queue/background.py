@@ -1,4 +1,4 @@
-"""Runs a session's duties beside the work: each of them again and again, until it says that it is over."""
+"""Runs the duties of a session in background threads, each at its interval, until it returns False."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ logger = logging.getLogger("fanin")
 
 STOP_SECONDS = 10.0
 PACE = (0.9, 1.0)
-"""Part of its seconds that a duty waits: workers that started together do not look at the same moment."""
+"""Jitter: the share of its seconds that a duty waits, so that workers do not run in step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Something to do every so many *seconds*, as long as it answers True."""
+    """A call that is repeated every *seconds* while it returns True."""
 
     do: Callable[[], bool]
     seconds: float
 
 
 class Background(Protocol):
-    """Starts duties, and gives what stops them."""
+    """Starts duties; returns the function that stops them."""
 
     def __call__(self, duties: Sequence[Duty]) -> Callable[[], None]: ...
 
 
 def in_threads(duties: Sequence[Duty]) -> Callable[[], None]:
-    """Each duty in a thread of its own: a slow one does not hold up the heartbeat."""
+    """Start each duty in its own thread, so that a slow one does not delay the heartbeat."""
     stop = threading.Event()
     threads = [threading.Thread(target=_repeat, args=(duty, stop), daemon=True) for duty in duties]
     for thread in threads:
@@ -52,5 +52,5 @@ def _repeat(duty: Duty, stop: threading.Event) -> None:
     while goes_on and not stop.wait(duty.seconds * random.uniform(*PACE)):
         try:
             goes_on = duty.do()
-        except Exception as error:  # the next request may be taken, and an ended duty is not missed
-            log_failure(logger, "a duty of this worker failed, and is tried again", error=error)
+        except Exception as error:  # the next run can succeed, and a thread that ended would not be noticed
+            log_failure(logger, "a duty of this worker failed; it is repeated", error=error)

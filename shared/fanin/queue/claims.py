@@ -1,21 +1,18 @@
-"""Taking jobs under a session, and ending or returning them: every step compares the claim."""
+"""Claims jobs under a session, and ends or returns them; every write compares the claim."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
-from fanin.queue.doorbell import Doorbell
-from fanin.queue.effects import Effects
+from fanin.queue.context import QueueContext
 from fanin.queue.errors import LostClaim
-from fanin.queue.keys import PartKey, QueueKey
-from fanin.queue.lifecycle import Fate
-from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Options, Ring
+from fanin.queue.lifecycle import ClaimStatus
+from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.session import Session
-from fanin.queue.store import QueueStore, Write
+from fanin.queue.store import Write
 
 CLAIM_ROUNDS = 8
 END_ATTEMPTS = 8
@@ -26,27 +23,24 @@ ERROR_CHARACTERS = 1000
 class Claims:
     """The claims of one session on one queue."""
 
-    store: QueueStore
-    doorbell: Doorbell
-    queue: QueueKey
-    options: Options
-    effects: Effects
+    context: QueueContext
     session: Session
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* of the first ready jobs of some parts, by priority, then by time."""
-        keys = [PartKey(self.queue, part) for part in parts]
+        """Claim up to *most* of the first ready jobs of *parts*, by priority, then by time."""
+        keys = [self.context.part(part) for part in parts]
+        store, effects = self.context.store, self.context.effects
         for attempt in range(CLAIM_ROUNDS):
-            found = self.effects.each(lambda key: self.store.ready(key, most), keys)
+            found = effects.each(lambda key: store.ready(key, most), keys)
             heads = [entry for entries in found for entry in entries]
             taken = self.take_these(sorted(heads, key=lambda entry: entry.ix), most)
             if taken or not heads:
                 return taken
-            self.effects.pause(attempt)
+            effects.pause(attempt)
         return []
 
     def take_these(self, heads: Sequence[Entry], most: int) -> list[Job]:
-        """Claim up to *most* of these jobs, as far as they are still ready, in this order."""
+        """Claim up to *most* of these jobs, in this order; those that are no longer ready are left out."""
         taken: list[Job] = []
         try:
             for head in heads:
@@ -60,37 +54,36 @@ class Claims:
         return taken
 
     def end(self, job: Job, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job:
-        """End a job with the user's *writes*, once; the ended job.
+        """End a job together with the user's *writes*; return what its key holds then.
 
-        Raises LostClaim where the claim is gone, and then nothing was written; StaleWrite where a condition
-        among *writes* failed, and the claim holds; StoreUnavailable where the outcome is unknown.
+        Raises LostClaim where the claim is gone and nothing was written; StaleWrite where a condition among
+        *writes* failed and the claim holds; StoreUnavailable where the outcome is unknown.
         """
         if not self.session.alive():
             raise self._lost(job)
         for attempt in range(END_ATTEMPTS):
             stored = self._try_to_end(job, writes, dead)
-            fate = lifecycle.fate(stored, job)
-            if fate is Fate.ENDED and stored is not None:
-                self._is_over(job, stored)
+            status = lifecycle.claim_status(stored, job)
+            if status is ClaimStatus.ENDED and stored is not None:
+                self._release_ended(job, stored)
                 return stored
-            if fate is Fate.LOST:
+            if status is ClaimStatus.LOST:
                 raise self._lost(job)
-            if fate is Fate.HELD and stored is not None:
-                job = stored  # a run was asked for meanwhile
-            self.effects.pause(attempt)
-        raise StoreUnavailable("whether the job was ended is unknown; it is found out before it runs again")
+            if status is ClaimStatus.HELD and stored is not None:
+                job = stored  # a rerun was requested meanwhile
+            self.context.effects.pause(attempt)
+        raise StoreUnavailable(f"job {job.name!r}: whether it was ended is unknown; ack it again")
 
     def give_back(self, job: Job, *, failed: bool, delay: float = 0.0, error: str = "") -> None:
-        """Return a job to its place, or to the dead where it failed too often. A lost claim is no error."""
-        most = self.options.max_failures
+        """Return a job to its position, or end it as dead at ``max_failures``. A lost claim is no error."""
+        most = self.context.options.max_failures
         if failed and most is not None and job.failures + 1 >= most:
-            self._bury(job, error)
+            self._end_as_dead(job, error)
             return
-        at = self.effects.now()
+        at = self.context.effects.now()
         due = at + round(delay * SECOND_US) if delay > 0 else None
-        how = GivenBack(at, failed, due)
         try:
-            self.effects.insist(lambda: self.store.give_back(lifecycle.entry_of(job), how))
+            self._give_back(job, GivenBack(at, failed, due))
         except StoreUnavailable:
             self.abandon(job)
         except BaseException:
@@ -100,20 +93,23 @@ class Claims:
         self._ring(job, delay)
 
     def give_back_all(self, jobs: Iterable[Job]) -> None:
-        """Return jobs that nobody has worked on."""
+        """Return jobs that were not worked on."""
         for job in jobs:
             self.give_back(job, failed=False)
 
     def abandon(self, job: Job) -> None:
-        """Let go of a job of which nobody could be asked: the sweep frees it, if it is still claimed."""
+        """Drop a claim whose state in the store is unknown; the sweep frees it if it is still stored."""
         self.session.doubt(job.claim or "", job.key)
 
     def _claim(self, head: Entry) -> Job | None:
-        """One claim, known as ours before it is asked for, so that no interruption loses it."""
-        claim = self.effects.new_id()
+        """Claim one job; return None where it cannot be had.
+
+        The session records the claim before the request, so that an interruption cannot leave it behind.
+        """
+        claim = self.context.effects.new_id()
         self.session.hold(claim, None)
         try:
-            job = self.store.claim(head, self.session.id, claim, self.effects.now())
+            job = self.context.store.claim(head, self.session.id, claim, self.context.effects.now())
         except StoreUnavailable:
             self.session.doubt(claim, head.key)
             return None
@@ -126,38 +122,42 @@ class Claims:
             self.session.hold(claim, job)
         return job
 
+    def _give_back(self, job: Job, how: GivenBack) -> None:
+        entry = lifecycle.entry_of(job)
+        self.context.effects.insist(lambda: self.context.store.give_back(entry, how))
+
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
-        """The job as stored after the attempt; as it was where nobody answered."""
+        """Return the job as stored after one attempt; *job* itself where the request timed out."""
         try:
-            at = dead.died_us if dead else self.effects.now()
-            return self.store.end(job, at, writes, dead)
+            at = dead.died_us if dead else self.context.effects.now()
+            return self.context.store.end(job, at, writes, dead)
         except StoreUnavailable:
             return job
 
-    def _is_over(self, job: Job, stored: Job) -> None:
+    def _release_ended(self, job: Job, stored: Job) -> None:
+        """Drop the claim of an ended job, and ring for its rerun."""
         self.session.let_go(job.claim or "")
         if stored.is_live:
             self._ring(stored, 0.0)
 
-    def _bury(self, job: Job, error: str) -> None:
-        at = self.effects.now()
+    def _end_as_dead(self, job: Job, error: str) -> None:
+        at = self.context.effects.now()
         worked = job.busy_us + lifecycle.worked(job.claimed_us, at)
         failed = replace(job, failures=job.failures + 1, busy_us=worked)
-        said = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
+        reason = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
         try:
-            self.end(job, dead=Dead(failed, said, at))
+            self.end(job, dead=Dead(failed, reason, at))
         except StoreUnavailable:
             self.abandon(job)
         except LostClaim:
-            return  # it runs elsewhere, and may fail there
+            return  # it runs elsewhere, and can fail there
         except BaseException:
             self.abandon(job)
             raise
 
     def _lost(self, job: Job) -> LostClaim:
         self.session.let_go(job.claim or "")
-        return LostClaim(f"the claim on job {job.name!r} is gone; it runs elsewhere and nothing was written")
+        return LostClaim(f"the claim on job {job.name!r} is gone: it runs elsewhere, and nothing was written")
 
     def _ring(self, job: Job, delay: float) -> None:
-        with suppress(StoreUnavailable):
-            self.doorbell.ring([Ring(job.key.part.number, due=delay > 0)], delay)
+        self.context.ring([Ring(job.key.part.number, due=delay > 0)], delay)

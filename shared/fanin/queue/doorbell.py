@@ -1,7 +1,6 @@
-"""The port that wakes a waiting consumer: a ring names a part in which there may be work.
+"""The port that wakes waiting workers: a ring names a part that may hold work.
 
-A ring is a hint. One that is lost, late or heard twice costs time or a look into an empty part, and
-nothing else.
+A ring is a hint. A ring that is lost, late or received twice costs time or one read of an empty part.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from fanin.queue.model import Ring
 
 
 class Doorbell(Protocol):
-    """What a doorbell offers to one queue."""
+    """The doorbell of one queue."""
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
-        """Ring, *delay* seconds from now at the earliest."""
+        """Send rings, which arrive after *delay* seconds at the earliest."""
 
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
-        """The first 1 to *most* rings; none after so many seconds of silence."""
+        """Return the first 1 to *most* rings; none after *seconds* without a ring."""
 
-    def heard(self, rings: Sequence[Ring]) -> None:
-        """Forget rings that were followed; one that is not forgotten may ring again."""
+    def delete(self, rings: Sequence[Ring]) -> None:
+        """Delete received rings; a ring that is not deleted may arrive again."""
 
 
 @dataclass
@@ -44,20 +43,20 @@ class MemoryDoorbell:
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
         with self.rung:
-            while not (found := self._ripe(most)):
+            while not (found := self._due(most)):
                 now = time.monotonic()
-                next_ring = min((at for at, _ in self.rings), default=until)
+                next_due = min((at for at, _ in self.rings), default=until)
                 if now >= until:
                     return ()
-                self.rung.wait(max(0.001, min(until, next_ring) - now))
+                self.rung.wait(max(0.001, min(until, next_due) - now))
             return found
 
-    def heard(self, rings: Sequence[Ring]) -> None:
-        """A ring is gone here when it is given out."""
+    def delete(self, rings: Sequence[Ring]) -> None:
+        """Do nothing: ``wait`` has removed the rings."""
 
-    def _ripe(self, most: int) -> list[Ring]:
+    def _due(self, most: int) -> list[Ring]:
         now = time.monotonic()
-        ripe = [entry for entry in self.rings if entry[0] <= now][:most]
-        for entry in ripe:
+        due = [entry for entry in self.rings if entry[0] <= now][:most]
+        for entry in due:
             self.rings.remove(entry)
-        return [ring for _, ring in ripe]
+        return [ring for _, ring in due]

@@ -1,4 +1,4 @@
-"""What the queue takes from the world: two clocks, ids, threads, and the pause between two attempts."""
+"""The effects of a queue: two clocks, ids, threads, and the pause between two attempts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """*now*: microseconds since 1970 by the wall; *monotonic*: seconds that never jump."""
+    """*now*: the wall clock, in microseconds since 1970; *monotonic*: the monotonic clock, in seconds."""
 
     now: Callable[[], int] = _now
     monotonic: Callable[[], float] = time.monotonic
@@ -34,7 +34,7 @@ class Effects:
     each: Each = each_in_threads
 
     def insist(self, request: Callable[[], T]) -> T:
-        """The answer to a request that may be sent again, after a few silences at most."""
+        """Return the answer to an idempotent request, sent up to 4 times while it is StoreUnavailable."""
         for attempt in range(ATTEMPTS - 1):
             try:
                 return request()

@@ -1,8 +1,8 @@
-"""What the work queue refuses, beside the errors that every capability has.
+"""The errors of the work queue, beside those of every capability.
 
 Conflict
-├── LostClaim         the job is no longer ours: none of the ack's writes happened
-└── ShutDown          the queue was closed in this process; it takes no more jobs
+├── LostClaim         the claim on the job is gone: nothing of the ack was written
+└── ShutDown          the queue was closed in this process, or its time is over
 """
 
 from __future__ import annotations
@@ -15,4 +15,4 @@ class LostClaim(Conflict):
 
 
 class ShutDown(Conflict):
-    """The queue was closed in this process, so it takes no more jobs."""
+    """The queue was closed in this process, or its time is over, so it takes no more jobs."""

@@ -1,4 +1,4 @@
-"""Names: of a queue, of its parts, of a job in a part. The tenant comes first in each of them."""
+"""The keys of queues, parts and jobs; each begins with the tenant."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from fanin.errors import InvalidRequest
 
 NAME_BYTES_MAX = 2048
-"""Bytes of UTF-8 that a job's distinct key may have."""
+"""The longest key of a job, in bytes of UTF-8."""
 PARTS_MAX = 256
 
 QUEUE_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
-# A sort key holds 1,024 bytes; a longer name is known by its hash.
+# A sort key holds 1,024 bytes; a longer name is stored by its hash.
 _PLAIN_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
 class QueueKey:
-    """Names a queue of a tenant: 1 to 80 letters, digits, dots, dashes and underscores.
+    """The key of a tenant's queue, whose name is 1 to 80 of A-Z a-z 0-9 . _ - (first: A-Z a-z 0-9).
 
-    A tenant may be called anything. A queue has no ``#`` in its name, and a part none in its number, so that
-    a key, read from its end, names one of them only.
+    A tenant's name may contain ``#``; a queue's name and a part's number do not, so a key is parsed from its
+    end without ambiguity.
     """
 
     tenant: str
@@ -37,7 +37,7 @@ class QueueKey:
 
 @dataclass(frozen=True, slots=True)
 class PartKey:
-    """Names one part of a queue; the jobs of a part are kept, ordered and read together."""
+    """The key of one part of a queue; the jobs of a part are stored, ordered and read together."""
 
     queue: QueueKey
     number: int
@@ -48,21 +48,21 @@ class PartKey:
 
 @dataclass(frozen=True, slots=True)
 class JobKey:
-    """Where the one job of a distinct key is kept."""
+    """The row of a key: its part and its sort key."""
 
     part: PartKey
     sort: str
 
 
 def checked_queue_name(name: str) -> str:
-    """*name*, where a queue may be called so; InvalidRequest where it may not."""
+    """Return *name* if it is a valid name of a queue, or raise InvalidRequest."""
     if not QUEUE_FORM.fullmatch(name):
         raise InvalidRequest("a queue's name is 1 to 80 of A-Z a-z 0-9 . _ -", field="queue")
     return name
 
 
 def job_key(queue: QueueKey, parts: int, name: str) -> JobKey:
-    """The place of the job called *name* in a queue of *parts* parts; InvalidRequest for a bad name."""
+    """Return the row of the job *name* in a queue of *parts* parts, or raise InvalidRequest."""
     try:
         raw = name.encode()
     except UnicodeEncodeError as error:
@@ -74,5 +74,5 @@ def job_key(queue: QueueKey, parts: int, name: str) -> JobKey:
 
 
 def part_of(name: bytes, parts: int) -> int:
-    """The part that a name falls into: the same for every producer and consumer."""
+    """Return the part of a name: its SHA-1 modulo *parts*."""
     return int.from_bytes(hashlib.sha1(name, usedforsecurity=False).digest(), "big") % parts

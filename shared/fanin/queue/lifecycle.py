@@ -1,4 +1,4 @@
-"""The life of a job as values: each function gives the job after one event, and says when it may happen."""
+"""The lifecycle of a job as values: the job after each transition, and the condition of the transition."""
 
 from __future__ import annotations
 
@@ -6,53 +6,59 @@ from dataclasses import replace
 from enum import Enum
 
 from fanin.queue.keys import JobKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, NewJob, Rerun, Telling
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, NewJob, OutboxEntry, Rerun
 
 
-class Fate(Enum):
-    """What is known of a claim from the job as it is stored now."""
+class ClaimStatus(Enum):
+    """What the stored job says of a claim."""
 
     HELD = "the claim holds"
     ENDED = "the claim ended the job"
-    LOST = "the claim is gone and ended nothing"
-    UNKNOWN = "the key has had other jobs since"
+    LOST = "the claim is gone and did not end the job"
+    UNKNOWN = "the key has had later jobs, so the end of this one is no longer stored"
 
 
-def born(wish: NewJob, key: JobKey, job_id: str, now: int, over: Job | None) -> Job:
-    """The job that an add stores, after the one that is *over* where there was one."""
-    due = now + round(wish.delay * 1_000_000)
+def new_job(request: NewJob, key: JobKey, job_id: str, now: int, over: Job | None) -> Job:
+    """Return the job that an add stores; *over*: the done job of the same key that it replaces."""
+    ready_us = now + round(request.delay * 1_000_000)
     return Job(
         key=key,
-        name=wish.key,
+        name=request.key,
         id=job_id,
-        state=JobState.DELAYED if wish.delay else JobState.READY,
-        priority=wish.priority,
+        state=JobState.DELAYED if request.delay else JobState.READY,
+        priority=request.priority,
         added_us=now,
-        ready_us=due,
-        payload=wish.payload,
-        item_id=wish.item_id,
+        ready_us=ready_us,
+        payload=request.payload,
+        item_id=request.item_id,
         generation=over.generation + 1 if over else 1,
         done_by=over.done_by if over else None,
     )
 
 
-def telling(job: Job, dead: Dead | None) -> Telling | None:
-    """What the outside is to be told when the busy job ends."""
+def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
+    """Return the outbox entry that is stored when the busy job ends; None for a job without an item."""
     if job.item_id is None:
         return None
     reason = dead.error if dead else None
-    return Telling(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
+    return OutboxEntry(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
 
 
 def may_be_added(stored: Job | None, over: Job | None) -> bool:
-    """An add needs an empty place, or the very job that it saw done: a copy that comes late finds neither."""
+    """Return whether the key has no job, or still the done job *over* that the add replaces.
+
+    A delayed copy of an add finds neither, because the generation has grown since.
+    """
     if over is None:
         return stored is None
     return stored is not None and not stored.is_live and stored.generation == over.generation
 
 
 def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
-    """Deliveries only grow, so a claim that comes late does not take a job that came back meanwhile."""
+    """Return whether the job is ready and has not been claimed since it was seen.
+
+    *deliveries* only grows, so a delayed claim does not take a job that was returned meanwhile.
+    """
     return (
         stored is not None
         and stored.state is JobState.READY
@@ -60,18 +66,22 @@ def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
     )
 
 
-def asked(job: Job) -> str | None:
-    """The id of the run that was asked for while the job was busy."""
+def rerun_id(job: Job) -> str | None:
+    """Return the id of the rerun that was requested while the job was busy, if one was."""
     return job.rerun.id if job.rerun else None
 
 
-def may_be_asked(stored: Job, seen: Job) -> bool:
-    """Whether a run may be asked for over what was seen; a job that died and was revived is another turn."""
-    turn, now = ((job.id, job.generation, asked(job)) for job in (seen, stored))
-    return stored.state is JobState.BUSY and now == turn
+def may_be_rerun(stored: Job, seen: Job) -> bool:
+    """Return whether the job is busy, and neither its generation nor its rerun changed since it was seen.
+
+    A job that died and was revived has another generation.
+    """
+    before, now = ((job.id, job.generation, rerun_id(job)) for job in (seen, stored))
+    return stored.state is JobState.BUSY and now == before
 
 
 def claimed(job: Job, session: str, claim: str, at: int) -> Job:
+    """Return the job as busy under *claim*."""
     return replace(
         job,
         state=JobState.BUSY,
@@ -84,7 +94,7 @@ def claimed(job: Job, session: str, claim: str, at: int) -> Job:
 
 
 def given_back(job: Job, how: GivenBack) -> Job:
-    """Back in its old place, or delayed first."""
+    """Return the job as ready at its old position, or as delayed."""
     return replace(
         job,
         state=JobState.READY if how.due_us is None else JobState.DELAYED,
@@ -98,13 +108,14 @@ def given_back(job: Job, how: GivenBack) -> Job:
 
 
 def promoted(job: Job, at: int) -> Job:
+    """Return the delayed job as ready."""
     return replace(job, state=JobState.READY, ready_us=at)
 
 
 def ended(job: Job, at: int) -> Job:
-    """What is left of a job: its mark, or the run that was asked for while it was busy."""
+    """Return what the key holds after the end: the mark of the done job, or the requested rerun as ready."""
     if job.rerun is not None:
-        return _reborn(job, job.rerun, at)
+        return _rerun(job, job.rerun, at)
     return replace(
         job,
         state=JobState.DONE,
@@ -118,7 +129,7 @@ def ended(job: Job, at: int) -> Job:
     )
 
 
-def _reborn(job: Job, rerun: Rerun, at: int) -> Job:
+def _rerun(job: Job, rerun: Rerun, at: int) -> Job:
     return Job(
         key=job.key,
         name=job.name,
@@ -135,7 +146,10 @@ def _reborn(job: Job, rerun: Rerun, at: int) -> Job:
 
 
 def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -> Job:
-    """The dead job in its old place, with its failures forgiven, as the request *revival* stores it."""
+    """Return the dead job as ready at its old position, without failures.
+
+    *over*: the done job of the same key that it replaces; *revival*: the id of the request.
+    """
     return replace(
         dead.job,
         state=JobState.READY,
@@ -151,23 +165,27 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
     )
 
 
-def fate(stored: Job | None, job: Job) -> Fate:
-    """What became of the claim that *job* was taken under."""
+def claim_status(stored: Job | None, job: Job) -> ClaimStatus:
+    """Return the status of the claim under which *job* was taken, by the job that its key holds now."""
     if stored is None or stored.generation < job.generation:
-        return Fate.LOST
+        return ClaimStatus.LOST
     if stored.done_by == job.claim:
-        return Fate.ENDED
+        return ClaimStatus.ENDED
     if stored.claim == job.claim:
-        return Fate.HELD
-    told = stored.generation == job.generation or (stored.generation == job.generation + 1 and stored.is_live)
-    return Fate.LOST if told else Fate.UNKNOWN
+        return ClaimStatus.HELD
+    # A live job names the claim that ended the one before it; a later one does not say.
+    is_next = stored.generation == job.generation + 1 and stored.is_live
+    known = stored.generation == job.generation or is_next
+    return ClaimStatus.LOST if known else ClaimStatus.UNKNOWN
 
 
 def worked(claimed_us: int | None, at: int) -> int:
+    """Return the microseconds from *claimed_us* to *at*; 0 for a job that is not claimed."""
     return max(0, at - (at if claimed_us is None else claimed_us))
 
 
 def entry_of(job: Job) -> Entry:
+    """Return the job as the index shows it."""
     return Entry(
         key=job.key,
         job_id=job.id,

@@ -1,64 +1,96 @@
-"""What can be seen of a queue from outside, and bringing back the dead."""
+"""The listings of a queue, its depth, and the revival of dead jobs."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
-from fanin.queue.keys import PartKey
-from fanin.queue.model import Dead, Depth, Job, JobState, Ring
-from fanin.queue.worker import Place
+from fanin.queue.context import QueueContext
+from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
 
 REVIVE_ATTEMPTS = 8
 
 
-def jobs(place: Place, state: JobState, limit: int) -> list[Job]:
-    """The first jobs in a state over all parts, in the order of the queue."""
-    per_part = place.effects.each(lambda part: place.store.jobs(part, state, limit), _parts(place))
-    found = [job for part in per_part for job in part]
-    return sorted(found, key=lambda job: job.place if state is JobState.BUSY else job.ix or "")[:limit]
+class Listings(ABC):
+    """What a queue shows of its jobs and sessions."""
+
+    context: QueueContext
+
+    @abstractmethod
+    def configure(self) -> QueueContext:
+        """Return the context of a queue whose number of parts is stored."""
+
+    def queued(self, limit: int = 100) -> list[Job]:
+        """Return the first ready jobs; the order is exact in each part, and merged over the parts."""
+        return sorted(self._first(JobState.READY, limit), key=_in_index)[:limit]
+
+    def in_progress(self, limit: int = 100) -> list[Job]:
+        """Return the busy jobs, in the order of their positions."""
+        return sorted(self._first(JobState.BUSY, limit), key=lambda job: job.position)[:limit]
+
+    def delayed(self, limit: int = 100) -> list[Job]:
+        """Return the delayed jobs, the next due first."""
+        return sorted(self._first(JobState.DELAYED, limit), key=_in_index)[:limit]
+
+    def dead(self, limit: int = 100) -> list[Dead]:
+        """Return the dead jobs, the longest dead first."""
+        return list(self.context.store.dead(self.context.key, limit))
+
+    def sessions(self) -> list[Member]:
+        """Return the stored sessions, each with its host, process, start and heartbeats."""
+        return list(self.context.store.members(self.context.key))
+
+    def depth(self) -> Depth:
+        """Return the number of jobs in each state, and the longest wait of a part's first ready job."""
+        context = self.configure()
+        store, parts = context.store, context.parts()
+
+        def count(state: JobState) -> int:
+            return sum(context.effects.each(lambda part: store.count(part, state), parts))
+
+        heads = [entry for part in parts for entry in store.ready(part, 1)]
+        now = context.effects.now()
+        return Depth(
+            ready=count(JobState.READY),
+            busy=count(JobState.BUSY),
+            delayed=count(JobState.DELAYED),
+            dead=store.count_dead(context.key),
+            oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
+        )
+
+    def revive(self, dead: Dead) -> bool:
+        """Return a dead job to its old position without failures; return whether this call did.
+
+        False where a job of its key is live, or this record was revived before: perhaps by a call of this
+        process that raised StoreUnavailable, because its request can have been applied.
+        A request that timed out is sent again, and recognised by the revival id that it stored.
+        """
+        context = self.configure()
+        for attempt in range(REVIVE_ATTEMPTS):
+            over = context.store.get(dead.job.key)
+            if over is not None and over.is_live:
+                return False
+            job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
+            stored = _revive(context, dead, job, over)
+            if stored is not None and stored.revival == job.revival:
+                context.ring([Ring(job.key.part.number)])
+                return True
+            if stored == over:
+                return False  # only the record of the dead job is gone: it was revived before
+            context.effects.pause(attempt)
+        raise StoreUnavailable(f"job {dead.job.name!r}: too many adds of its key at once; call revive again")
+
+    def _first(self, state: JobState, limit: int) -> list[Job]:
+        """Return up to *limit* jobs in a state from each part."""
+        context = self.configure()
+        per_part = context.effects.each(lambda part: context.store.jobs(part, state, limit), context.parts())
+        return [job for jobs in per_part for job in jobs]
 
 
-def depth(place: Place) -> Depth:
-    """How many jobs are in each state, and how long the longest waiting head of a part has waited."""
-    parts, store = _parts(place), place.store
-
-    def count(state: JobState) -> int:
-        return sum(place.effects.each(lambda part: store.count(part, state), parts))
-
-    heads = [entry for part in parts for entry in store.ready(part, 1)]
-    now = place.effects.now()
-    return Depth(
-        ready=count(JobState.READY),
-        busy=count(JobState.BUSY),
-        delayed=count(JobState.DELAYED),
-        dead=store.count_dead(place.queue),
-        oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
-    )
+def _in_index(job: Job) -> str:
+    return job.ix or ""
 
 
-def revive(place: Place, dead: Dead) -> bool:
-    """Bring a dead job back; whether it was this call that did.
-
-    A request that timed out is sent again: the job that it stored names it, and is known by that.
-    """
-    for attempt in range(REVIVE_ATTEMPTS):
-        over = place.store.get(dead.job.key)
-        if over is not None and over.is_live:
-            return False
-        job = lifecycle.revived(dead, place.effects.now(), over, place.effects.new_id())
-        stored = _revive(place, dead, job, over)
-        if stored is not None and stored.revival == job.revival:
-            place.janitor().ring([Ring(job.key.part.number)])
-            return True
-        if stored == over:
-            return False  # nothing moved but the record of this death: it was revived before
-        place.effects.pause(attempt)
-    raise StoreUnavailable("a key is added from too many sides at once; ask again")
-
-
-def _revive(place: Place, dead: Dead, job: Job, over: Job | None) -> Job | None:
-    return place.effects.insist(lambda: place.store.revive(dead, job, over))
-
-
-def _parts(place: Place) -> list[PartKey]:
-    return [PartKey(place.queue, number) for number in range(place.parts)]
+def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    return context.effects.insist(lambda: context.store.revive(dead, job, over))

@@ -1,44 +1,38 @@
-"""Frees what dead workers held and wakes what is due: every worker does it for all, and may die over it."""
+"""Frees the claims of dead sessions, promotes due jobs and reports outbox entries.
+
+Every worker does it for the whole queue; each step may be the last one before a crash.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
-from fanin.queue.doorbell import Doorbell
-from fanin.queue.effects import Effects
-from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.context import QueueContext
+from fanin.queue.keys import PartKey
 from fanin.queue.members import Watch, overdue, owned, owners
-from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Options, Ring, Telling
+from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Ring
 from fanin.queue.session import Session
-from fanin.queue.store import QueueStore
 
 logger = logging.getLogger("fanin")
 
-Tell = Callable[[Telling], None]
 SECOND_RING_SECONDS = 1.0
 
 
 @dataclass
-class Janitor:
-    """Looks after *parts* parts of one queue; *session* is the one in whose name it does so, if any.
+class Maintenance:
+    """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed lately, as they are since, until its worker takes notice.
+    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them.
     """
 
-    store: QueueStore
-    doorbell: Doorbell
-    queue: QueueKey
-    parts: int
-    options: Options
-    effects: Effects
+    context: QueueContext
     session: Session | None = None
-    tell: Tell | None = None
     watch: Watch = field(default_factory=Watch)
     members: Sequence[Member] = ()
     next_sweep: float = 0.0
@@ -46,152 +40,166 @@ class Janitor:
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tick(self) -> bool:
-        """One round of a long-lived worker; whether its session is still alive."""
+        """Run one round of a long-lived worker; return whether its session is still alive."""
         with suppress(StoreUnavailable):
-            self.look()
-            if self.end_the_silent():
-                self.look()  # the parts of those that are gone are shared anew
-            if self.effects.monotonic() >= self.next_sweep:
-                self._sweep_mine()
+            self.read_members()
+            if self.end_expired():
+                self.read_members()  # the parts of the ended sessions are shared anew
+            if self.context.effects.monotonic() >= self.next_sweep:
+                self._sweep_own()
         return self.session is not None and self.session.alive()
 
-    def look(self) -> None:
-        """Learn who is there, and so which parts are whose."""
-        self.members = self.store.members(self.queue)
-        self.watch.observe(self.members, self.effects.monotonic())
+    def read_members(self) -> None:
+        """Read the sessions, which share the parts, and note which of them moved."""
+        self.members = self.context.store.members(self.context.key)
+        self.watch.observe(self.members, self.context.effects.monotonic())
 
     def own_parts(self) -> range:
-        """The parts of this session, as the members were seen last; all of them for one who does not stay."""
+        """Return the parts of this session by the members read last; all parts without a heartbeat."""
+        parts = self.context.options.parts
         if self.session is None or not self.session.member.beats:
-            return range(self.parts)
-        return owned(self.parts, owners(self.members), self.session.id)
+            return range(parts)
+        return owned(parts, owners(self.members), self.session.id)
 
-    def end_the_silent(self) -> bool:
-        """End every session that has not moved for its expiry, and free its claims; whether there was one."""
-        at, now = self.effects.monotonic(), self.effects.now()
-        silent = self.watch.suspects(self.members, at, now)
-        for member in silent:
+    def end_expired(self) -> bool:
+        """End each session without a heartbeat for its expiry and free its claims; return whether any was.
+
+        Expiry is measured on this process's monotonic clock.
+        """
+        at, now = self.context.effects.monotonic(), self.context.effects.now()
+        expired = self.watch.suspects(self.members, at, now)
+        for member in expired:
             self._end(member)
-        return bool(silent)
+        return bool(expired)
 
-    def end_the_overdue(self) -> None:
-        """The same by the clock, for one who does not stay to watch."""
+    def end_overdue(self) -> None:
+        """End each session that is past its expiry by the wall clock, and free its claims.
+
+        The scheduled sweep, which does not run long enough to watch heartbeats, uses this.
+        """
         for member in self.members:
-            if overdue(member, self.effects.now()):
+            if overdue(member, self.context.effects.now()):
                 self._end(member)
 
     def sweep(self, parts: Iterable[int]) -> bool:
-        """Free the claims of sessions that are gone, promote what is due; whether there was any such work."""
-        keys = [PartKey(self.queue, part) for part in parts]
-        now = self.effects.now()
+        """Free the claims of ended sessions and promote due jobs; return whether the parts hold live jobs."""
+        keys = [self.context.part(part) for part in parts]
+        effects, now = self.context.effects, self.context.effects.now()
         # The claims are read before the sessions: a session is stored before it claims.
-        outstanding = self.effects.each(lambda key: self.store.outstanding(key, now), keys)
+        outstanding = effects.each(lambda key: self.context.store.outstanding(key, now), keys)
         found = [entry for entries in outstanding for entry in entries]
         busy = [entry for entry in found if entry.state is JobState.BUSY]
-        self._free_the_abandoned(busy)
+        self._free_abandoned(busy)
         for entry in found:
             if entry.state is JobState.DELAYED:
                 self.promote(entry)
-        waiting = self.effects.each(self._ring_for_old, keys)
+        waiting = effects.each(self._ring_for_old, keys)
         return bool(found) or any(waiting)
 
     def promote_due(self, part: int) -> None:
-        """Make the delayed jobs of a part ready whose time has come."""
-        for entry in self.store.outstanding(PartKey(self.queue, part), self.effects.now()):
+        """Make the due delayed jobs of a part ready."""
+        due = self.context.store.outstanding(self.context.part(part), self.context.effects.now())
+        for entry in due:
             if entry.state is JobState.DELAYED:
                 self.promote(entry)
 
     def promote(self, entry: Entry) -> None:
-        if self.store.promote(entry, self.effects.now()):
-            self.ring([Ring(entry.key.part.number)])
+        """Make one delayed job ready, and ring for it."""
+        if self.context.store.promote(entry, self.context.effects.now()):
+            self.context.ring([Ring(entry.key.part.number)])
 
     def free_all(self, entries: Sequence[Entry]) -> None:
-        """Return jobs whose worker is gone to their places; no failures of theirs."""
+        """Return the jobs of an ended session to their positions, without counting failures."""
         rings = [Ring(entry.key.part.number) for entry in entries]
         try:
-            self.effects.each(self.free, entries)
+            self.context.effects.each(self.free, entries)
         finally:
-            self.ring(rings)
-            # The first ring may go to a worker that froze while it listened; it listens no second time.
-            self.ring(rings, SECOND_RING_SECONDS)
+            self.context.ring(rings)
+            self._ring_again(rings)
 
     def free(self, entry: Entry) -> None:
-        """Return one of them.
+        """Return one job to its position, and note it for the next take of this worker.
 
-        Its part may fall to a worker that is silent, too, and is not missed yet. So whoever frees a claim
-        takes the job himself at his next take, whosever the part is, unless somebody has it by then.
+        The worker that frees a claim takes the job itself, whichever session owns the part: the owner can
+        have crashed too, and not be missed yet.
         """
-        how = GivenBack(self.effects.now())
-        if self.store.give_back(entry, how):
+        how = GivenBack(self.context.effects.now())
+        if self.context.store.give_back(entry, how):
             with self.lock:
                 self.freed.append(replace(entry, state=JobState.READY, ready_us=how.at))
 
-    def take_notice(self, most: int) -> list[Entry]:
-        """Up to *most* of the jobs that were freed here, those first that were claimed first; each once.
+    def pop_freed(self, most: int) -> list[Entry]:
+        """Remove and return up to *most* of the freed jobs, those that were claimed first before the others.
 
-        After two expiries whoever was silent is gone, and the parts are in good hands.
+        Jobs freed longer ago than two expiries are dropped: by then each part belongs to a live session.
         """
-        late = self.effects.now() - round(2 * self.options.expiry * SECOND_US)
+        late = self.context.effects.now() - round(2 * self.context.options.expiry * SECOND_US)
         with self.lock:
             fresh = [entry for entry in self.freed if entry.ready_us > late]
             fresh.sort(key=lambda entry: entry.claimed_us or 0)
             self.freed = fresh[most:]
         return fresh[:most]
 
-    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
-        with suppress(StoreUnavailable):
-            self.doorbell.ring(rings, delay)
-
-    def tell_the_outside(self) -> None:
-        """Tell what was not told when its job ended; what is refused stays for the next time."""
-        if self.tell is None:
+    def report_outbox(self) -> None:
+        """Report and delete each outbox entry; one that cannot be reported stays for the next run."""
+        report, store, queue = self.context.report, self.context.store, self.context.key
+        if report is None:
             return
-        for telling in self.store.tellings(self.queue):
+        for entry in store.outbox(queue):
             try:
-                done(self.tell(telling), "tell")
+                done(report(entry), "report")
             except StoreUnavailable:
                 raise
-            except Exception as error:  # the others are to be told nevertheless
-                log_failure(logger, "the end of job %s cannot be told", telling.job_id, error=error)
+            except Exception as error:  # one entry must not keep the others from being reported
+                log_failure(logger, "the end of job %s cannot be reported", entry.job_id, error=error)
             else:
-                self.store.told(self.queue, telling)
+                store.delete_outbox_entry(queue, entry)
 
     def _end(self, member: Member) -> None:
-        """Mark it first, so that it cannot come back; then free, then forget: any step may be the last."""
-        if self.store.end_session(self.queue, member.id, member.heartbeats):
+        """Mark a session dead, so that it cannot beat again; then free its claims, and delete it."""
+        if self.context.store.end_session(self.context.key, member.id, member.heartbeats):
             self.free_all(self._claims_of(member))
-            self.store.forget(self.queue, member.id)
+            self.context.store.forget(self.context.key, member.id)
 
     def _claims_of(self, member: Member) -> list[Entry]:
-        """What a session holds, asked of several parts at once: those who wait for it wait for all parts."""
-        keys = [PartKey(self.queue, part) for part in range(self.parts)]
-        found = self.effects.each(lambda key: self.store.claims_of(key, member.id), keys)
+        """Return the claims of a session; several parts are read at once, because workers wait for them."""
+        store = self.context.store
+        found = self.context.effects.each(lambda key: store.claims_of(key, member.id), self.context.parts())
         return [entry for entries in found for entry in entries]
 
-    def _sweep_mine(self) -> None:
-        session = self.session
-        doubts = session.doubts() if session else set()
+    def _sweep_own(self) -> None:
+        doubts = self.session.doubts() if self.session else set()
         busy = self.sweep(sorted(doubts | set(self.own_parts())))
-        self.tell_the_outside()
-        pause = self.options.sweep if busy or doubts else self.options.idle_sweep
-        self.next_sweep = self.effects.monotonic() + pause
+        self.report_outbox()
+        options = self.context.options
+        pause = options.sweep if busy or doubts else options.idle_sweep
+        self.next_sweep = self.context.effects.monotonic() + pause
 
-    def _free_the_abandoned(self, busy: Sequence[Entry]) -> None:
+    def _free_abandoned(self, busy: Sequence[Entry]) -> None:
         if not busy:
             return
-        live = {member.id for member in self.store.members(self.queue) if member.live}
-        gone = [entry for entry in busy if entry.session not in live or self._is_mine_unknown(entry)]
-        self.free_all(gone)
+        live = {member.id for member in self.context.store.members(self.context.key) if member.live}
+        self.free_all([entry for entry in busy if entry.session not in live or self._is_unknown_own(entry)])
 
-    def _is_mine_unknown(self, entry: Entry) -> bool:
-        """A claim of this session that it does not hold: the request had no answer, and arrived."""
-        mine = self.session is not None and entry.session == self.session.id
-        return mine and self.session is not None and not self.session.holds(entry.claim)
+    def _is_unknown_own(self, entry: Entry) -> bool:
+        """Return whether a claim is stored for this session and not held by it.
+
+        Its request timed out, and was applied.
+        """
+        session = self.session
+        return session is not None and entry.session == session.id and not session.holds(entry.claim)
+
+    def _ring_again(self, rings: Sequence[Ring]) -> None:
+        """Ring a second time: the first ring can go to a frozen worker, whose poll was still open."""
+        self.context.ring(rings, SECOND_RING_SECONDS)
 
     def _ring_for_old(self, key: PartKey) -> bool:
-        """Ring for work whose ring was lost; whether any work waits."""
-        head = self.store.ready(key, 1)
-        old = 2 * self.options.sweep * SECOND_US
-        if head and self.effects.now() - head[0].ready_us > old:
-            self.ring([Ring(key.number)])
+        """Ring where a ready job has waited for two sweeps, in case its ring was lost.
+
+        Returns whether the part holds a ready job.
+        """
+        head = self.context.store.ready(key, 1)
+        old = 2 * self.context.options.sweep * SECOND_US
+        if head and self.context.effects.now() - head[0].ready_us > old:
+            self.context.ring([Ring(key.number)])
         return bool(head)

@@ -1,4 +1,4 @@
-"""A store in dictionaries: for tests, for the simulator, and as the plainest statement of the contract."""
+"""The store in dictionaries of this process: for tests, and for the simulator."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
 
 @dataclass
 class MemoryStore:
-    """Keeps a queue in this process; one lock makes each request atomic.
+    """Stores queues in this process; one lock makes each request atomic.
 
-    *written*: the users' writes in the order they happened; *admits* stands for their conditions.
+    *written*: the users' writes, in the order in which they were applied; *admits*: their conditions.
     """
 
     stored: dict[JobKey, Job] = field(default_factory=dict)
     dead_jobs: dict[QueueKey, dict[str, Dead]] = field(default_factory=dict)
-    untold: dict[QueueKey, dict[str, Telling]] = field(default_factory=dict)
+    outboxes: dict[QueueKey, dict[str, OutboxEntry]] = field(default_factory=dict)
     sessions: dict[QueueKey, dict[str, Member]] = field(default_factory=dict)
     parts: dict[QueueKey, int] = field(default_factory=dict)
     written: list[Write] = field(default_factory=list)
@@ -48,7 +48,7 @@ class MemoryStore:
     def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
         with self.lock:
             job = self.stored.get(seen.key)
-            if job is not None and lifecycle.may_be_asked(job, seen):
+            if job is not None and lifecycle.may_be_rerun(job, seen):
                 job = self._put(replace(job, rerun=rerun))
             return job
 
@@ -77,16 +77,16 @@ class MemoryStore:
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
         with self.lock:
             now = self.stored.get(job.key)
-            if now is None or now.claim != job.claim or lifecycle.asked(now) != lifecycle.asked(job):
+            if now is None or now.claim != job.claim or lifecycle.rerun_id(now) != lifecycle.rerun_id(job):
                 return now
             if not all(self.admits(write) for write in writes):
                 raise StaleWrite("a condition of the writes failed")
             self.written.extend(writes)
             if dead is not None:
                 self.dead_jobs.setdefault(job.key.part.queue, {})[dead.record] = dead
-            telling = lifecycle.telling(now, dead)
-            if telling is not None:
-                self.untold.setdefault(job.key.part.queue, {})[telling.record] = telling
+            entry = lifecycle.outbox_entry(now, dead)
+            if entry is not None:
+                self.outboxes.setdefault(job.key.part.queue, {})[entry.record] = entry
             return self._put(lifecycle.ended(now, at))
 
     def promote(self, seen: Entry, at: int) -> bool:
@@ -104,14 +104,14 @@ class MemoryStore:
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         return self._entries(part, order.busy_of(session))
 
-    def tellings(self, queue: QueueKey) -> Sequence[Telling]:
+    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
         with self.lock:
-            return list(self.untold.get(queue, {}).values())
+            return list(self.outboxes.get(queue, {}).values())
 
-    def told(self, queue: QueueKey, telling: Telling) -> None:
+    def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
-            if self.untold.get(queue, {}).get(telling.record) == telling:
-                del self.untold[queue][telling.record]
+            if self.outboxes.get(queue, {}).get(entry.record) == entry:
+                del self.outboxes[queue][entry.record]
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         return [job for job in self._jobs(part, "") if job.state is state][:limit]
@@ -128,9 +128,9 @@ class MemoryStore:
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         with self.lock:
-            graves = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.record in graves and lifecycle.may_be_added(self.stored.get(job.key), over):
-                del graves[dead.record]
+            records = self.dead_jobs.get(job.key.part.queue, {})
+            if dead.record in records and lifecycle.may_be_added(self.stored.get(job.key), over):
+                del records[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
 

@@ -1,4 +1,4 @@
-"""A ring as an SQS message says it, and the rings that a function is handed."""
+"""Rings as SQS messages, and the rings in an event of a Lambda function."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from fanin.queue.model import Ring
 
 
 def body(queue: QueueKey, ring: Ring) -> str:
-    """The message of a ring."""
+    """Return the body of the message that carries *ring*."""
     return json.dumps({"tenant": queue.tenant, "queue": queue.name, "part": ring.part, "due": ring.due})
 
 
 def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
-    """The ring that a message stands for; InvalidRequest for what no doorbell of this queue sent."""
+    """Parse a message, or raise InvalidRequest where it is not a ring of *queue*."""
     try:
-        told = json.loads(text)
-        key, ring = (told["tenant"], told["queue"]), Ring(int(told["part"]), bool(told["due"]), receipt)
+        fields = json.loads(text)
+        key = fields["tenant"], fields["queue"]
+        ring = Ring(int(fields["part"]), bool(fields["due"]), receipt)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidRequest("this message is no ring of a doorbell") from error
     if key != (queue.tenant, queue.name):
@@ -29,7 +30,8 @@ def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
 
 
 def rings_of(queue: QueueKey, event: Mapping[str, Any]) -> list[Ring]:
-    """The rings in an event of Lambda, whose source is this queue's own doorbell; InvalidRequest where one
-    of them is for another queue, or is none: that message would be lost here.
+    """Return the rings of a Lambda event whose source is the doorbell of *queue*.
+
+    Raises InvalidRequest where a message is not a ring of *queue*; to skip it would delete it.
     """
     return [ring_of(queue, record["body"], record["receiptHandle"]) for record in event["Records"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,19 +12,17 @@ from fanin.queue.keys import PARTS_MAX, JobKey
 
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
-"""A job may hold two payloads, its own and that of the run asked for; an item of DynamoDB holds 400 KB."""
+"""A job can hold two payloads, its own and that of its rerun; an item of DynamoDB holds 400 KB."""
 DELAY_MAX_SECONDS = 366 * 86_400
 MARK_SECONDS = 3600
-"""How long a done job's mark holds: longer than any copy of a request can be under way (its signature is
-good for 15 minutes)."""
-
-
+"""How long a done job's mark holds: longer than a copy of a request can be delayed, since its signature is
+valid for 15 minutes."""
 ID_BYTES_MAX = 512
-"""Bytes of a job's id and of an item's."""
+"""The longest id of a job and of an item, in bytes of UTF-8."""
 
 
 class JobState(StrEnum):
-    """Where a job is in its life. The first three are alive and refuse another job of their key."""
+    """The state of a stored job. The first three are live: an add of the same key is rejected."""
 
     READY = "ready"
     BUSY = "busy"
@@ -32,7 +31,7 @@ class JobState(StrEnum):
 
 
 class OnBusy(StrEnum):
-    """What becomes of an add whose key is being worked on at the moment."""
+    """What an add does where the job of its key is busy: it is rejected, or requests a rerun."""
 
     REJECT = "reject"
     RERUN = "rerun"
@@ -40,13 +39,13 @@ class OnBusy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How this process uses a queue; only *parts* is the queue's own, and fixed by its first user.
+    """How this process uses a queue; only *parts* is stored, by the first process that uses the queue.
 
-    *heartbeat*, *expiry*: seconds between signs of life, and without one until the claims are freed.
-    *max_failures*: a job that failed so often is dead; None lets it be tried for ever.
-    *retry_delay*: seconds that a failed job waits. *sweep*, *idle_sweep*: seconds between two looks at a
-    part for claims that nobody holds. *doorbell_wait*: seconds of silence after which a waiting take
-    looks into its parts, in case a ring was lost.
+    *heartbeat*: seconds between two heartbeats. *expiry*: seconds without a heartbeat after which the claims
+    of a session are freed. *max_failures*: failures at which a job is dead; None: no limit.
+    *retry_delay*: seconds that a failed job waits. *sweep*, *idle_sweep*: seconds between two sweeps of a
+    part, while it has live jobs and while it has none. *doorbell_wait*: seconds without a ring after which a
+    waiting take reads its parts, in case a ring was lost.
     """
 
     parts: int = 8
@@ -62,18 +61,18 @@ class Options:
         if not 1 <= self.parts <= PARTS_MAX:
             raise InvalidRequest(f"a queue has 1 to {PARTS_MAX} parts", field="parts")
         if not 0 < 2 * self.heartbeat <= self.expiry:
-            raise InvalidRequest("an expiry holds two heartbeats at least", field="expiry")
+            raise InvalidRequest("an expiry is at least two heartbeats", field="expiry")
         if self.max_failures is not None and self.max_failures < 1:
-            raise InvalidRequest("max_failures is 1 at least", field="max_failures")
+            raise InvalidRequest("max_failures is at least 1", field="max_failures")
         checked_delay(self.retry_delay)
 
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """What a producer wants done: distinct by *key*; *delay* in seconds, *priority* 0 to 999.
+    """A job to add, distinct by *key*; *delay* in seconds, *priority* from 0 to 999.
 
-    *id*: given, it makes the add safe to repeat for an hour, while no other job of its key comes between;
-    *item_id*: what the outside is told of the end.
+    *id*: makes the add safe to repeat for an hour, as long as no other job of its key is added meanwhile.
+    *item_id*: the item of a batch that is acked when the job ends.
     """
 
     key: str
@@ -93,7 +92,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A run that was asked for while the job was busy; it follows when the present one ends."""
+    """One more run, requested while the job was busy; it is queued when the current one ends."""
 
     id: str
     added_us: int
@@ -106,10 +105,10 @@ class Rerun:
 class Job:
     """A job as it is stored.
 
-    *generation* counts the jobs that its key has had; *done_by* is the claim that ended this one where it
-    is DONE, and otherwise the claim that ended the one before it. *revival*: the request that brought it
-    back from the dead, if one did. *ready_us*: since when it is ready, or when it is due. *deliveries*,
-    *failures*, *collisions* (refused adds), *queued_us*, *busy_us*: metrics.
+    *generation* counts the jobs that its key has had. *done_by*: the claim that ended this job if it is DONE,
+    else the claim that ended the one before it. *revival*: the id of the request that revived it, if it was
+    dead. *ready_us*: since when it is ready, or when it is due. *deliveries*, *failures*, *collisions*
+    (rejected adds), *queued_us*, *busy_us*: metrics.
     """
 
     key: JobKey
@@ -137,37 +136,44 @@ class Job:
 
     @property
     def ending(self) -> str:
-        """Names the end of a busy job: no claim is used twice, whereas several jobs may have one id."""
+        """The key of the end of a busy job: a claim is used once, while several jobs can have the same id."""
         return f"{self.claim}#{self.key.sort}"
 
     @property
+    def position(self) -> str:
+        """The sort key of the job among the ready ones of its part; it never changes."""
+        return order.ready(self.priority, self.added_us)
+
+    @property
     def place(self) -> str:
-        """Its place among the ready jobs of its part, for life."""
-        return order.place(self.priority, self.added_us)
+        """Deprecated: use ``position``."""
+        warnings.warn("Job.place is deprecated: use Job.position", DeprecationWarning, stacklevel=2)
+        return self.position
 
     @property
     def ix(self) -> str | None:
-        """What it is sorted by now; None where no listing has it."""
+        """The sort key of the job in the index; None for a done job, which the index does not have."""
         if self.state is JobState.BUSY:
             return order.busy(self.session or "", self.claimed_us or 0)
         if self.state is JobState.DELAYED:
             return order.delayed(self.ready_us)
         if self.state is JobState.READY:
-            return self.place
+            return self.position
         return None
 
     @property
     def is_live(self) -> bool:
+        """Whether it is ready, busy or delayed."""
         return self.state is not JobState.DONE
 
     def expired(self, now: int) -> bool:
-        """Whether it is the mark of a done job whose time is over, though its row may stay for days."""
+        """Return whether it is a mark older than an hour; DynamoDB may keep its row for days."""
         return self.done_us is not None and self.done_us + MARK_SECONDS * SECOND_US <= now
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A job as the index has it: enough to claim it, to free it or to promote it."""
+    """A job as the index shows it: enough to claim, free or promote it."""
 
     key: JobKey
     job_id: str
@@ -182,7 +188,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """How a claimed job returns: at *at*, with a failure counted or not, ready now or at *due_us*."""
+    """How a claimed job is returned: at *at*, with or without a failure, ready now or at *due_us*."""
 
     at: int
     failed: bool = False
@@ -191,9 +197,9 @@ class GivenBack:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """A job that failed too often, as it was, with the error of its last run.
+    """A dead job: the job as it was, and the error of its last run.
 
-    *keyed_by_id*: its row was written by 0.1, under the job's id.
+    *keyed_by_id*: version 0.1 wrote its row, under the job's id.
     """
 
     job: Job
@@ -208,10 +214,10 @@ class Dead:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What the outside is still to be told: the job with this item ended, well or (*failed*) dead.
+class OutboxEntry:
+    """The end of a job whose item is to be acked: a success, or a failure if the job is dead (*failed*).
 
-    *reason*: the error of a dead job. *ending*: names the end; None where 0.1 wrote the row, by the job's id.
+    *reason*: the error of a dead job. *ending*: ``Job.ending``; None where version 0.1 wrote the row.
     """
 
     job_id: str
@@ -228,7 +234,7 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An add that was refused: the live job of that key is in *state*."""
+    """A rejected add; *state*: that of the live job of its key."""
 
     key: str
     state: JobState
@@ -236,9 +242,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A session as it is stored: a worker process, alive while its heartbeat moves.
+    """A session as it is stored; it is alive as long as its *heartbeats* grow.
 
-    One that does not *beat* lives until *expires_us*, as a function's invocation does.
+    *beats*: False for a Lambda invocation, whose session is alive until *expires_us*.
     """
 
     id: str
@@ -254,7 +260,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How full the queue is; *oldest_us* is how long the oldest ready job has waited."""
+    """The number of jobs in each state; *oldest_us*: how long the oldest ready job has waited."""
 
     ready: int
     busy: int
@@ -264,14 +270,14 @@ class Depth:
 
 
 def checked_delay(seconds: float) -> float:
-    """*seconds*, where a job may wait for so long; InvalidRequest where it may not."""
+    """Return *seconds* if it is from 0 to 366 days, or raise InvalidRequest."""
     if not 0 <= seconds <= DELAY_MAX_SECONDS:
         raise InvalidRequest("a delay goes from 0 seconds to 366 days", field="delay")
     return seconds
 
 
 def _check_text(field: str, text: str | None, most: int) -> None:
-    """Refuse what cannot be stored: it would be found out when the job ends."""
+    """Raise InvalidRequest for a text that cannot be stored, before the job runs."""
     try:
         size = len((text or "").encode())
     except UnicodeEncodeError as error:
@@ -282,7 +288,10 @@ def _check_text(field: str, text: str | None, most: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Work in *part*; *due*: a delayed job there is due about now. *receipt* is the doorbell's own."""
+    """A hint that *part* may hold work.
+
+    *due*: a delayed job there is due. *receipt*: the doorbell's handle of the message.
+    """
 
     part: int
     due: bool = False

@@ -1,4 +1,4 @@
-"""Where a job stands in its part: one text that sorts, of a first digit for the state and what follows.
+"""The sort key ``ix`` of a job in its part: a digit for the state, then what orders the jobs in it.
 
 ``0#<999 - priority>#<added>``  ready: the higher priority first, then the earlier added
 ``1#<session>#<claimed>``       busy: the claims of a session lie together
@@ -18,30 +18,33 @@ DELAYED = "2#"
 DEAD = "4#"
 
 
-def place(priority: int, added_us: int) -> str:
-    """The place of a job among the ready ones of its part; it keeps it for life."""
+def ready(priority: int, added_us: int) -> str:
+    """Return the position of a job among the ready ones of its part; it never changes."""
     return f"{READY}{PRIORITY_MAX - priority:03d}#{added_us:016d}"
 
 
 def busy(session: str, claimed_us: int) -> str:
+    """Return the sort key of a claimed job."""
     return f"{busy_of(session)}{claimed_us:016d}"
 
 
 def busy_of(session: str) -> str:
-    """What the claims of one session begin with."""
+    """Return the prefix of the claims of one session."""
     return f"{BUSY}{session}#"
 
 
 def delayed(due_us: int) -> str:
+    """Return the sort key of a delayed job."""
     return f"{DELAYED}{due_us:016d}"
 
 
 def dead(died_us: int) -> str:
+    """Return the sort key of a dead job."""
     return f"{DEAD}{died_us:016d}"
 
 
 def checked_priority(priority: int) -> int:
-    """*priority*, where it goes from 0 (usual) to 999 (first); InvalidRequest where it does not."""
+    """Return *priority* if it is from 0 (default) to 999 (first), or raise InvalidRequest."""
     if isinstance(priority, bool) or not isinstance(priority, int) or not 0 <= priority <= PRIORITY_MAX:
         raise InvalidRequest(f"a priority goes from 0 to {PRIORITY_MAX}", field="priority")
     return priority

@@ -1,4 +1,4 @@
-"""The scope of a take: what was claimed in it is acked or returned when it is left, by whatever way."""
+"""The scope of a take: when the block is left, each claimed job is acked or returned."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fanin.queue.store import MOST_WRITES, Write
 from fanin.queue.worker import Worker
 
 Take = Callable[[], tuple[Worker, list[Job]]]
-# These say nothing of the job: it ran into the weather, or it was taken from us.
+# These count no failure: the job did not fail, its claim or the store did.
 NO_FAILURE = (LostClaim, ShutDown, StoreUnavailable)
 
 
 class Jobs(Sequence[Job]):
     """The jobs of one take, in the order of the queue.
 
-    Leaving the block acks those that are left. An Exception returns them to their old place and counts a
-    failure of each; an interruption (any other BaseException) returns them and counts nothing. *retry_delay*:
-    seconds that a failed job waits. The jobs are the taking process's: a forked child can neither ack nor
-    return them, and leaves its copy of the block without a request.
+    Leaving the block acks the remaining ones. An Exception returns them to their old position and counts a
+    failure of each; an interruption (any other BaseException) returns them and counts none. *retry_delay*:
+    seconds that a failed job waits. The jobs belong to the process that took them: a forked child can neither
+    ack nor return them, and leaves its copy of the block without a request.
     """
 
     def __init__(self, take: Take, ended: Callable[[Job], None], retry_delay: float) -> None:
@@ -64,14 +64,14 @@ class Jobs(Sequence[Job]):
 
     @property
     def lost(self) -> bool:
-        """Whether this worker was given up: its jobs run elsewhere, so work on them is in vain."""
+        """Whether the session is over: its jobs run elsewhere, and cannot be acked here."""
         return self._worker is not None and not self._worker.session.alive()
 
     def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
-        """End *job* now, together with *writes* (entries of TransactWriteItems, 98 at most) or not at all.
+        """End *job* in one transaction with *writes* (entries of TransactWriteItems, 98 at most); return it.
 
         Raises LostClaim, where none of the writes happened; StaleWrite, where a condition among them failed
-        and the job is still ours; StoreUnavailable, where the outcome is unknown and the ack may be repeated.
+        and the claim holds; StoreUnavailable, where the outcome is unknown and the ack may be repeated.
         """
         if len(writes) > MOST_WRITES:
             raise InvalidRequest(f"one ack takes {MOST_WRITES} writes at most", field="writes")
@@ -86,7 +86,7 @@ class Jobs(Sequence[Job]):
         return done
 
     def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
-        """Return *job* to its place now, after *delay* seconds, with a failure counted or not."""
+        """Return *job* to its position, to be ready after *delay* seconds; *failed* counts a failure."""
         worker = self._holder(job)
         wait = checked_delay(delay) if delay is not None else self._retry_delay * failed
         self._open().pop(job.claim or "")
@@ -98,30 +98,30 @@ class Jobs(Sequence[Job]):
         return self._worker
 
     def _ack_all(self) -> None:
-        """Ack what is left, all of it, before the first trouble is told."""
-        trouble: Exception | None = None
+        """Ack all remaining jobs, then raise the first error."""
+        first: Exception | None = None
         for job in list(self._open().values()):
             try:
                 self.ack(job)
             except (LostClaim, StoreUnavailable) as error:
-                trouble = trouble or error
-        if trouble is not None:
-            raise trouble
+                first = first or error
+        if first is not None:
+            raise first
 
     def _return_all(self, error: BaseException) -> None:
         failed = isinstance(error, Exception) and not isinstance(error, NO_FAILURE)
         try:
             for job in list(self._open().values()):
-                self.release(job, failed=failed, error=_words(error))
-        finally:  # where that was interrupted, too, the sweep frees the others
+                self.release(job, failed=failed, error=_text_of(error))
+        finally:  # if this is interrupted too, the sweep frees the others
             for job in self._open().values():
                 self._holder(job).claims.abandon(job)
             self._open().clear()
 
 
-def _words(error: BaseException) -> str:
-    """What an error says of itself, where it can."""
+def _text_of(error: BaseException) -> str:
+    """Return the repr of an error, or its kind where that fails."""
     try:
         return repr(error)
-    except Exception:  # an error of the user's own kind, which may lack what its words are made of
+    except Exception:  # an error of the user's own kind, whose repr can fail
         return type(error).__name__

@@ -1,4 +1,4 @@
-"""The work queue's face: producers add, consumers take, everybody may look."""
+"""The queue that one process uses: it adds, takes, lists and maintains jobs."""
 
 from __future__ import annotations
 
@@ -11,79 +11,60 @@ from types import TracebackType
 from typing import Any, Self
 
 from fanin.aws.forking import PerProcess
-from fanin.calling import block, done, has_text, plain, text_of
+from fanin.calling import block, done, has_text, text_of
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
-from fanin.queue import listing, messages, worker
+from fanin.queue import messages, worker
 from fanin.queue.background import Background, in_threads
-from fanin.queue.doorbell import Doorbell
-from fanin.queue.effects import Effects
+from fanin.queue.context import QueueContext
 from fanin.queue.errors import ShutDown
-from fanin.queue.fair_lock import Turnstile
+from fanin.queue.fair_lock import FairLock
 from fanin.queue.keys import QueueKey
-from fanin.queue.lifecycle import telling
-from fanin.queue.maintenance import Tell
-from fanin.queue.model import Dead, Depth, Job, JobState, Member, NewJob, OnBusy, Options, Rejected, Ring
+from fanin.queue.lifecycle import outbox_entry
+from fanin.queue.listing import Listings
+from fanin.queue.maintenance import Maintenance
+from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
-from fanin.queue.store import QueueStore
-from fanin.queue.worker import Place, Worker
+from fanin.queue.worker import Worker
 
 logger = logging.getLogger("fanin")
 
-SILENCES = 8
-"""Refused looks in a row after which a waiting take gives up."""
+TAKE_ATTEMPTS = 8
+"""Failed requests in a row after which a waiting take raises StoreUnavailable."""
 
 
 @dataclass
-class Presence:
-    """What a queue has in one process: a worker once it has taken jobs, and the takes that wait."""
+class ProcessState:
+    """What a queue has in one process: a worker once it has taken jobs, and the lock of its takes."""
 
     worker: Worker | None = None
-    turnstile: Turnstile = field(default_factory=Turnstile)
+    take_lock: FairLock = field(default_factory=FairLock)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
-def absent() -> PerProcess[Presence]:
-    """Nothing yet, in this process or in one forked from it."""
-    return PerProcess(Presence)
+def new_process_state() -> PerProcess[ProcessState]:
+    """Return an empty state for this process, and for each process forked from it."""
+    return PerProcess(ProcessState)
 
 
 @dataclass
-class Queue:
+class Queue(Listings):
     """One queue of distinct jobs, as one process uses it. Safe to share between threads.
 
-    A forked child has no part in its parent's session and jobs; its first take starts a session of its own.
+    A forked child does not share its parent's session and jobs; its first take starts a session of its own.
 
-    *tell* is told of the end of each job that carries an item id, at least once.
+    *configured*: whether the number of parts is known to be that of the options.
     """
 
-    store: QueueStore
-    doorbell: Doorbell
-    key: QueueKey
-    options: Options = field(default_factory=Options)
-    effects: Effects = field(default_factory=Effects)
+    context: QueueContext
     background: Background = in_threads
-    tell: Tell | None = None
-    _place: Place | None = field(default=None, repr=False)
+    configured: bool = False
     _closed: bool = False
-    _present_in: PerProcess[Presence] = field(default_factory=absent, repr=False)
+    _process: PerProcess[ProcessState] = field(default_factory=new_process_state, repr=False)
 
-    def __post_init__(self) -> None:
-        """Refuse a *tell* that does no work when it is called."""
-        plain(self.tell, "tell")
-
-    @classmethod
-    def at(cls, place: Place) -> Self:
-        """The queue at a place that is known; one made otherwise asks for it, and may be its first user."""
-        return cls(
-            place.store,
-            place.doorbell,
-            place.queue,
-            place.options,
-            place.effects,
-            tell=place.tell,
-            _place=place,
-        )
+    @property
+    def key(self) -> QueueKey:
+        return self.context.key
 
     def __enter__(self) -> Self:
         return self
@@ -94,34 +75,33 @@ class Queue:
         self.close()
 
     def add(self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT) -> bool:
-        """Add a job, given whole or as its distinct key; False where one of its key is alive.
+        """Add a job, given as a ``NewJob`` or by its key; return False where a job of the key is live.
 
-        With ``on_busy="rerun"`` a job that is being worked on runs once more afterwards, and that is True.
+        With ``on_busy="rerun"`` a busy job runs once more after its end, and the answer is True.
         """
-        wish = job if isinstance(job, NewJob) else NewJob(job, payload)
-        return not self.add_all([wish], on_busy=on_busy)
+        request = job if isinstance(job, NewJob) else NewJob(job, payload)
+        return not self.add_all([request], on_busy=on_busy)
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
-        """Add each; the refused ones, those that came twice among *jobs* included."""
-        place = self.place()
-        producer = Producer(place.store, place.doorbell, place.queue, place.parts, place.effects)
-        wishes = [job if isinstance(job, NewJob) else NewJob(job) for job in jobs]
-        return producer.add_all(wishes, OnBusy(on_busy))
+        """Add each job; return the rejected ones, repeated keys among *jobs* included."""
+        producer = Producer(self.configure())
+        requests = [job if isinstance(job, NewJob) else NewJob(job) for job in jobs]
+        return producer.add_all(requests, OnBusy(on_busy))
 
     def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
-        """A scope of 1 to *most* jobs; none after *wait* seconds without any (None: waits on).
+        """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
 
-        *parts*: look there instead of into one's own parts, as a function does that a ring has started.
+        *parts*: the parts to look in, by default those of this session.
         """
         if most < 1:
             raise InvalidRequest("a take asks for 1 job at least", field="most")
-        return Jobs(lambda: self._taken(most, wait, parts), self._told, self.options.retry_delay)
+        return Jobs(lambda: self._take(most, wait, parts), self._report_end, self.context.options.retry_delay)
 
     def stream(self, wait: float | None = None) -> Iterator[Job]:
-        """One job after the other, each acked when the next is asked for.
+        """Yield one job after the other, and ack each when the next one is requested.
 
-        Where the loop is left, by whatever way, the present job returns to its place and nothing is counted;
-        use ``take`` where an error is to count. Ends after *wait* seconds without a job, or when closed.
+        Leaving the loop early returns the current job to its position and counts no failure; use ``take``
+        where an error counts. Ends after *wait* seconds without a job, or when the queue is closed.
         """
         with suppress(ShutDown):
             while True:
@@ -132,185 +112,156 @@ class Queue:
 
     @block
     def bounded(self, seconds: float) -> Iterator[Queue]:
-        """The queue for at most so many seconds, as a function's invocation has it: without a heartbeat."""
-        presence = absent()
-        presence().worker = worker.start_bounded(self.place(), seconds)
+        """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
+        state = new_process_state()
+        state().worker = worker.start_bounded(self.configure(), seconds)
         try:
-            yield replace(self, _present_in=presence)
+            yield replace(self, _process=state)
         finally:
-            if (bounded := presence().worker) is not None:  # not in a forked child
+            if (bounded := state().worker) is not None:  # not in a forked child
                 bounded.leave()
 
     @block
     def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
-        """A scope in a Lambda function that this queue's own doorbell feeds: a job for each ring at most.
+        """Yield the jobs of one invocation of a Lambda function whose event source is this queue's doorbell.
 
-        *event*, *context*: the invocation's; its session ends with its time. Leaving the block is as with
-        ``take``; an exception goes on, and has the rings delivered again. Raises InvalidRequest where a
-        message is no ring of this queue.
+        *event*, *context*: the arguments of the invocation; its session ends with its time. At most one job
+        is taken for each ring. Leaving the block is as with ``take``; an exception is raised again, so that
+        SQS delivers the rings again. Raises InvalidRequest where a message is no ring of this queue.
         """
         rings = messages.rings_of(self.key, event)
         parts = sorted({ring.part for ring in rings})
         with self.bounded(context.get_remaining_time_in_millis() / 1000) as bounded:
-            _promote(bounded._present(), rings)
+            _promote(bounded._live_worker(), rings)
             with bounded.take(len(rings), wait=0, parts=parts) as jobs:
                 yield jobs
 
     def close(self) -> None:
-        """Take no more jobs, return the claimed ones without counting, and leave at once."""
-        here = self._present_in()
-        with here.lock:
+        """Take no more jobs, return the claimed ones without counting failures, and end the session."""
+        state = self._process()
+        with state.lock:
             self._closed = True
-            leaving, here.worker = here.worker, None
+            leaving, state.worker = state.worker, None
         if leaving is not None:
             leaving.leave()
 
     def sweep(self) -> None:
-        """What a scheduled function does for workers that do not stay: free, promote, ring, tell."""
-        place = self.place()
-        janitor = place.janitor()
-        janitor.look()
-        janitor.end_the_overdue()
-        janitor.sweep(range(place.parts))
-        janitor.tell_the_outside()
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
+        context = self.configure()
+        maintenance = Maintenance(context)
+        maintenance.read_members()
+        maintenance.end_overdue()
+        maintenance.sweep(range(context.options.parts))
+        maintenance.report_outbox()
 
-    def queued(self, limit: int = 100) -> list[Job]:
-        """The ready jobs, the next first; exact for each part, merged over the parts."""
-        return listing.jobs(self.place(), JobState.READY, limit)
+    def configure(self) -> QueueContext:
+        """Store the number of parts on the first use of the queue, and return its context.
 
-    def in_progress(self, limit: int = 100) -> list[Job]:
-        """The busy jobs, in the order of their places."""
-        return listing.jobs(self.place(), JobState.BUSY, limit)
-
-    def delayed(self, limit: int = 100) -> list[Job]:
-        """The delayed jobs, the next due first."""
-        return listing.jobs(self.place(), JobState.DELAYED, limit)
-
-    def dead(self, limit: int = 100) -> list[Dead]:
-        """The dead jobs, the longest dead first."""
-        return list(self.store.dead(self.key, limit))
-
-    def revive(self, dead: Dead) -> bool:
-        """Return a dead job to its old place, failures forgiven.
-
-        False where its key is alive again, or this death was revived before: perhaps by a call of this
-        process that raised StoreUnavailable, since its request may have been applied.
+        Raises Conflict where the queue has another number of parts.
         """
-        return listing.revive(self.place(), dead)
-
-    def sessions(self) -> list[Member]:
-        """Who works here: each session with its host, its process, its beginning and its heartbeats."""
-        return list(self.store.members(self.key))
-
-    def depth(self) -> Depth:
-        """How full the queue is."""
-        return listing.depth(self.place())
-
-    def place(self) -> Place:
-        """The queue as it is stored; its number of parts is fixed by its first user."""
-        if self._place is None:
-            parts = self.effects.insist(lambda: self.store.configure(self.key, self.options.parts))
-            if parts != self.options.parts:
-                raise Conflict(f"queue {self.key.name} has {parts} parts, not {self.options.parts}")
-            self._place = Place(
-                self.store, self.doorbell, self.key, parts, self.options, self.effects, self.tell
-            )
-        return self._place
+        context = self.context
+        if not self.configured:
+            wanted = context.options.parts
+            parts = context.effects.insist(lambda: context.store.configure(context.key, wanted))
+            if parts != wanted:
+                raise Conflict(f"queue {self.key.name} has {parts} parts, not {wanted}")
+            self.configured = True
+        return context
 
     @property
     def _worker(self) -> Worker | None:
-        return self._present_in().worker
+        return self._process().worker
 
     @property
-    def _turnstile(self) -> Turnstile:
-        return self._present_in().turnstile
+    def _take_lock(self) -> FairLock:
+        return self._process().take_lock
 
-    def _taken(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
-        deadline = None if wait is None else self.effects.monotonic() + wait
-        with self._turnstile.turn(wait) as mine:
-            worker = self._present()
-            if not mine:
+    def _take(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
+        deadline = None if wait is None else self.context.effects.monotonic() + wait
+        with self._take_lock.acquired(wait) as acquired:
+            worker = self._live_worker()
+            if not acquired:
                 return worker, []
             return self._wait_for_jobs(most, deadline, parts)
 
     def _wait_for_jobs(
         self, most: int, deadline: float | None, parts: Sequence[int] | None
     ) -> tuple[Worker, list[Job]]:
-        """Look, then listen at the doorbell, in turns; the tables are not asked while nobody rings."""
+        """Look for jobs, then wait at the doorbell, in turns: no table is read while no ring arrives."""
         rings: Sequence[Ring] = ()
-        silences = 0
+        failed = 0
         while True:
-            worker = self._present()
+            worker = self._live_worker()
             try:
                 jobs = self._look(worker, most, parts, rings)
                 left = self._left(deadline)
                 if jobs or left <= 0:
                     return worker, jobs
-                rings, silences = self.doorbell.wait(left, most), 0
+                rings, failed = self.context.doorbell.wait(left, most), 0
             except StoreUnavailable:
-                silences += 1
-                if silences == SILENCES:
+                failed += 1
+                if failed == TAKE_ATTEMPTS:
                     raise
-                self.effects.pause(silences)
+                self.context.effects.pause(failed)
 
     def _look(
         self, worker: Worker, most: int, parts: Sequence[int] | None, rings: Sequence[Ring]
     ) -> list[Job]:
-        """Claim where somebody rang, whoever owns that part; in one's own parts where nobody did."""
+        """Claim jobs in the parts of the rings, whichever session owns them; without rings in *parts*."""
         _promote(worker, rings)
         rung = list(dict.fromkeys(ring.part for ring in rings))
-        jobs = worker.take(rung or (worker.janitor.own_parts() if parts is None else parts), most)
+        jobs = worker.take(rung or (worker.maintenance.own_parts() if parts is None else parts), most)
         try:
-            self._heard(rings)
+            self._delete(rings)
         except BaseException:
             worker.claims.give_back_all(jobs)
             raise
         return jobs
 
-    def _heard(self, rings: Sequence[Ring]) -> None:
+    def _delete(self, rings: Sequence[Ring]) -> None:
         if rings:
             with suppress(StoreUnavailable):
-                self.doorbell.heard(rings)
+                self.context.doorbell.delete(rings)
 
     def _left(self, deadline: float | None) -> float:
-        longest = self.options.doorbell_wait
-        return longest if deadline is None else min(longest, deadline - self.effects.monotonic())
+        longest = self.context.options.doorbell_wait
+        return longest if deadline is None else min(longest, deadline - self.context.effects.monotonic())
 
-    def _present(self) -> Worker:
-        """The worker of this process: the one there is, or a new one where that was given up."""
-        here = self._present_in()
-        with here.lock:
+    def _live_worker(self) -> Worker:
+        """Return the worker of this process; a new one where there is none, or its session is over."""
+        state = self._process()
+        with state.lock:
             if self._closed:
                 raise ShutDown(f"queue {self.key.name} was closed in this process")
-            self._retire(here)
-            if here.worker is None:
-                here.worker = worker.start(self.place(), self.background)
-            return here.worker
+            self._drop_lost(state)
+            if state.worker is None:
+                state.worker = worker.start(self.configure(), self.background)
+            return state.worker
 
-    def _retire(self, here: Presence) -> None:
-        """Leave a session that was given up; one that was bounded from the start has no successor."""
-        lost = here.worker
+    def _drop_lost(self, state: ProcessState) -> None:
+        """Drop a worker whose session is over; ShutDown where it was bounded."""
+        lost = state.worker
         if lost is None or lost.session.alive():
             return
         if not lost.session.member.beats:
             raise ShutDown(f"the time for queue {self.key.name} is over")
-        here.worker = None
+        state.worker = None
         lost.leave()
 
-    def _told(self, job: Job) -> None:
-        """Tell the outside of an end at once; the sweep does it where this process does not get to it."""
-        told = telling(job, None)
-        if told is None or self.tell is None:
+    def _report_end(self, job: Job) -> None:
+        """Report the end of an acked job at once; where that fails, the sweep reports its outbox entry."""
+        entry, report = outbox_entry(job, None), self.context.report
+        if entry is None or report is None:
             return
         try:
-            done(self.tell(told), "tell")
-            self.store.told(self.key, told)
+            done(report(entry), "report")
+            self.context.store.delete_outbox_entry(self.key, entry)
         except Exception as error:  # the job is done, and the others of its scope are not affected
-            line = "the end of job %s is not told yet: %s"
+            line = "the end of job %s is not reported yet, the sweep repeats it: %s"
             logger.warning(line, job.id, text_of(error), exc_info=error if has_text(error) else None)
 
 
 def _promote(worker: Worker, rings: Iterable[Ring]) -> None:
-    """Make ready what is due where a ring says so."""
+    """Make due jobs ready in the parts whose ring says that one is due."""
     for part in {ring.part for ring in rings if ring.due}:
-        worker.janitor.promote_due(part)
+        worker.maintenance.promote_due(part)

@@ -1,4 +1,4 @@
-"""One worker's membership of a queue: its signs of life, and the claims that it holds."""
+"""One worker's session on a queue: its heartbeat, and the claims that it holds."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ import threading
 from dataclasses import dataclass, field
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.effects import Effects
-from fanin.queue.keys import JobKey, QueueKey
-from fanin.queue.model import SECOND_US, Job, Member, Options
-from fanin.queue.store import SessionStore
+from fanin.queue.context import QueueContext
+from fanin.queue.keys import JobKey
+from fanin.queue.model import SECOND_US, Job, Member
 
 DOUBT_SECONDS = 900.0
-"""How long a request without an answer may still arrive: its signature is good for so long."""
+"""How long a request that timed out can still be applied: its signature is valid for so long."""
 
 
 @dataclass
 class Session:
-    """Alive until the store says that it was ended, or it could not speak for too long.
+    """A session; it is over once the store says so, or once no heartbeat was confirmed for *patience*.
 
-    *patience*: seconds without a heard heartbeat after which it gives itself up, before others may do so.
-    *held*: the claims of this session, from before they are asked for; a job once it is got. *doubtful*:
-    the parts in which a request without an answer may yet leave a claim, and until when.
+    *patience*: seconds; shorter than the expiry after which other workers end it. *confirmed_at*: when the
+    last confirmed heartbeat was sent. *held*: the claims of this session, from before they are requested;
+    None until the job is known. *doubtful*: the parts in which a request that timed out can leave a claim,
+    and until when. Times are seconds of the monotonic clock.
     """
 
-    store: SessionStore
-    queue: QueueKey
+    context: QueueContext
     member: Member
-    effects: Effects
     patience: float
-    heard_at: float
+    confirmed_at: float
     lost: bool = False
     held: dict[str, Job | None] = field(default_factory=dict)
     doubtful: dict[int, float] = field(default_factory=dict)
@@ -42,80 +40,82 @@ class Session:
         return self.member.id
 
     def alive(self) -> bool:
-        """Whether it may claim and ack; once it may not, it never will again."""
-        if self.effects.monotonic() - self.heard_at >= self.patience:
+        """Return whether it may claim and ack; once False, it stays False."""
+        if self.context.effects.monotonic() - self.confirmed_at >= self.patience:
             self.lost = True
         return not self.lost
 
     def beat(self) -> bool:
-        """Give a sign of life; whether the session is still alive."""
-        sent_at = self.effects.monotonic()
+        """Write a heartbeat; return whether the session is still alive."""
+        effects = self.context.effects
+        sent_at = effects.monotonic()
         try:
-            expires = self.effects.now() + self.member.expiry_us
-            heard = self.store.beat(self.queue, self.id, expires)
+            expires = effects.now() + self.member.expiry_us
+            confirmed = self.context.store.beat(self.context.key, self.id, expires)
         except StoreUnavailable:
             return self.alive()
-        if not heard:
+        if not confirmed:
             self.lost = True
         elif self.alive():
-            self.heard_at = sent_at
+            self.confirmed_at = sent_at
         return not self.lost
 
     def end(self) -> None:
-        """Leave at once, instead of being missed; harmless where others were faster."""
+        """End and delete the session at once; no error where another worker ended it before."""
         self.lost = True
-        self.effects.insist(lambda: self.store.end_session(self.queue, self.id, None))
-        self.effects.insist(lambda: self.store.forget(self.queue, self.id))
+        effects, store, queue = self.context.effects, self.context.store, self.context.key
+        effects.insist(lambda: store.end_session(queue, self.id, None))
+        effects.insist(lambda: store.forget(queue, self.id))
 
     def hold(self, claim: str, job: Job | None) -> None:
-        """Know a claim as one's own, before it is asked for (no job yet) and when it is got."""
+        """Record a claim: without a job before it is requested, with its job once it is granted."""
         with self.lock:
             self.held[claim] = job
 
     def let_go(self, claim: str) -> None:
-        """The claim is over, and the store knows."""
+        """Drop a claim that the store does not hold any more."""
         with self.lock:
             self.held.pop(claim, None)
 
     def doubt(self, claim: str, key: JobKey) -> None:
-        """Let go of a claim of which the store may know otherwise: the sweep of that part will tell."""
+        """Drop a claim that the store may still hold; the sweep of its part frees it."""
         with self.lock:
             self.held.pop(claim, None)
-            self.doubtful[key.part.number] = self.effects.monotonic() + DOUBT_SECONDS
+            self.doubtful[key.part.number] = self.context.effects.monotonic() + DOUBT_SECONDS
 
     def doubts(self) -> set[int]:
-        """The parts that may hold claims of this session that it does not know."""
-        at = self.effects.monotonic()
+        """Return the parts in which the store may hold claims that this session dropped."""
+        at = self.context.effects.monotonic()
         with self.lock:
             self.doubtful = {part: until for part, until in self.doubtful.items() if until > at}
             return set(self.doubtful)
 
     def holds(self, claim: str | None) -> bool:
+        """Return whether *claim* is one of this session's."""
         with self.lock:
             return claim in self.held
 
     def jobs(self) -> list[Job]:
-        """The jobs it holds now."""
+        """Return the jobs that it holds."""
         with self.lock:
             return [job for job in self.held.values() if job is not None]
 
 
-def enter(
-    store: SessionStore, queue: QueueKey, options: Options, effects: Effects, seconds: float | None
-) -> Session:
-    """Become a member: with a heartbeat, or for a fixed number of *seconds* without one."""
+def enter(context: QueueContext, seconds: float | None) -> Session:
+    """Store a new session, and return it: with a heartbeat, or for *seconds* without one."""
+    options, effects = context.options, context.effects
     now, at = effects.now(), effects.monotonic()
     beats = seconds is None
-    life = options.expiry if seconds is None else seconds + 1.0
+    expires_in = options.expiry if seconds is None else seconds + 1.0
     member = Member(
         id=effects.new_id(),
         beats=beats,
-        expires_us=now + round(life * SECOND_US),
+        expires_us=now + round(expires_in * SECOND_US),
         expiry_us=round(options.expiry * SECOND_US),
         host=socket.gethostname(),
         pid=os.getpid(),
         started_us=now,
     )
-    effects.insist(lambda: store.enter(queue, member))
+    effects.insist(lambda: context.store.enter(context.key, member))
     patience = options.expiry - options.heartbeat if seconds is None else seconds
-    return Session(store, queue, member, effects, patience, heard_at=at)
+    return Session(context, member, patience, confirmed_at=at)

@@ -1,4 +1,4 @@
-"""The doorbell as an SQS queue: one message a ring, received by long polling."""
+"""The doorbell on an SQS queue: one message for each ring, received by long polling."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ DELAY_MAX_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class SqsDoorbell:
-    """Rings for *queue* through the SQS queue at *url*.
+    """The doorbell of *queue*, on the SQS queue at *url*.
 
-    Where that serves other queues too, their rings come back to it when its visibility time-out is over.
+    If other queues share it, their rings are left alone, and visible again after the visibility timeout.
     *polls*: the client that waits for messages, whose read timeout bounds a poll; by default *client*.
     """
 
@@ -53,13 +53,13 @@ class SqsDoorbell:
             if rings or time.monotonic() >= until:
                 return rings
 
-    def heard(self, rings: Sequence[Ring]) -> None:
+    def delete(self, rings: Sequence[Ring]) -> None:
         for some in _tens(rings):
             entries = [{"Id": str(i), "ReceiptHandle": ring.receipt} for i, ring in enumerate(some)]
             send(self.client.delete_message_batch, {"QueueUrl": self.url, "Entries": entries})
 
     def _send(self, entries: list[dict[str, Any]]) -> None:
-        """Send, and what was refused once more; a ring that is lost then is found by the sweep."""
+        """Send; repeat the refused entries once. The sweep makes up for a ring that is lost then."""
         answer = send(self.client.send_message_batch, {"QueueUrl": self.url, "Entries": entries})
         refused = {failure["Id"] for failure in answer.get("Failed", [])}
         if refused:
@@ -75,10 +75,10 @@ class SqsDoorbell:
                 "MaxNumberOfMessages": min(MESSAGES_A_REQUEST, most),
             },
         )
-        return [ring for message in answer.get("Messages", []) for ring in self._understood(message)]
+        return [ring for message in answer.get("Messages", []) for ring in self._parsed(message)]
 
-    def _understood(self, message: dict[str, Any]) -> Iterator[Ring]:
-        """The ring, where it is one of this queue; what is none stays for others."""
+    def _parsed(self, message: dict[str, Any]) -> Iterator[Ring]:
+        """Yield the ring if it is one of this queue; leave any other message for its own worker."""
         with suppress(InvalidRequest):
             yield ring_of(self.queue, message["Body"], message["ReceiptHandle"])
 
@@ -87,7 +87,7 @@ class SqsDoorbell:
         return self.client if self.polls is None else self.polls
 
     def _longest_poll(self) -> int:
-        """A poll that lasts longer than the client's patience would be taken for a silence."""
+        """Return the longest poll in seconds, which is shorter than the client's read timeout."""
         return min(POLL_SECONDS, max(1, int(getattr(self._polling.meta.config, "read_timeout", 60)) - 1))
 
 

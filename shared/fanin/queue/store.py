@@ -1,8 +1,8 @@
-"""The port between the queue and whatever keeps its jobs. Each call is one atomic request.
+"""The port to the store of jobs and sessions. Each call is one atomic request.
 
-Every write is conditional. One that gives a job gives it as it is stored now, whether it was this write
-that made it so or an earlier one: a caller that got no answer asks again and looks. Reads are consistent.
-A request whose outcome is unknown raises StoreUnavailable.
+Every write is conditional, because a request can time out after it was applied. A write that returns a job
+returns it as it is stored now, also where its condition failed: a caller repeats the request and compares.
+Reads are consistent. A request whose outcome is unknown raises StoreUnavailable.
 """
 
 from __future__ import annotations
@@ -11,100 +11,99 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
 Write = Mapping[str, Any]
-"""One entry of a DynamoDB TransactWriteItems request, as the user built it."""
+"""One entry of the user's for a DynamoDB TransactWriteItems request."""
 MOST_WRITES = 98
 
 
 class JobStore(Protocol):
-    """What a store promises of jobs."""
+    """The store of jobs."""
 
     def configure(self, queue: QueueKey, parts: int) -> int:
-        """Fix the number of parts of a queue, unless it is fixed; the fixed one."""
+        """Store the number of parts unless one is stored; return the stored one."""
 
     def add(self, job: Job, over: Job | None) -> Job | None:
-        """Store *job* where no job of its key is, or over the done one that was seen; the stored one.
+        """Store *job* where its key has none, or over the done one that was seen; return the stored job.
 
-        None where the done one that was seen has left no mark any more, and nothing was written.
+        None where *over* was seen and its mark is gone since; nothing was written.
         """
 
     def collide(self, seen: Job) -> None:
-        """Count a refused add on the live job that refused it."""
+        """Count a collision on the live job that rejected an add."""
 
     def rerun(self, seen: Job, rerun: Rerun) -> Job | None:
-        """Ask for one more run of a busy job, in place of the one asked for when it was seen."""
+        """Request one more run of a busy job, over the rerun that was seen; return the stored job."""
 
     def get(self, key: JobKey) -> Job | None:
-        """The job of a key, the mark of a done one included."""
+        """Return the job of a key, or the mark of a done one."""
 
     def ready(self, part: PartKey, limit: int) -> Sequence[Entry]:
-        """The first ready jobs of a part, in order."""
+        """Return the first ready jobs of a part, in order."""
 
     def claim(self, seen: Entry, session: str, claim: str, at: int) -> Job | None:
-        """Turn the ready job that was seen into a busy one; None where somebody else was there first."""
+        """Make a ready job busy; return it, or None where it was claimed or changed since it was seen."""
 
     def give_back(self, seen: Entry, how: GivenBack) -> bool:
-        """Free a busy job from the claim that it was seen under; False where it is under another, or none."""
+        """Return a busy job from the claim that was seen; False where it has another claim, or none."""
 
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
-        """End a busy job under its claim, with the user's *writes*, the *dead* record and the telling of
-        its item, or nothing at all.
+        """End a busy job in one transaction with the user's *writes*, the *dead* record and its outbox entry.
 
-        Gives the job as it is stored now, None where its key has none: ``life.fate`` tells what that means.
+        Returns the job that the key holds now, or None; ``lifecycle.claim_status`` compares it.
         Raises StaleWrite where the claim holds and a condition among *writes* does not.
         """
 
     def promote(self, seen: Entry, at: int) -> bool:
-        """Turn the delayed job that was seen into a ready one; False where it has moved on."""
+        """Make a delayed job ready; False where it changed since it was seen."""
 
     def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
-        """The busy jobs of a part, and the delayed ones that are due."""
+        """Return the busy jobs of a part, and the delayed ones that are due."""
 
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
-        """The busy jobs of a part that a session claimed."""
+        """Return the busy jobs of a part that a session claimed."""
 
-    def tellings(self, queue: QueueKey) -> Sequence[Telling]:
-        """What the outside is still to be told."""
+    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+        """Return the outbox entries of a queue."""
 
-    def told(self, queue: QueueKey, telling: Telling) -> None:
-        """Drop what the outside was told."""
+    def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
+        """Delete a reported entry; repeatable."""
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
-        """The first jobs of a part in a state, in the order of the index."""
+        """Return the first jobs of a part in a state, in the order of the index."""
 
     def count(self, part: PartKey, state: JobState) -> int:
-        """How many jobs of a part are in a state."""
+        """Return the number of jobs of a part in a state."""
 
     def count_dead(self, queue: QueueKey) -> int:
-        """How many jobs are dead."""
+        """Return the number of dead jobs."""
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        """The dead jobs, the longest dead first."""
+        """Return the dead jobs, the longest dead first."""
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        """Store *job* as add does and drop the record of this death, or neither; the stored one, if any."""
+        """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
 
 
 class SessionStore(Protocol):
-    """What a store promises of sessions."""
+    """The store of sessions."""
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         """Store a new session."""
 
     def beat(self, queue: QueueKey, session: str, expires_us: int) -> bool:
-        """A sign of life; False where the session was ended, and then it is for ever."""
+        """Write a heartbeat; False where the session was ended, which is final."""
 
     def members(self, queue: QueueKey) -> Sequence[Member]:
-        """Every session that is stored."""
+        """Return every stored session."""
 
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
-        """End a session whose heartbeat stands where it was seen (None: wherever); False where it moved."""
+        """Mark a session dead if it has had *heartbeats* (None: any number); False where it has had more."""
 
     def forget(self, queue: QueueKey, session: str) -> None:
-        """Drop a session that was ended."""
+        """Delete a session that was ended."""
 
 
 class QueueStore(JobStore, SessionStore, Protocol):
-    """What a store promises; the contract suite holds each of them to it."""
+    """The store of a queue; ``tests/contract/queue`` tests each implementation."""

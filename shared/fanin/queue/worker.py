@@ -1,4 +1,4 @@
-"""One process at work on a queue: a session, its claims, and the duties that run beside them."""
+"""One process at work on a queue: a session, its claims, and the duties that run in the background."""
 
 from __future__ import annotations
 
@@ -10,77 +10,46 @@ from fanin.errors import StoreUnavailable
 from fanin.queue import session as sessions
 from fanin.queue.background import Background, Duty
 from fanin.queue.claims import Claims
-from fanin.queue.doorbell import Doorbell
-from fanin.queue.effects import Effects
-from fanin.queue.keys import QueueKey
-from fanin.queue.maintenance import Janitor, Tell
-from fanin.queue.model import Job, Options
+from fanin.queue.context import QueueContext
+from fanin.queue.maintenance import Maintenance
+from fanin.queue.model import Job
 from fanin.queue.session import Session
-from fanin.queue.store import QueueStore
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a worker works: one queue, with what it takes from the world."""
-
-    store: QueueStore
-    doorbell: Doorbell
-    queue: QueueKey
-    parts: int
-    options: Options
-    effects: Effects
-    tell: Tell | None = None
-
-    def janitor(self, session: Session | None = None) -> Janitor:
-        return Janitor(
-            store=self.store,
-            doorbell=self.doorbell,
-            queue=self.queue,
-            parts=self.parts,
-            options=self.options,
-            effects=self.effects,
-            session=session,
-            tell=self.tell,
-        )
-
-    def claims(self, session: Session) -> Claims:
-        return Claims(self.store, self.doorbell, self.queue, self.options, self.effects, session)
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A session that works."""
+    """A session with its claims and its maintenance; *stop* ends its duties."""
 
     session: Session
     claims: Claims
-    janitor: Janitor
+    maintenance: Maintenance
     stop: Callable[[], None]
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* jobs of *parts*; but what was freed here first, and without the others."""
-        freed = self.janitor.take_notice(most)
+        """Claim up to *most* jobs that this worker freed; where it has none, jobs of *parts*."""
+        freed = self.maintenance.pop_freed(most)
         return self.claims.take_these(freed, most) or self.claims.take(parts, most)
 
     def leave(self) -> None:
-        """Stop the duties, return what is still claimed without counting, and end the session at once."""
+        """Stop the duties, return the claimed jobs without counting failures, and end the session."""
         self.stop()
         self.claims.give_back_all(self.session.jobs())
         with suppress(StoreUnavailable):
             self.session.end()
 
 
-def start(place: Place, background: Background) -> Worker:
-    """A worker with a heartbeat, which watches over the others."""
-    session = sessions.enter(place.store, place.queue, place.options, place.effects, None)
-    janitor = place.janitor(session)
-    place.effects.insist(janitor.look)
-    every = place.options.heartbeat
-    # Looking twice as often as others beat, it misses a dead one half a heartbeat after its expiry.
-    stop = background([Duty(session.beat, every), Duty(janitor.tick, every / 2)])
-    return Worker(session, place.claims(session), janitor, stop)
+def start(context: QueueContext, background: Background) -> Worker:
+    """Return a worker with a heartbeat, which maintains the queue."""
+    session = sessions.enter(context, None)
+    maintenance = Maintenance(context, session)
+    context.effects.insist(maintenance.read_members)
+    every = context.options.heartbeat
+    # Two looks in each heartbeat: a dead session is found half a heartbeat after its expiry at the latest.
+    stop = background([Duty(session.beat, every), Duty(maintenance.tick, every / 2)])
+    return Worker(session, Claims(context, session), maintenance, stop)
 
 
-def start_bounded(place: Place, seconds: float) -> Worker:
-    """A worker for so many seconds, without a heartbeat: what freezes between two calls can have none."""
-    session = sessions.enter(place.store, place.queue, place.options, place.effects, seconds)
-    return Worker(session, place.claims(session), place.janitor(session), lambda: None)
+def start_bounded(context: QueueContext, seconds: float) -> Worker:
+    """Return a worker for *seconds*, without a heartbeat: a function is frozen between invocations."""
+    session = sessions.enter(context, seconds)
+    return Worker(session, Claims(context, session), Maintenance(context, session), lambda: None)

@@ -1,4 +1,4 @@
-"""What the contract of the queue's stores says to them, in short."""
+"""The calls of the contract of the queue's stores."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PART = PartKey(QUEUE, 0)
 
 
 def new(name: str = "käy 🎈", at: int = NOW, over: Job | None = None, **more) -> Job:
-    wish = NewJob(name, **{"payload": "{}", **more})
-    return lifecycle.born(wish, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
+    request = NewJob(name, **{"payload": "{}", **more})
+    return lifecycle.new_job(request, job_key(QUEUE, 1, name), f"id-{name[:20]}-{at}", at, over)
 
 
 def added(store, name: str = "a", at: int = NOW, **more) -> Job:

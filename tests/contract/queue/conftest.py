@@ -1,4 +1,4 @@
-"""The same two kinds of store for the work queue."""
+"""The two stores of the work queue."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_a_late_copy_of_a_claim_takes_nothing_that_came_back(store):
     assert store.get(seen.key).state is JobState.READY
 
 
-def test_a_returned_job_has_its_old_place_and_its_metrics(store):
+def test_a_returned_job_has_its_old_position_and_its_metrics(store):
     job = taken(store, at=LATER)
     added(store, "b", NOW + 1)
 
@@ -53,7 +53,7 @@ def test_a_returned_job_has_its_old_place_and_its_metrics(store):
     assert (back.failures, back.busy_us, back.ready_us, back.claim) == (1, 7, LATER + 7, None)
 
 
-def test_a_returned_job_waits_where_it_is_told_to(store):
+def test_a_returned_job_waits_for_its_delay(store):
     job = taken(store)
     store.give_back(lifecycle.entry_of(job), GivenBack(LATER, failed=True, due_us=LATER + 9))
     (delayed,) = store.jobs(PART, JobState.DELAYED, 10)

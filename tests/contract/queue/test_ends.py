@@ -1,4 +1,4 @@
-"""A job ends once, with what its user writes, and what is to be told of it is kept."""
+"""A job ends once, with the user's writes, and leaves its outbox entry."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle
 from fanin.queue.keys import job_key
-from fanin.queue.lifecycle import Fate
+from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
     Dead,
     GivenBack,
     JobState,
     NewJob,
-    Telling,
+    OutboxEntry,
 )
 from tests.contract.queue.calls import (
     LATER,
@@ -56,21 +56,21 @@ def test_an_ended_job_is_in_no_listing_and_keeps_its_metrics(store):
     assert (mark.deliveries, mark.queued_us, mark.busy_us) == (1, LATER - NOW, 0)
 
 
-def test_an_end_that_is_repeated_is_known_as_ones_own(store):
+def test_an_end_that_is_repeated_is_recognised(store):
     job = taken(store)
     store.end(job, LATER, [PUT])
     again = store.end(job, LATER + 1, [PUT])
 
-    assert lifecycle.fate(again, job) is Fate.ENDED
+    assert lifecycle.claim_status(again, job) is ClaimStatus.ENDED
     assert outcomes(store) == 1
 
 
-def test_an_end_is_known_as_ones_own_when_the_key_has_its_next_job(store):
+def test_an_end_is_recognised_when_the_key_has_its_next_job(store):
     job = taken(store)
     mark = store.end(job, LATER)
     store.add(new("a", LATER, over=mark), mark)
 
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
 
 
 def test_an_end_under_a_lost_claim_writes_nothing(store):
@@ -79,7 +79,7 @@ def test_an_end_under_a_lost_claim_writes_nothing(store):
     other = store.claim(head(store), "s2", "c2", LATER)
 
     for writes in ([PUT], []):
-        assert lifecycle.fate(store.end(job, LATER, writes), job) is Fate.LOST
+        assert lifecycle.claim_status(store.end(job, LATER, writes), job) is ClaimStatus.LOST
     assert store.get(job.key) == other
     assert outcomes(store) == 0
 
@@ -134,14 +134,14 @@ def test_a_dead_job_is_read_as_it_died(store):
     assert store.dead(QUEUE, 10) == [dead]
 
 
-def test_a_dead_job_comes_back_once_in_its_old_place(store):
+def test_a_dead_job_comes_back_once_in_its_old_position(store):
     job = taken(store)
     dead = Dead(replace(job, failures=3), "boom", LATER)
     mark = store.end(job, LATER, dead=dead)
     back = lifecycle.revived(dead, LATER, mark)
 
     assert store.revive(dead, back, mark) == back == store.get(job.key)
-    assert (back.place, back.failures, back.generation) == (job.place, 0, 2)
+    assert (back.position, back.failures, back.generation) == (job.position, 0, 2)
     assert store.dead(QUEUE, 10) == []
     store.end(store.claim(head(store), "s", "c9", LATER), LATER)
 
@@ -171,25 +171,27 @@ def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     assert store.dead(QUEUE, 10) == [dead]
 
 
-def test_what_is_to_be_told_is_kept_until_it_was_told(store):
+def test_an_outbox_entry_is_kept_until_it_is_deleted(store):
     store.end(taken(store, item_id="item-1"), LATER)
     job = taken(store, name="b", item_id="item-2")
     store.end(job, LATER, [PUT], None)
-    found = sorted(store.tellings(QUEUE), key=lambda telling: telling.item_id)
+    found = sorted(store.outbox(QUEUE), key=lambda entry: entry.item_id)
 
-    assert [(telling.item_id, telling.failed) for telling in found] == [("item-1", False), ("item-2", False)]
-    store.told(QUEUE, replace(found[0], failed=True))
-    store.told(QUEUE, found[1])
-    store.told(QUEUE, found[1])
+    assert [(entry.item_id, entry.failed) for entry in found] == [("item-1", False), ("item-2", False)]
+    store.delete_outbox_entry(QUEUE, replace(found[0], failed=True))
+    store.delete_outbox_entry(QUEUE, found[1])
+    store.delete_outbox_entry(QUEUE, found[1])
 
-    assert store.tellings(QUEUE) == [found[0]]
+    assert store.outbox(QUEUE) == [found[0]]
 
 
-def test_the_death_of_a_job_is_to_be_told_as_a_failure(store):
+def test_the_outbox_entry_of_a_dead_job_is_a_failure(store):
     job = taken(store, item_id="item-1")
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
-    assert store.tellings(QUEUE) == [Telling(job.id, "item-1", failed=True, reason="boom", ending=job.ending)]
+    assert store.outbox(QUEUE) == [
+        OutboxEntry(job.id, "item-1", failed=True, reason="boom", ending=job.ending)
+    ]
 
 
 @pytest.mark.parametrize("other", [QUEUE, OTHER], ids=["one queue", "two queues"])
@@ -198,7 +200,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     deaths = []
     for queue, name in ((QUEUE, "a"), (other, "b")):
         key = job_key(queue, 1, name)
-        job = lifecycle.born(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
+        job = lifecycle.new_job(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
         store.add(job, None)
         busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
@@ -207,11 +209,11 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
 
     assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
     assert sum(store.count_dead(queue) for queue in queues) == 2
-    told = [(queue, telling) for queue in queues for telling in store.tellings(queue)]
-    assert [telling.item_id for _, telling in told] == ["item of a", "item of b"]
-    for queue, telling in told:
-        store.told(queue, telling)
-    assert not any(store.tellings(queue) for queue in queues)
+    entries = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
+    assert [entry.item_id for _, entry in entries] == ["item of a", "item of b"]
+    for queue, entry in entries:
+        store.delete_outbox_entry(queue, entry)
+    assert not any(store.outbox(queue) for queue in queues)
     for dead in deaths:
         back = lifecycle.revived(dead, LATER, store.get(dead.job.key))
 

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue import lifecycle, order
 from fanin.queue.keys import PartKey, job_key
-from fanin.queue.lifecycle import Fate
+from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import (
     GivenBack,
     JobState,
@@ -112,23 +112,23 @@ def test_collisions_are_counted_on_the_live_job_alone(store):
     assert mark.collisions == store.get(job.key).collisions == 1
 
 
-def test_a_run_asked_for_while_busy_follows_the_end(store):
+def test_a_rerun_requested_while_busy_follows_the_end(store):
     job = taken(store)
     rerun = Rerun("id-2", LATER, 5, "new", "item")
 
     assert store.rerun(job, rerun).rerun == rerun
     asked = store.get(job.key)
 
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.HELD
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.HELD
     after = store.end(asked, LATER + 1)
 
     assert after == store.get(job.key)
     assert (after.id, after.state, after.payload, after.item_id) == ("id-2", JobState.READY, "new", "item")
     assert (after.priority, after.generation, after.done_by, after.deliveries) == (5, 2, "c1", 0)
-    assert lifecycle.fate(store.end(job, LATER), job) is Fate.ENDED
+    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
 
 
-def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store):
+def test_a_newer_request_replaces_the_rerun_and_an_older_one_does_not(store):
     job = taken(store)
     first, second = Rerun("id-2", LATER, 0, "first", "i"), Rerun("id-3", LATER, 0)
     asked = store.rerun(job, first)
@@ -139,7 +139,7 @@ def test_a_newer_wish_replaces_the_run_asked_for_and_an_older_one_does_not(store
     assert store.get(job.key).rerun == second
 
 
-def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(store):
+def test_a_rerun_requested_before_a_job_died_is_not_stored_once_it_is_revived(store):
     dead, again = taken_again(store)
     before = dead.job
 
@@ -149,14 +149,14 @@ def test_a_run_asked_for_before_a_job_died_is_not_asked_for_once_it_is_revived(s
     assert store.rerun(again, Rerun("id-2", LATER, 0)).rerun is not None
 
 
-def test_a_run_is_asked_for_of_a_busy_job_alone(store):
+def test_a_rerun_is_requested_of_a_busy_job_alone(store):
     job = added(store)
 
     assert store.rerun(job, Rerun("id-2", LATER, 0)) == job
     assert store.get(job.key) == job
 
 
-def test_a_job_that_failed_keeps_the_run_asked_for(store):
+def test_a_job_that_failed_keeps_its_rerun(store):
     job = taken(store)
     asked = store.rerun(job, Rerun("id-2", LATER, 0))
     store.give_back(lifecycle.entry_of(asked), GivenBack(LATER, failed=True))
@@ -173,7 +173,7 @@ def test_a_delayed_job_is_promoted_once_it_was_seen_due(store):
     assert not store.promote(seen, LATER)
     ready = store.get(job.key)
 
-    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.place)
+    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.position)
 
 
 def test_parts_and_queues_do_not_see_each_other(store):

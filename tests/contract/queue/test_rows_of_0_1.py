@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from fanin.queue import lifecycle
 from fanin.queue.dynamodb import DynamoStore, items
-from fanin.queue.model import Dead, Telling
+from fanin.queue.model import Dead, OutboxEntry
 from tests.contract.queue.calls import LATER, QUEUE, death_of, taken, taken_again
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
@@ -66,12 +66,12 @@ def test_a_death_of_0_1_and_a_new_one_of_the_same_id_stand_side_by_side(store):
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_what_is_to_be_told_is_read_and_dropped(store, failed):
-    row = items.telling_item(QUEUE, Telling("id", "item", failed, "boom", "c1#k#a"))
+def test_an_outbox_entry_is_read_and_deleted(store, failed):
+    row = items.outbox_item(QUEUE, OutboxEntry("id", "item", failed, "boom", "c1#k#a"))
     rewrite_as_0_1(store, row, "id", "job_id", "reason")
-    (listed,) = store.tellings(QUEUE)
+    (listed,) = store.outbox(QUEUE)
 
-    assert listed == Telling("id", "item", failed)
-    store.told(QUEUE, listed)
+    assert listed == OutboxEntry("id", "item", failed)
+    store.delete_outbox_entry(QUEUE, listed)
 
-    assert store.tellings(QUEUE) == []
+    assert store.outbox(QUEUE) == []

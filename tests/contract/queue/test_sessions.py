@@ -1,4 +1,4 @@
-"""A session lives by its heartbeat, and never again."""
+"""A session is live while its heartbeats arrive, and dead for ever after."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_session_is_read_as_it_was_stored(store, member):
     assert sorted(store.members(QUEUE), key=lambda m: m.id) == [member, visitor]
 
 
-def test_a_heartbeat_moves_a_live_session_alone(store, member):
+def test_a_heartbeat_changes_a_live_session_only(store, member):
     assert not store.beat(QUEUE, "s1", LATER)
     assert store.members(QUEUE) == []
     store.enter(QUEUE, member)

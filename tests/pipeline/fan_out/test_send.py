@@ -100,7 +100,7 @@ def test_pauses_are_spread_below_a_bound_that_doubles_up_to_a_limit():
     many = [list(pacing.waits(random.Random(seed))) for seed in range(200)]
 
     for attempt in range(pacing.ATTEMPTS):
-        bound = min(pacing.LONGEST_WAIT, send.FIRST_WAIT * 2**attempt)
+        bound = min(pacing.LONGEST_WAIT, pacing.FIRST_WAIT * 2**attempt)
         drawn = [pauses[attempt] for pauses in many]
         assert all(0 <= pause <= bound for pause in drawn)
         assert max(drawn) - min(drawn) > bound / 2

@@ -1,4 +1,4 @@
-"""How the queue's values are written as DynamoDB items, and read back."""
+"""The values of the queue as DynamoDB items, in both directions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
 SESSION_SECONDS = 86_400
 LISTED = "queues"
-"""What every queue's config row is listed under."""
+"""The partition key of all config rows in the index of queues."""
 
 _TEXTS = {
     "name": "name",
@@ -67,19 +67,19 @@ def config_row(queue: QueueKey) -> Item:
 
 
 def config_item(queue: QueueKey, parts: int) -> Item:
-    """The row of a queue, by which it is listed among all queues."""
+    """Return the config row of a queue, which the index of queues lists."""
     return config_row(queue) | {"parts": number(parts), "listed": text(LISTED)}
 
 
 def queue_of(item: Item) -> QueueKey:
-    """The queue that a config row is of; a tenant may be called anything, a queue has no # in its name."""
+    """Return the queue of a config row; the name of a tenant may contain #, that of a queue does not."""
     tenant, _, name = item["pk"]["S"].removeprefix("C#").rpartition("#")
     return QueueKey(tenant, name)
 
 
 def job_item(job: Job) -> Item:
-    """The row of a job; attributes that it lacks are absent."""
-    item = job_row(job.key) | _facts(job) | {"st": text(job.state), "ro": text(job.place)}
+    """Return the row of a job; None is an absent attribute."""
+    item = job_row(job.key) | _facts(job) | {"st": text(job.state), "ro": text(job.position)}
     return item if job.ix is None else item | {"ix": text(job.ix)}
 
 
@@ -92,7 +92,7 @@ def _facts(job: Job) -> Item:
 
 
 def rerun_facts(rerun: Rerun | None) -> Item:
-    """What a row says of the run that was asked for while it was busy."""
+    """Return the attributes of a requested rerun."""
     if rerun is None:
         return {}
     facts: Item = {"rerun_id": text(rerun.id), "rerun_us": number(rerun.added_us)}
@@ -102,7 +102,7 @@ def rerun_facts(rerun: Rerun | None) -> Item:
 
 
 def job_of(item: Item, part: PartKey) -> Job:
-    """The job that a row describes."""
+    """Return the job of a row."""
     return _job(item, JobKey(part, item["sk"]["S"]))
 
 
@@ -126,7 +126,7 @@ def _rerun_of(item: Item) -> Rerun | None:
 
 
 def entry_of(item: Item, part: PartKey) -> Entry:
-    """The job as a row of the index describes it."""
+    """Return the entry of a row of the index."""
     return Entry(
         key=JobKey(part, item["sk"]["S"]),
         job_id=item["job_id"]["S"],
@@ -141,38 +141,38 @@ def entry_of(item: Item, part: PartKey) -> Entry:
 
 
 def dead_item(queue: QueueKey, dead: Dead) -> Item:
-    """The row of a dead job: the job as it was, listed by the time of its death."""
+    """Return the row of a dead job, which is listed by the time at which it died."""
     row = job_item(dead.job) | dead_row(queue, dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
     return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
 
 
 def dead_of(item: Item, queue: QueueKey) -> Dead:
-    """The dead job that a row describes; 0.1 wrote it under the job's id."""
+    """Return the dead job of a row; version 0.1 wrote it under the job's id."""
     job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
     keyed_by_id = item["sk"]["S"] == job.id
     return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id)
 
 
-def telling_pk(queue: QueueKey) -> Item:
+def outbox_pk(queue: QueueKey) -> Item:
     return text(f"T#{queue}")
 
 
-def telling_row(queue: QueueKey, telling: Telling) -> Item:
-    return {"pk": telling_pk(queue), "sk": text(telling.record)}
+def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
+    return {"pk": outbox_pk(queue), "sk": text(entry.record)}
 
 
-def telling_item(queue: QueueKey, telling: Telling) -> Item:
-    row = telling_row(queue, telling) | {"job_id": text(telling.job_id), "item_id": text(telling.item_id)}
-    row |= {"failed": {"BOOL": telling.failed}}
-    return row if telling.reason is None else row | {"reason": text(telling.reason)}
+def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
+    row = outbox_row(queue, entry) | {"job_id": text(entry.job_id), "item_id": text(entry.item_id)}
+    row |= {"failed": {"BOOL": entry.failed}}
+    return row if entry.reason is None else row | {"reason": text(entry.reason)}
 
 
-def telling_of(item: Item) -> Telling:
-    """What a row has to tell; 0.1 wrote it under the job's id, which is said nowhere else in it."""
+def outbox_entry_of(item: Item) -> OutboxEntry:
+    """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
     record, job_id = item["sk"]["S"], _text(item, "job_id")
     ending = None if job_id is None else record
-    return Telling(
+    return OutboxEntry(
         job_id or record, item["item_id"]["S"], item["failed"]["BOOL"], _text(item, "reason"), ending
     )
 

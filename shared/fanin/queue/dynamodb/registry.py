@@ -1,4 +1,4 @@
-"""Which queues there are: read from what each queue's first user stored of it."""
+"""Lists the queues by their config rows."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Looks up queues in the table *table*, and makes none."""
+    """Reads the config rows of the table *table*; it does not create queues."""
 
     client: DynamoDBClient
     table: str
 
     def parts(self, queue: QueueKey) -> int | None:
-        """The number of parts of a queue; None where nobody has used it."""
+        """Return the number of parts of a queue; None for a queue that was never used."""
         row = send(self.client.get_item, requests.read(self.table, items.config_row(queue))).get("Item")
         return int(row["parts"]["N"]) if row else None
 
     def queues(self) -> Iterator[tuple[QueueKey, int]]:
-        """Every queue of every tenant with its number of parts; a new one may be missing for seconds."""
+        """Yield each queue of each tenant with its number of parts; a new one can be missing for seconds."""
         start: dict[str, Any] = {}
         while True:
             answer = send(self.client.query, requests.queues(self.table) | start)

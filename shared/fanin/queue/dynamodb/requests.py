@@ -1,6 +1,6 @@
-"""Every request to the queue's table, as plain data: no client, no network, nothing sent here.
+"""Every request to the queue's table, as plain data.
 
-Expressions are constants of this module; whatever comes from outside travels as a value.
+Expressions are constants of this module; user input is only in values.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
 OVER_DONE = "#st = :done AND #generation = :seen"
 
 
 def configure(table: str, queue: QueueKey, parts: int) -> Item:
-    """Fix the number of parts, unless it is fixed."""
+    """Store the number of parts, unless one is stored."""
     return put_new(table, items.config_item(queue, parts))
 
 
 def add(table: str, job: Job, over: Job | None) -> Item:
-    """Store a job in an empty place, or over the done one that was seen."""
+    """Store a job where its key has none, or over the done one that was seen."""
     put = put_new(table, items.job_item(job))
     if over is None:
         return put
@@ -34,7 +34,7 @@ def add(table: str, job: Job, over: Job | None) -> Item:
 
 
 def collide(table: str, seen: Job) -> Item:
-    """Count a refused add."""
+    """Count a rejected add on the live job."""
     return _update(
         table,
         items.job_row(seen.key),
@@ -44,24 +44,24 @@ def collide(table: str, seen: Job) -> Item:
     )
 
 
-def rerun(table: str, seen: Job, wish: Rerun) -> Item:
-    """Ask for one more run of a busy job, over the one asked for when it was seen.
+def rerun(table: str, seen: Job, requested: Rerun) -> Item:
+    """Request one more run of a busy job, over the rerun that was seen.
 
-    A job that died and was revived has another generation: a request that was long under way finds no place.
+    The condition compares the generation, which a revival changes, so that a delayed request fails.
     """
-    facts = items.rerun_facts(wish)
+    facts = items.rerun_facts(requested)
     optional = [name for name in ("rerun_payload", "rerun_item") if name not in facts]
     sets = ", ".join(f"#{name} = :{name}" for name in facts)
     update = f"SET {sets}" + (" REMOVE " + ", ".join(f"#{name}" for name in optional) if optional else "")
-    guard, values = _as_asked(seen)
+    guard, values = _rerun_unchanged(seen)
     values |= {f":{name}": value for name, value in facts.items()}
-    values |= {":busy": text(JobState.BUSY), ":job": text(seen.id), ":turn": number(seen.generation)}
-    guard = f"#st = :busy AND #job_id = :job AND #generation = :turn AND {guard}"
+    values |= {":busy": text(JobState.BUSY), ":job": text(seen.id), ":generation": number(seen.generation)}
+    guard = f"#st = :busy AND #job_id = :job AND #generation = :generation AND {guard}"
     return _update(table, items.job_row(seen.key), update, guard, values)
 
 
 def claim(table: str, seen: Entry, session: str, claim_id: str, at: int) -> Item:
-    """Ready becomes busy, if no other claim came between."""
+    """Make a ready job busy, if it was not claimed since it was seen."""
     values = {
         ":busy": text(JobState.BUSY),
         ":ix": text(order.busy(session, at)),
@@ -85,7 +85,7 @@ def claim(table: str, seen: Entry, session: str, claim_id: str, at: int) -> Item
 
 
 def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
-    """Busy becomes ready in its old place, or delayed, if the claim still holds."""
+    """Make a busy job ready at its old position, or delayed, if the claim still holds."""
     state = JobState.READY if how.due_us is None else JobState.DELAYED
     values = {
         ":st": text(state),
@@ -94,13 +94,13 @@ def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
         ":worked": number(lifecycle.worked(seen.claimed_us, how.at)),
         ":claim": text(seen.claim or ""),
     }
-    place = "#ro"
+    position = "#ro"
     if how.due_us is not None:
-        place, values[":ix"] = ":ix", text(order.delayed(how.due_us))
+        position, values[":ix"] = ":ix", text(order.delayed(how.due_us))
     return _update(
         table,
         items.job_row(seen.key),
-        f"SET #st = :st, #ix = {place}, #ready_us = :from REMOVE #session, #claim, #claimed_us"
+        f"SET #st = :st, #ix = {position}, #ready_us = :from REMOVE #session, #claim, #claimed_us"
         " ADD #failures :failed, #busy_us :worked",
         "#claim = :claim",
         values,
@@ -108,8 +108,8 @@ def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
 
 
 def end(table: str, job: Job, at: int) -> tuple[str, Item]:
-    """The action that ends a job under its claim: its name in a transaction, and the request."""
-    guard, values = _as_asked(job)
+    """Return the action that ends a job under its claim: its name in a transaction, and the request."""
+    guard, values = _rerun_unchanged(job)
     guard = f"#claim = :claim AND {guard}"
     values[":claim"] = text(job.claim or "")
     if job.rerun is not None:
@@ -127,19 +127,19 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
 
 
 def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]], dead: Dead | None) -> Item:
-    """One transaction: the end of the job first, then the dead record and the user's writes."""
+    """One transaction: the end of the job, the dead record, the outbox entry, then the user's writes."""
     kind, action = end(table, job, at)
     action.pop("ReturnValues", None)
     actions: list[Item] = [{kind: action}]
-    queue, telling = job.key.part.queue, lifecycle.telling(job, dead)
+    queue, entry = job.key.part.queue, lifecycle.outbox_entry(job, dead)
     records = [items.dead_item(queue, dead)] if dead else []
-    records += [items.telling_item(queue, telling)] if telling else []
+    records += [items.outbox_item(queue, entry)] if entry else []
     actions += [{"Put": {"TableName": table, "Item": record}} for record in records]
     return {"TransactItems": [*actions, *(dict(write) for write in writes)]}
 
 
 def promote(table: str, seen: Entry, at: int) -> Item:
-    """Delayed becomes ready in its old place."""
+    """Make a delayed job ready at its old position."""
     values = {":ready": text(JobState.READY), ":at": number(at), ":delayed": text(JobState.DELAYED)}
     return _update(
         table,
@@ -150,28 +150,29 @@ def promote(table: str, seen: Entry, at: int) -> Item:
     )
 
 
-def told(table: str, queue: QueueKey, telling: Telling) -> Item:
-    """The outside was told of an end; said again it changes nothing."""
-    row = items.telling_row(queue, telling)
-    values = {":failed": {"BOOL": telling.failed}}
+def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item:
+    """Delete a reported outbox entry; repeatable."""
+    row = items.outbox_row(queue, entry)
+    values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
     return request | _expression(values, ConditionExpression="#failed = :failed")
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
-    """One transaction: the record of this very death goes, the job comes back as an add."""
-    grave = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
-    grave |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
-    return {"TransactItems": [{"Delete": grave}, {"Put": add(table, job, over)}]}
+    """One transaction: delete the record of the dead job, and store the job as an add does."""
+    record = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
+    record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
+    return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
+    """Store a new session."""
     item = items.member_item(queue, member)
     return {"TableName": table, "Item": item, "ConditionExpression": ABSENT}
 
 
 def beat(table: str, queue: QueueKey, session: str, expires_us: int) -> Item:
-    """A sign of life of a session that nobody ended."""
+    """Write a heartbeat of a live session."""
     values = {":expires": number(expires_us), ":ttl": number(items.session_ttl(expires_us))}
     return _update(
         table,
@@ -183,7 +184,7 @@ def beat(table: str, queue: QueueKey, session: str, expires_us: int) -> Item:
 
 
 def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | None) -> Item:
-    """Live becomes dead, if no heartbeat came between."""
+    """Mark a live session dead, if it has had *heartbeats* (None: any number)."""
     values, guard = {":dead": text("dead"), ":live": text("live")}, "#st = :live"
     if heartbeats is not None:
         guard, values[":seen"] = f"{guard} AND #hb = :seen", number(heartbeats)
@@ -191,34 +192,36 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 
 
 def forget(table: str, queue: QueueKey, session: str) -> Item:
+    """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
     return request | _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
 
 
 def read(table: str, key: Item) -> Item:
+    """Read one row consistently."""
     return {"TableName": table, "Key": key, "ConsistentRead": True}
 
 
 def listed(table: str, pk: Item, prefix: str, **more: Any) -> Item:
-    """The rows of a partition whose place begins with *prefix*, in order."""
+    """Query the rows of a partition whose ``ix`` begins with *prefix*, in order."""
     values = {":pk": pk, ":prefix": text(prefix)}
     return _query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
 
 
 def outstanding(table: str, part: PartKey, now: int) -> Item:
-    """The busy rows and the delayed ones that are due: they lie side by side."""
+    """Query the busy rows and the due delayed ones, which are adjacent in the index."""
     values = {":pk": items.part_pk(part), ":low": text(order.BUSY), ":high": text(order.delayed(now))}
     return _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
 
 
 def partition(table: str, pk: Item) -> Item:
-    """Every row of a partition."""
+    """Query every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
     return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
 
 
 def queues(table: str) -> Item:
-    """The config rows of all queues."""
+    """Query the config rows of all queues."""
     request = {"TableName": table, "IndexName": QUEUES_INDEX}
     return request | _expression({":listed": text(items.LISTED)}, KeyConditionExpression="#listed = :listed")
 
@@ -228,11 +231,11 @@ def _query(table: str, condition: str, values: Item) -> Item:
     return request | _expression(values, KeyConditionExpression=condition)
 
 
-def _as_asked(seen: Job) -> tuple[str, Item]:
-    """The condition that no run was asked for since the job was seen."""
+def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
+    """Return the condition that no rerun was requested since the job was seen, and its values."""
     if seen.rerun is None:
         return "attribute_not_exists(#rerun_id)", {}
-    return "#rerun_id = :asked", {":asked": text(seen.rerun.id)}
+    return "#rerun_id = :rerun", {":rerun": text(seen.rerun.id)}
 
 
 def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Item:
@@ -242,6 +245,6 @@ def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Ite
 
 
 def _expression(values: Item, **expressions: str) -> Item:
-    """Expressions with the names that stand in them (``#name``), many of which DynamoDB reserves."""
+    """Return expressions with their names (``#name``), many of which are reserved words of DynamoDB."""
     names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
     return {**expressions, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}

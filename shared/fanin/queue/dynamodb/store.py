@@ -1,4 +1,4 @@
-"""The queue's store on one DynamoDB table with one local index."""
+"""The store of queues on one DynamoDB table with one local secondary index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import JobKey, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Rerun, Telling
+from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DEL
 
 @dataclass(frozen=True, slots=True)
 class DynamoStore:
-    """Keeps queues in the table *table* through a low-level client."""
+    """Stores queues in the table *table* through a low-level client."""
 
     client: DynamoDBClient
     table: str
@@ -88,12 +88,12 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
         return self._entries(part, listed)
 
-    def tellings(self, queue: QueueKey) -> Sequence[Telling]:
-        rows = self._rows(requests.partition(self.table, items.telling_pk(queue)))
-        return [items.telling_of(row) for row in rows]
+    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
+        return [items.outbox_entry_of(row) for row in rows]
 
-    def told(self, queue: QueueKey, telling: Telling) -> None:
-        self._applies(requests.told(self.table, queue, telling), self.client.delete_item)
+    def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
+        self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         listed = requests.listed(self.table, items.part_pk(part), PREFIXES[state])
@@ -146,9 +146,9 @@ class DynamoStore:
             if (
                 stored is not None
                 and stored.claim == job.claim
-                and lifecycle.asked(stored) == lifecycle.asked(job)
+                and lifecycle.rerun_id(stored) == lifecycle.rerun_id(job)
             ):
-                # Our own condition holds, so it is one of the user's that does not.
+                # The condition on the claim holds, so a condition of the user's failed.
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
         return lifecycle.ended(job, at)
@@ -157,7 +157,7 @@ class DynamoStore:
         return self._applies(request, self.client.put_item)
 
     def _applies(self, request: Item, operation: Callable[..., Any] | None = None) -> bool:
-        """Whether a conditional write found its condition true."""
+        """Send a conditional write; return whether its condition held."""
         try:
             send(operation or self.client.update_item, request)
         except StaleWrite:
@@ -165,14 +165,14 @@ class DynamoStore:
         return True
 
     def _update(self, key: JobKey, request: Item) -> Job | None:
-        """The job as it is stored after an update, whether its condition was true or not."""
+        """Send an update; return the job as it is stored then, also where the condition failed."""
         try:
             return items.job_of(send(self.client.update_item, request)["Attributes"], key.part)
         except StaleWrite as stale:
             return self._seen(key, stale)
 
     def _seen(self, key: JobKey, stale: StaleWrite) -> Job | None:
-        """The job that a refused write came upon, read where the refusal did not bring it along."""
+        """Return the stored job of a failed condition: from the error, or by a read where it lacks it."""
         (row,) = stale.stored
         return items.job_of(row, key.part) if row else self.get(key)
 
@@ -183,7 +183,7 @@ class DynamoStore:
         return [items.entry_of(row, part) for row in self._rows(request, limit)]
 
     def _whole_rows(self, request: Item, limit: int) -> list[Item]:
-        """The rows that a query of the index names, in its order; those that moved on meanwhile left out."""
+        """Return whole rows in the order of an index query, without those that changed since the query."""
         listed = self._rows(request, limit)
         keys = [{"pk": row["pk"], "sk": row["sk"]} for row in listed]
         found = {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
@@ -195,7 +195,7 @@ class DynamoStore:
         return sum(answer["Count"] for answer in self._pages(request))
 
     def _rows(self, request: Item, limit: int | None = None) -> list[Item]:
-        """The rows of a query, *limit* of them at most, over as many pages as it takes."""
+        """Return up to *limit* rows of a query, from as many pages as needed."""
         found: list[Item] = []
         for answer in self._pages(request if limit is None else request | {"Limit": limit}):
             found += answer["Items"]
@@ -217,9 +217,9 @@ def _key(row: Item) -> tuple[str, str]:
 
 
 def _refused(stale: StaleWrite, before: int) -> StaleWrite:
-    """What a user hears whose own condition failed; *before*: our writes that stand before the user's."""
-    failed = tuple(place - before for place in stale.failed if place >= before)
-    names = ", ".join(f"writes[{place}]" for place in failed) or "one of the writes"
+    """Return the error of a failed condition of the user's; *before*: the number of actions before theirs."""
+    failed = tuple(index - before for index in stale.failed if index >= before)
+    names = ", ".join(f"writes[{index}]" for index in failed) or "one of the writes"
     return StaleWrite(
         f"the condition of {names} does not hold: nothing was written, and the job is still claimed",
         stored=stale.stored[before:],

@@ -1,0 +1,49 @@
+"""What each service of a queue works with: the store, the doorbell, the key, the options and the effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fanin.calling import plain
+from fanin.errors import StoreUnavailable
+from fanin.queue.doorbell import Doorbell
+from fanin.queue.effects import Effects
+from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.model import Options, OutboxEntry, Ring
+from fanin.queue.store import QueueStore
+
+Reporter = Callable[[OutboxEntry], None]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueContext:
+    """One queue as one process uses it.
+
+    *report*: called with each outbox entry, at least once; None leaves the entries to other processes.
+    """
+
+    store: QueueStore
+    doorbell: Doorbell
+    key: QueueKey
+    options: Options = field(default_factory=Options)
+    effects: Effects = field(default_factory=Effects)
+    report: Reporter | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a *report* that does no work when it is called."""
+        plain(self.report, "report")
+
+    def part(self, number: int) -> PartKey:
+        """Return the key of the part *number*."""
+        return PartKey(self.key, number)
+
+    def parts(self) -> list[PartKey]:
+        """Return the keys of all parts."""
+        return [self.part(number) for number in range(self.options.parts)]
+
+    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
+        """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""
+        with suppress(StoreUnavailable):
+            self.doorbell.ring(rings, delay)
