@@ -10,7 +10,7 @@ from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
-LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
 def alarms_of(assembly):
@@ -39,7 +39,7 @@ def test_every_function_is_watched(demo):
     assert watched(demo, "Errors") == set(demo.of_type("AWS::Lambda::Function"))
 
 
-def test_somebody_is_told_of_every_alarm(demo):
+def test_every_alarm_notifies_the_topic(demo):
     (topic,) = demo.of_type("AWS::SNS::Topic")
 
     assert [each["AlarmActions"] for each in alarms_of(demo)] == [[{"Ref": topic}]] * len(alarms_of(demo))
@@ -64,7 +64,7 @@ def test_an_event_that_was_not_confirmed_in_time_rings(plain):
     assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
 
 
-def test_silence_of_a_sweeper_rings_though_nothing_is_measured_then(plain):
+def test_a_stopped_sweeper_raises_an_alarm_without_any_measurement(plain):
     alarms = [each for each in alarms_of(plain) if each["MetricName"] == "Invocations"]
 
     for alarm in alarms:
@@ -149,7 +149,7 @@ def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
     }
 
 
-def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(demo):
+def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queues(demo):
     queues = {"{" + name + "}" for name in demo.of_type("AWS::SQS::Queue")}
     dead = {name for name in queues if "DeadLetters" in name}
 
@@ -169,9 +169,9 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(dem
 
 
 def test_the_dashboard_draws_the_queues_of_users():
-    with_letters = synthesised(dead_letter_queue_arns=LETTERS)
+    with_queue = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE)
 
-    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_letters, "AWS/SQS")
+    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_queue, "AWS/SQS")
 
 
 def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(demo):
