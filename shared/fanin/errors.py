@@ -1,16 +1,16 @@
-"""Every error that fanin raises on purpose.
+"""The errors that fanin raises.
 
 FaninError
-├── InvalidRequest        the caller can fix it
-│   ├── TooManyPages      it asks for more than one request may do; ask in parts
-│   └── TooManyBatches    the same, of batches
-├── NotFound              no such batch, for this tenant
-├── Conflict              a rule said no
-│   ├── KeyReused         the idempotency key came before, with another payload
-│   └── StaleWrite        somebody wrote first; the item as it is stored comes along
-└── StoreUnavailable      throttled or unreachable; the state is unknown, ask again
+├── InvalidRequest        the request is invalid
+│   ├── TooManyPages      the request writes too many pages; split it
+│   └── TooManyBatches    the request names too many batches; split it
+├── NotFound              the tenant has no such batch
+├── Conflict              the state does not allow the request
+│   ├── KeyReused         the idempotency key was used with another payload
+│   └── StaleWrite        a condition failed; the error has the stored item
+└── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
-An error of another kind is a bug or somebody else's, and passes through untouched.
+Other errors are bugs, or come from the user's code, and are not caught.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 
 class FaninError(Exception):
-    """The root of the tree; its text is fit for the caller to read."""
+    """The base class; its text is meant for the caller."""
 
 
 class InvalidRequest(FaninError):
-    """The request is malformed; *field* names the part to mend, where there is one."""
+    """The request is malformed; *field* names the invalid field, or is None."""
 
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
@@ -31,11 +31,11 @@ class InvalidRequest(FaninError):
 
 
 class TooManyPages(InvalidRequest):
-    """The request touches more pages than one may; the same in smaller requests is fine."""
+    """The request writes more pages than one request may; split it."""
 
 
 class TooManyBatches(InvalidRequest):
-    """The request names more batches than one may; the same in smaller requests is fine."""
+    """The request names more batches than one request may; split it."""
 
 
 class NotFound(FaninError):
@@ -43,7 +43,7 @@ class NotFound(FaninError):
 
 
 class Conflict(FaninError):
-    """A rule of the batch refuses the request; asking again will not help."""
+    """The state of the batch does not allow the request; a retry fails too."""
 
 
 class KeyReused(Conflict):
@@ -69,4 +69,4 @@ class StaleWrite(Conflict):
 
 
 class StoreUnavailable(FaninError):
-    """The store was throttled or out of reach: the request may or may not have been applied."""
+    """The store was throttled or unreachable: the request may have been applied."""
