@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from fanin.api.answers import AddedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
@@ -22,7 +23,7 @@ app = edge(tracking.settings)
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
     """Reserve items in an open batch and return their group."""
     added = tracking.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
-    count(ItemsAdded=body.count)
+    count({names.ITEMS_ADDED: body.count})
     return AddedItems.of(added)
 
 

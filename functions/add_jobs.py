@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
 from fanin.api.job_answers import AddedJobs
@@ -28,7 +29,7 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     jobs = body.new_jobs(idempotency_key)
     rejected = queueing.made(who.tenant, queue).add_all(jobs, on_busy=body.on_busy)
     answer = AddedJobs.of(jobs, rejected)
-    count(JobsAdded=len(answer.added), JobsRejected=len(answer.rejected))
+    count({names.JOBS_ADDED: len(answer.added), names.JOBS_REJECTED: len(answer.rejected)})
     return answer
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from fanin.api.events import confirm
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
@@ -10,4 +11,4 @@ from functions.wiring import tracking
 @measured
 def handler(event: dict[str, Any], _context: Any) -> None:
     confirmed = confirm(event["detail"], tracking.tracker())
-    count(EventsConfirmed=confirmed, EventsIgnored=not confirmed)
+    count({names.EVENTS_CONFIRMED: confirmed, names.EVENTS_IGNORED: not confirmed})

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from fanin.api.answers import OpenedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
@@ -22,7 +23,7 @@ app = edge(tracking.settings)
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch. A retry with the same idempotency key returns the same batch."""
     batch = tracking.tracker().open(caller(app).tenant, body.spec(), key=idempotency_key)
-    count(BatchesOpened=1)
+    count({names.BATCHES_OPENED: 1})
     return OpenedBatch.of(batch)
 
 

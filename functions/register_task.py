@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.group_answers import RegisteredTask
@@ -25,7 +26,7 @@ def register_task(body: RegisterTaskBody, idempotency_key: IdempotencyKey = None
     if body.task_id is not None:
         bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
     task = grouping.grouper().register(who.tenant, body.new_task(idempotency_key))
-    count(TasksRegistered=1)
+    count({names.TASKS_REGISTERED: 1})
     return RegisteredTask.of(task)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from functions.metrics.counts import age, count, measured
 from functions.wiring import tracking
 
@@ -14,9 +15,11 @@ def handler(_event: dict[str, Any], context: Any) -> None:
     tracker = tracking.tracker()
     done = tracker.sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
     count(
-        SweepLooked=done.looked,
-        SweepRepaired=done.completed,
-        SweepAnnouncedAgain=done.announced_again,
-        SweepFailed=done.failed,
+        {
+            names.SWEEP_LOOKED: done.looked,
+            names.SWEEP_REPAIRED: done.completed,
+            names.SWEEP_ANNOUNCED_AGAIN: done.announced_again,
+            names.SWEEP_FAILED: done.failed,
+        }
     )
-    age("OldestOpenBatchSeconds", tracker.longest_open().total_seconds())
+    age(names.OLDEST_BATCH_SECONDS, tracker.longest_open().total_seconds())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fanin import names
 from functions.metrics.counts import count, measured
 from functions.wiring import grouping
 
@@ -12,4 +13,4 @@ LAST_MS = 60_000
 @measured
 def handler(_event: dict[str, Any], context: Any) -> None:
     swept = grouping.grouper().sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
-    count(LanesWoken=swept.lanes, BundlesWoken=swept.bundles)
+    count({names.LANES_WOKEN: swept.lanes, names.BUNDLES_WOKEN: swept.bundles})

@@ -22,7 +22,7 @@ LANES = {
 }
 """Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""
 
-# A JVM of the tests lives for minutes: what it would compile best is not worth the compiling.
+# A JVM of the tests runs for minutes, too short for its best compiler to pay.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
 

@@ -1,4 +1,4 @@
-"""``make help`` names every target that somebody may ask for."""
+"""``make help`` lists every target."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_help_tells_of_every_target():
+def test_help_lists_every_target():
     targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
 
-    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    assert sorted(re.findall(r"^make (\S+) +\S", told, re.MULTILINE)) == sorted(targets)
+    assert sorted(re.findall(r"^make (\S+) +\S", printed, re.MULTILINE)) == sorted(targets)

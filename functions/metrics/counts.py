@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from fanin import names
 from fanin.client.consumer import Settled
 from fanin.tracker import State, Verdict
 from functions.wiring import tracking
 
 ENDINGS = {
-    State.COMPLETE: "BatchesCompleted",
-    State.CANCELLED: "BatchesCancelled",
-    State.TIMED_OUT: "BatchesTimedOut",
-    State.EXPIRED: "BatchesExpired",
+    State.COMPLETE: names.BATCHES_COMPLETED,
+    State.CANCELLED: names.BATCHES_CANCELLED,
+    State.TIMED_OUT: names.BATCHES_TIMED_OUT,
+    State.EXPIRED: names.BATCHES_EXPIRED,
 }
-ANSWERS = {Verdict.ACCEPTED: "AcksAccepted", Verdict.DUPLICATE: "AcksDuplicate"}
+ANSWERS = {Verdict.ACCEPTED: names.ACKS_ACCEPTED, Verdict.DUPLICATE: names.ACKS_DUPLICATE}
 
-metrics = Metrics(namespace="fanin")
+metrics = Metrics(namespace=names.METRICS_NAMESPACE)
 
 Handler = Callable[[Any, Any], Any]
 
@@ -35,12 +36,17 @@ def measured(handler: Handler) -> Handler:
         try:
             return handler(event, context)
         finally:
-            count(WriteUnits=tracking.meter.take("write_units"), Conflicts=tracking.meter.take("refused"))
+            count(
+                {
+                    names.WRITE_UNITS: tracking.meter.take("write_units"),
+                    names.CONFLICTS: tracking.meter.take("refused"),
+                }
+            )
 
     return metrics.log_metrics(logged)
 
 
-def count(**amounts: float) -> None:
+def count(amounts: Mapping[str, float]) -> None:
     """Add *amounts*, by the names of their metrics, to those of the invocation."""
     for name, amount in amounts.items():
         metrics.add_metric(name, MetricUnit.Count, amount)
@@ -48,21 +54,21 @@ def count(**amounts: float) -> None:
 
 def count_verdicts(counts: Iterable[tuple[Verdict, int]]) -> None:
     """Count acked items by verdict: accepted, duplicate or refused."""
-    totals = Counter({"AcksAccepted": 0, "AcksDuplicate": 0, "AcksRefused": 0})
+    totals = Counter({names.ACKS_ACCEPTED: 0, names.ACKS_DUPLICATE: 0, names.ACKS_REFUSED: 0})
     for verdict, items in counts:
-        totals[ANSWERS.get(verdict, "AcksRefused")] += items
-    count(**totals)
+        totals[ANSWERS.get(verdict, names.ACKS_REFUSED)] += items
+    count(totals)
 
 
 def count_settled(settled: Settled) -> None:
     """Count the items and the messages of a delivery."""
     count_verdicts((verdict, 1) for _, verdict in settled.acked)
-    count(AcksReturned=len(settled.failed), AcksDropped=len(settled.dropped))
+    count({names.ACKS_RETURNED: len(settled.failed), names.ACKS_DROPPED: len(settled.dropped)})
 
 
 def count_endings(states: Iterable[State]) -> None:
     """Count ended batches by their state."""
-    count(**Counter(ENDINGS[state] for state in states))
+    count(Counter(ENDINGS[state] for state in states))
 
 
 def age(name: str, seconds: float) -> None:

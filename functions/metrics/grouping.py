@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fanin import names
 from fanin.grouper import Handled, HandledAs, LeadOutcome, LeadResult
 from fanin.grouper.consuming import Consumed
 from functions.metrics.counts import age, count
@@ -12,31 +13,35 @@ def count_lead_results(consumed: Consumed[LeadResult]) -> None:
     results = consumed.done
     sizes = [len(bundle.members) for result in results for bundle in result.bundles]
     count(
-        TaskMessages=len(results) + len(consumed.failed),
-        TaskMessagesReturned=len(consumed.failed),
-        LeadersElected=sum(result.outcome is LeadOutcome.LED for result in results),
-        LeadersContended=sum(result.contended for result in results),
-        Takeovers=sum(result.took_over for result in results),
-        BundlesFilled=len(sizes),
-        TasksBundled=sum(sizes),
+        {
+            names.TASK_MESSAGES: len(results) + len(consumed.failed),
+            names.TASK_MESSAGES_RETURNED: len(consumed.failed),
+            names.LEADERS_ELECTED: sum(result.outcome is LeadOutcome.LED for result in results),
+            names.LEADERS_CONTENDED: sum(result.contended for result in results),
+            names.TAKEOVERS: sum(result.took_over for result in results),
+            names.BUNDLES_FILLED: len(sizes),
+            names.TASKS_BUNDLED: sum(sizes),
+        }
     )
     for size in sizes:
-        count(BundleSize=size)
+        count({names.BUNDLE_SIZE: size})
     waits = [result.longest_wait.total_seconds() for result in results if result.bundles]
     if waits:
-        age("BundleWaitSeconds", max(waits))
+        age(names.BUNDLE_WAIT_SECONDS, max(waits))
 
 
 def count_handled(consumed: Consumed[Handled]) -> None:
     """Emit the metrics of a delivery of bundle messages: calls, repeated calls, waits for the rate."""
     handled = consumed.done
     count(
-        BundleMessages=len(handled) + len(consumed.failed),
-        BundleMessagesReturned=len(consumed.failed),
-        BundleCalls=sum(each.calls for each in handled),
-        BundleRepeats=sum(_repeats(each) for each in handled),
-        BundlesLimited=sum(each.handled_as is HandledAs.LIMITED for each in handled),
-        BundlesPutBack=sum(each.handled_as is HandledAs.RETRIED for each in handled),
+        {
+            names.BUNDLE_MESSAGES: len(handled) + len(consumed.failed),
+            names.BUNDLE_MESSAGES_RETURNED: len(consumed.failed),
+            names.BUNDLE_CALLS: sum(each.calls for each in handled),
+            names.BUNDLE_REPEATS: sum(_repeats(each) for each in handled),
+            names.BUNDLES_LIMITED: sum(each.handled_as is HandledAs.LIMITED for each in handled),
+            names.BUNDLES_PUT_BACK: sum(each.handled_as is HandledAs.RETRIED for each in handled),
+        }
     )
 
 

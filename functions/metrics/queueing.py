@@ -6,26 +6,32 @@ from collections.abc import Sequence
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
+from fanin import names
 from fanin.queue import Depth, QueueKey
 from fanin.queue.model import SECOND_US
 from functions.metrics.counts import age, count
 
-FACTS = {"JobsQueued": "ready", "JobsInProgress": "busy", "JobsDelayed": "delayed", "JobsDead": "dead"}
+FACTS = {
+    names.JOBS_QUEUED: "ready",
+    names.JOBS_IN_PROGRESS: "busy",
+    names.JOBS_DELAYED: "delayed",
+    names.JOBS_DEAD: "dead",
+}
 
 
 def depths(found: Sequence[tuple[QueueKey, Depth]]) -> None:
     """Emit the jobs by state and the age of the oldest ready job, for each queue and in total."""
     for queue, depth in found:
         _emit(queue, depth)
-    count(**{name: sum(getattr(depth, fact) for _, depth in found) for name, fact in FACTS.items()})
-    age("OldestJobSeconds", max((depth.oldest_us for _, depth in found), default=0) / SECOND_US)
+    count({name: sum(getattr(depth, fact) for _, depth in found) for name, fact in FACTS.items()})
+    age(names.OLDEST_JOB_SECONDS, max((depth.oldest_us for _, depth in found), default=0) / SECOND_US)
 
 
 def _emit(queue: QueueKey, depth: Depth) -> None:
-    metrics = EphemeralMetrics(namespace="fanin")
+    metrics = EphemeralMetrics(namespace=names.METRICS_NAMESPACE)
     metrics.add_dimension("tenant", queue.tenant)
     metrics.add_dimension("queue", queue.name)
     for name, fact in FACTS.items():
         metrics.add_metric(name, MetricUnit.Count, getattr(depth, fact))
-    metrics.add_metric("OldestJobSeconds", MetricUnit.Seconds, depth.oldest_us / SECOND_US)
+    metrics.add_metric(names.OLDEST_JOB_SECONDS, MetricUnit.Seconds, depth.oldest_us / SECOND_US)
     metrics.flush_metrics()

@@ -1,16 +1,16 @@
-"""The exceptions that fanin raises.
+"""The errors that fanin raises.
 
 FaninError
-├── InvalidRequest        the request is malformed or out of bounds
-│   ├── TooManyPages      it touches too many pages; send smaller requests
-│   └── TooManyBatches    it names too many batches; send smaller requests
-├── NotFound              this tenant has no such batch
-├── Conflict              a rule of the batch refuses the request
+├── InvalidRequest        the request is invalid
+│   ├── TooManyPages      the request writes too many pages; split it
+│   └── TooManyBatches    the request names too many batches; split it
+├── NotFound              the tenant has no such batch
+├── Conflict              the state does not allow the request
 │   ├── KeyReused         the idempotency key was used with another payload
 │   └── StaleWrite        a condition failed; the error has the stored item
-└── StoreUnavailable      throttled or unreachable; the result is unknown: repeat the request
+└── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
-An error of another kind is a bug, or comes from another library, and is not converted.
+Other errors are bugs, or come from the user's code, and are not caught.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 
 class FaninError(Exception):
-    """The base of all errors; its text is written for the caller."""
+    """The base class; its text is meant for the caller."""
 
 
 class InvalidRequest(FaninError):
-    """The request is malformed; *field* names the field to correct, if there is one."""
+    """The request is malformed; *field* names the invalid field, or is None."""
 
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
@@ -31,11 +31,11 @@ class InvalidRequest(FaninError):
 
 
 class TooManyPages(InvalidRequest):
-    """The request touches more pages than one request may; send it in smaller requests."""
+    """The request writes more pages than one request may; split it."""
 
 
 class TooManyBatches(InvalidRequest):
-    """The request names more batches than one request may; send it in smaller requests."""
+    """The request names more batches than one request may; split it."""
 
 
 class NotFound(FaninError):
@@ -43,7 +43,7 @@ class NotFound(FaninError):
 
 
 class Conflict(FaninError):
-    """A rule of the batch refuses the request; repeating it does not help."""
+    """The state of the batch does not allow the request; a retry fails too."""
 
 
 class KeyReused(Conflict):
@@ -51,7 +51,7 @@ class KeyReused(Conflict):
 
 
 class StaleWrite(Conflict):
-    """A condition failed; *stored* has the stored items, one for each written item.
+    """A condition failed; *stored* holds the items as they are, one for each written item.
 
     *failed*: of a transaction, the positions of the writes whose conditions do not hold.
     """
@@ -69,4 +69,4 @@ class StaleWrite(Conflict):
 
 
 class StoreUnavailable(FaninError):
-    """The store was throttled or unreachable: the request may or may not have been applied."""
+    """The store was throttled or unreachable: the request may have been applied."""

@@ -26,18 +26,20 @@ app()
 """
 
 
-def command(*words: str, before: str = LISTED, tmp: Path | None = None) -> subprocess.CompletedProcess[str]:
+def command(
+    *arguments: str, before: str = LISTED, tmp: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": str(tmp or "")}
-    code = before + RUN % (words,)
+    code = before + RUN % (arguments,)
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [["--version"], ["--help"], ["local", "--help"], ["local", "list"], ["local", "env"], ["local", "down"]],
 )
-def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(words, tmp_path):
-    done = command(*words, tmp=tmp_path)
+def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(arguments, tmp_path):
+    done = command(*arguments, tmp=tmp_path)
     loaded = set(done.stdout.rpartition("LOADED ")[2].split())
 
     assert "typer" in loaded

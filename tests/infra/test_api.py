@@ -62,7 +62,7 @@ def test_with_an_issuer_every_route_asks_for_its_jwt():
     }
 
 
-def test_every_function_is_told_the_claims_of_a_jwt(plain):
+def test_every_function_has_the_claims_of_a_jwt(plain):
     claims = {"FANIN_JWT_TENANT_CLAIM": "org", "FANIN_JWT_CALLER_CLAIM": "client_id"}
     with_issuer = synthesised(
         jwt_issuer="https://issuer.example.com/",
@@ -71,10 +71,10 @@ def test_every_function_is_told_the_claims_of_a_jwt(plain):
         jwt_caller_claim="client_id",
     )
 
-    for assembly, told in ((with_issuer, claims), (plain, {})):
+    for assembly, expected in ((with_issuer, claims), (plain, {})):
         for function in assembly.of_type("AWS::Lambda::Function").values():
             variables = function["Properties"]["Environment"]["Variables"]
-            assert {name: value for name, value in variables.items() if "_JWT_" in name} == told
+            assert {name: value for name, value in variables.items() if "_JWT_" in name} == expected
 
 
 def test_the_stage_throttles_and_logs_each_request(plain):

@@ -85,25 +85,25 @@ def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive
     assert specified == [{"StreamViewType": "NEW_AND_OLD_IMAGES"}] * len(TABLES)
 
 
-def test_a_stream_is_read_from_its_start_a_minute_at_a_time_and_what_is_lost_is_told(archive, mappings):
+def test_a_stream_is_read_from_its_start_a_minute_at_a_time_and_lost_records_go_to_a_queue(archive, mappings):
     for mapping in mappings.values():
-        aside = mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
+        destination = mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
 
         assert (mapping["StartingPosition"], mapping["BatchSize"]) == ("TRIM_HORIZON", 1000)
         assert mapping["MaximumBatchingWindowInSeconds"] == 60
         assert mapping["BisectBatchOnFunctionError"] is True
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert 3600 <= mapping["MaximumRecordAgeInSeconds"] <= 43200
-        assert aside.startswith("ArchiveDeadLetters")
+        assert destination.startswith("ArchiveDeadLetters")
 
 
 def test_the_function_knows_its_bucket_and_what_each_table_holds(archive, function):
-    told = function["Environment"]["Variables"]
-    parts = told["FANIN_ARCHIVE_TABLES"]["Fn::Join"][1]
+    variables = function["Environment"]["Variables"]
+    parts = variables["FANIN_ARCHIVE_TABLES"]["Fn::Join"][1]
     text = "".join(part if isinstance(part, str) else part["Ref"] for part in parts)
 
     assert {kind: name[: len(TABLES[kind])] for kind, name in json.loads(text).items()} == TABLES
-    assert told["FANIN_ARCHIVE_BUCKET"] == {"Ref": next(iter(archive.of_type("AWS::S3::Bucket")))}
+    assert variables["FANIN_ARCHIVE_BUCKET"] == {"Ref": next(iter(archive.of_type("AWS::S3::Bucket")))}
 
 
 def test_the_function_may_read_streams_put_changes_and_no_more(archive, function):
@@ -112,12 +112,12 @@ def test_the_function_may_read_streams_put_changes_and_no_more(archive, function
         granted.setdefault(target_of(resource), set()).update(actions)
     streams = {name: actions for name, actions in granted.items() if actions == READ}
     (bucket,) = archive.of_type("AWS::S3::Bucket")
-    (letters,) = (name for name in archive.of_type("AWS::SQS::Queue") if name.startswith("Archive"))
+    (queue,) = (name for name in archive.of_type("AWS::SQS::Queue") if name.startswith("Archive"))
     own_log = function["LoggingConfig"]["LogGroup"]["Ref"]
 
     assert streams.keys() == streamed(archive)
     assert granted[f"{bucket}/{ROOT}/*"] == {"s3:PutObject"}
-    assert granted[letters] == {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}
+    assert granted[queue] == {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}
     assert granted["*"] == X_RAY
     assert granted[own_log] == WRITE_LOG
     assert len(granted) == len(streams) + 4
@@ -196,7 +196,7 @@ def test_idempotency_keys_are_not(mappings):
 def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(mappings):
     part = PartKey(QUEUE, 0)
     rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(QUEUE)}
-    others = (job_items.session_pk(QUEUE), job_items.telling_pk(QUEUE), job_items.config_row(QUEUE)["pk"])
+    others = (job_items.session_pk(QUEUE), job_items.outbox_pk(QUEUE), job_items.config_row(QUEUE)["pk"])
 
     assert all(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in rows.values())
     assert not any(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in others)

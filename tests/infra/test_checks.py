@@ -36,7 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         ),
     },
 }
-# A function waits for its role by name and by reference; the CDK says so twice, which harms nobody.
+# A function waits for its role by name and by reference; the CDK says so twice, which is harmless.
 ACCEPTED = {"W3005"}
 
 

@@ -12,7 +12,7 @@ from infra.constructs.dead_letter_queues import tenants_by_queue
 from infra.paths import ROOT
 
 
-def test_without_a_word_the_defaults_hold():
+def test_without_settings_the_defaults_hold():
     assert Config.from_context({}) == Config()
 
 
@@ -34,7 +34,7 @@ def test_a_stage_has_settings_of_its_own_and_the_context_goes_before_them():
     assert (config.protect_data, config.page_bits) == (True, 32)
 
 
-def test_a_stage_that_nobody_described_is_fine():
+def test_a_stage_without_settings_has_the_defaults():
     assert Config.from_context({"stage": "mine", "stages": {"prod": {}}}) == Config(stage="mine")
 
 

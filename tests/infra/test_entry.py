@@ -20,11 +20,11 @@ def run_app(folder: Path, context: dict[str, object]) -> subprocess.CompletedPro
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_", "JSII_"))
     }
-    told = {"PATH": str(folder), "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
+    extra = {"PATH": str(folder), "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
     cdk = {"CDK_OUTDIR": str(folder), "CDK_CONTEXT_JSON": json.dumps({**UNBUNDLED, **context})}
     return subprocess.run(
         [sys.executable, "-m", "infra.app"],
-        env={**kept, **told, **cdk},
+        env={**kept, **extra, **cdk},
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""The Pipe, its filters against stream records as DynamoDB writes them, and who hears of an end."""
+"""The Pipe, its filters against stream records as DynamoDB writes them, and the targets of ending events."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_payload_becomes_the_detail_without_a_template_and_names_its_own_typ
     assert "EnrichmentParameters" not in pipe
 
 
-def test_a_batch_is_no_longer_than_a_bus_takes_and_a_bad_record_is_set_aside(pipe):
+def test_a_batch_is_no_longer_than_a_bus_takes_and_a_bad_record_goes_to_the_dead_letter_queue(pipe):
     stream = pipe["SourceParameters"]["DynamoDBStreamParameters"]
 
     assert stream["BatchSize"] <= 10
@@ -177,13 +177,15 @@ def test_no_other_event_is_confirmed(confirming, other):
     assert not EventPattern.load(json.dumps(confirming["EventPattern"])).matches_event(other)
 
 
-def test_an_event_that_cannot_be_confirmed_is_tried_within_bounds_and_then_set_aside(plain, confirming):
+def test_an_event_that_cannot_be_confirmed_is_tried_within_bounds_and_then_goes_to_the_queue(
+    plain, confirming
+):
     (target,) = confirming["Targets"]
     invoked = plain.named("AWS::Lambda::EventInvokeConfig", "FunctionsConfirmEvent")["Properties"]
-    aside = invoked["DestinationConfig"]["OnFailure"]["Destination"]
+    destination = invoked["DestinationConfig"]["OnFailure"]["Destination"]
 
-    assert aside["Fn::GetAtt"][0].startswith("ConfirmationDeadLetters")
-    assert target["DeadLetterConfig"]["Arn"] == aside
+    assert destination["Fn::GetAtt"][0].startswith("ConfirmationDeadLetters")
+    assert target["DeadLetterConfig"]["Arn"] == destination
     assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 3600, "MaximumRetryAttempts": 10}
     assert (invoked["MaximumRetryAttempts"], invoked["MaximumEventAgeInSeconds"]) == (2, 3600)
 
@@ -229,7 +231,7 @@ def test_a_rule_may_invoke_its_function_and_no_other_rule_may(plain, rule, funct
     ]
 
 
-def test_the_demo_hears_every_event_of_fanin_on_the_bus(demo, pipe):
+def test_the_demo_receives_every_event_of_fanin_on_the_bus(demo, pipe):
     rule = demo.named("AWS::Events::Rule", "Demo")["Properties"]
     (target,) = rule["Targets"]
 

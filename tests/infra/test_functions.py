@@ -163,7 +163,7 @@ def test_without_the_demo_there_is_no_worker_index_or_work_queue(plain):
 
 @pytest.mark.parametrize("handler", GRANTED)
 def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, handler):
-    construct = "Functions" + "".join(word.capitalize() for word in handler.split("_"))
+    construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         logical_id(demo, owner) + slash + path: set(actions)
@@ -234,7 +234,7 @@ def test_the_runtime_and_the_page_size_are_configured():
     assert {each["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in properties} == {"64"}
 
 
-def test_the_worker_of_the_demo_is_told_its_index(demo, functions):
+def test_the_worker_of_the_demo_has_the_name_of_its_index(demo, functions):
     variables = functions["demo_worker"]["Environment"]["Variables"]
 
     assert variables["FANIN_INDEX_TABLE"] == {"Ref": logical_id(demo, "DemoIndex")}

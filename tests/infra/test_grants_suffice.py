@@ -260,9 +260,9 @@ def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
 
 def confirm_twice(tracker, batch_id):
     batch = tracker.get("t", batch_id)
-    told = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:{batch.state}"}
-    assert confirm(told, tracker)
-    assert confirm(told, tracker)
+    detail = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:{batch.state}"}
+    assert confirm(detail, tracker)
+    assert confirm(detail, tracker)
 
 
 # What every handler that acks has in common.
@@ -333,6 +333,6 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(handler):
 def test_the_index_of_the_demo_is_granted_what_it_sends():
     source = (FUNCTIONS / "demo" / "index.py").read_text()
     called = set(re.findall(r"self\.client\.(\w+)", source))
-    actions = {"dynamodb:" + "".join(word.capitalize() for word in name.split("_")) for name in called}
+    actions = {"dynamodb:" + "".join(part.capitalize() for part in name.split("_")) for name in called}
 
     assert actions == set(WRITE_INDEX)

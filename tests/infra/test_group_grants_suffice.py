@@ -45,7 +45,7 @@ FALLBACK = {
 
 @dataclass
 class Outbox:
-    """A queue that nobody reads but the test."""
+    """A queue that only the test reads."""
 
     postings: list = field(default_factory=list)
 
@@ -58,7 +58,7 @@ class Outbox:
 
 @dataclass
 class Says:
-    """A batch API of one answer; nobody is told of endings."""
+    """A batch API with one answer; outcomes are reported to no one."""
 
     answer: Answer
 

@@ -75,10 +75,10 @@ def test_a_named_queue_has_a_doorbell_of_its_own_that_a_lambda_may_eat_from():
         if name.startswith("JobsDoorbell") and "DeadLetters" not in name
     }
     adding = assembly.named("AWS::Lambda::Function", "FunctionsAddJobs")["Properties"]
-    told = str(adding["Environment"]["Variables"]["FANIN_DOORBELLS"])
+    text = str(adding["Environment"]["Variables"]["FANIN_DOORBELLS"])
 
     assert sorted(each["VisibilityTimeout"] for each in doorbells.values()) == [2, 180, 180]
-    assert all(f'"{name}' in told for name in ("thumbs", "mail.v2"))
+    assert all(f'"{name}' in text for name in ("thumbs", "mail.v2"))
 
 
 @pytest.mark.parametrize("name", ["a#b", "-a", "a" * 81, "a b"])
@@ -109,7 +109,7 @@ def nothing(_client):
 
 
 def worked_at(client):
-    """A queue whose worker died long ago, with a job in each state, and somebody to be told of one."""
+    """A queue whose worker crashed long ago, with a job in each state and one outbox entry."""
     queue = fresh(client, options=Options(parts=2, max_failures=1))
     queue.add("dies")
     with suppress(ZeroDivisionError), queue.take(wait=0):

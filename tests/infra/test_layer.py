@@ -99,5 +99,5 @@ def test_bytecode_is_the_same_each_time_and_names_its_place_in_a_lambda(tmp_path
     assert made[0] == made[1]
     assert made[0][4:8] == (0b01).to_bytes(
         4, "little"
-    )  # a hash stands for the source, and nobody compares it
+    )  # a hash stands for the source, and it is not compared
     assert marshal.loads(made[0][16:]).co_filename == "/opt/python/module.py"  # noqa: S302 - our own

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 
 import pytest
 
@@ -11,8 +10,7 @@ from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
-METRIC_NAME = re.compile(r"(?:[A-Z][a-z]+){2,}")
-LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
 def alarms_of(assembly):
@@ -41,7 +39,7 @@ def test_every_function_is_watched(demo):
     assert watched(demo, "Errors") == set(demo.of_type("AWS::Lambda::Function"))
 
 
-def test_somebody_is_told_of_every_alarm(demo):
+def test_every_alarm_notifies_the_topic(demo):
     (topic,) = demo.of_type("AWS::SNS::Topic")
 
     assert [each["AlarmActions"] for each in alarms_of(demo)] == [[{"Ref": topic}]] * len(alarms_of(demo))
@@ -66,7 +64,7 @@ def test_an_event_that_was_not_confirmed_in_time_rings(plain):
     assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
 
 
-def test_silence_of_a_sweeper_rings_though_nothing_is_measured_then(plain):
+def test_a_stopped_sweeper_raises_an_alarm_without_any_measurement(plain):
     alarms = [each for each in alarms_of(plain) if each["MetricName"] == "Invocations"]
 
     for alarm in alarms:
@@ -118,19 +116,25 @@ def drawn(assembly, namespace):
 
 
 def emitted():
-    """The metrics that functions emit: texts like ``AcksAccepted``, arguments, or attributes of ``names``."""
-    nodes = [
-        node
-        for path in FUNCTIONS.rglob("*.py")
-        if "etric" in (text := path.read_text())
-        for node in ast.walk(ast.parse(text))
-    ]
-    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    arguments = {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
-    named = {getattr(names, node.attr, "") for node in nodes if isinstance(node, ast.Attribute)}
-    return {name for name in texts | named if METRIC_NAME.fullmatch(str(name))} | {
-        name for name in arguments if name[0].isupper()
+    """The metrics that functions emit: the attributes of ``fanin.names`` in their sources."""
+    trees = (ast.parse(path.read_text()) for path in FUNCTIONS.rglob("*.py"))
+    attributes = {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "names"
+        and node.attr.isupper()
+        and node.attr != "METRICS_NAMESPACE"
     }
+    return {getattr(names, attribute) for attribute in attributes}
+
+
+def test_no_metric_is_named_by_a_text_of_its_own():
+    sources = (path.read_text() for path in FUNCTIONS.rglob("*.py"))
+
+    assert {name for text in sources for name in emitted() if f'"{name}"' in text} == set()
 
 
 def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(plain):
@@ -145,7 +149,7 @@ def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
     }
 
 
-def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(demo):
+def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queues(demo):
     queues = {"{" + name + "}" for name in demo.of_type("AWS::SQS::Queue")}
     dead = {name for name in queues if "DeadLetters" in name}
 
@@ -165,9 +169,9 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letters(dem
 
 
 def test_the_dashboard_draws_the_queues_of_users():
-    with_letters = synthesised(dead_letter_queue_arns=LETTERS)
+    with_queue = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE)
 
-    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_letters, "AWS/SQS")
+    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_queue, "AWS/SQS")
 
 
 def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(demo):

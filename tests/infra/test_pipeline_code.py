@@ -132,13 +132,13 @@ def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
     script = Path(shutil.copy(PIPELINE / "entry.py", tmp_path))
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    told = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    extra = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     local = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--py-files", str(archive)]
     options = ["--fanin-job", "fan_out", "--dry-run", "true", "--dataset", str(CATALOG_SLICE)]
 
     done = subprocess.run(
         [str(submit), *local, str(script), *options],
-        env={**kept, **told},
+        env={**kept, **extra},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -10,11 +10,11 @@ import pytest
 from tests.infra.synthesis import Assembly, synthesised
 
 ENFORCE_TLS = {"Bool": {"aws:SecureTransport": "false"}}
-LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 STAGES: dict[str, dict[str, Any]] = {
     "plain": {},
     "demo": {"demo": True, "archive": True, "alarm_email": "ops@example.com"},
-    "glue": {"analytics": "glue", "archive": True, "dead_letter_queue_arns": LETTERS},
+    "glue": {"analytics": "glue", "archive": True, "dead_letter_queue_arns": DEAD_LETTER_QUEUE},
     "emr": {"analytics": "emr", "analytics_schedule": "cron(0 3 * * ? *)"},
 }
 # What a service does to a target that has a policy of its own, by the type of the target.
@@ -76,9 +76,11 @@ def of_the_api(assembly: Assembly) -> set[tuple[str, str]]:
 def of_pipes(assembly: Assembly) -> set[tuple[str, str]]:
     found = set()
     for pipe in assembly.of_type("AWS::Pipes::Pipe").values():
-        told = pipe["Properties"]
-        dead = told["SourceParameters"]["DynamoDBStreamParameters"]["DeadLetterConfig"]["Arn"]
-        found |= {(referred(told["RoleArn"]), referred(arn)) for arn in (dead, told["Enrichment"])}
+        properties = pipe["Properties"]
+        dead = properties["SourceParameters"]["DynamoDBStreamParameters"]["DeadLetterConfig"]["Arn"]
+        found |= {
+            (referred(properties["RoleArn"]), referred(arn)) for arn in (dead, properties["Enrichment"])
+        }
     return found
 
 
@@ -137,8 +139,10 @@ def allowed_by_resources(assembly: Assembly) -> set[Delivery]:
     for name, key in assembly.of_type("AWS::KMS::Key").items():
         found |= granted(key["Properties"]["KeyPolicy"], name)
     for permission in assembly.of_type("AWS::Lambda::Permission").values():
-        told = permission["Properties"]
-        found.add(Delivery(told["Principal"], told["Action"], referred(told["FunctionName"])))
+        properties = permission["Properties"]
+        found.add(
+            Delivery(properties["Principal"], properties["Action"], referred(properties["FunctionName"]))
+        )
     return found
 
 

@@ -194,7 +194,7 @@ def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(demo, queue, fun
     assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
 
 
-LETTERS = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 IN_ORDER = "arn:aws:sqs:eu-west-1:123456789012:mails-dead.fifo"
 
 
@@ -205,9 +205,9 @@ def mapped(assembly):
 
 
 def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_items():
-    found = mapped(synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}"))
+    found = mapped(synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}"))
 
-    assert found.keys() == {LETTERS, IN_ORDER}
+    assert found.keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
     for mapping in found.values():
         assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailLetters")
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -215,15 +215,18 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
 
 
 def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():
-    found = mapped(synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}"))
+    found = mapped(synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}"))
 
-    assert (found[LETTERS]["BatchSize"], found[LETTERS]["MaximumBatchingWindowInSeconds"]) == (100, 1)
+    assert (
+        found[DEAD_LETTER_QUEUE]["BatchSize"],
+        found[DEAD_LETTER_QUEUE]["MaximumBatchingWindowInSeconds"],
+    ) == (100, 1)
     assert found[IN_ORDER]["BatchSize"] == 10
     assert "MaximumBatchingWindowInSeconds" not in found[IN_ORDER]
 
 
 def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain):
-    assembly = synthesised(dead_letter_queue_arns=f"{LETTERS},{IN_ORDER}")
+    assembly = synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}")
     granted = [
         (each["Action"], each["Resource"])
         for policy in properties_of(assembly, "AWS::IAM::Policy")
@@ -233,17 +236,19 @@ def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain
     ]
 
     assert [set(actions) for actions, _ in granted] == [QUEUE_EATER]
-    assert [resources for _, resources in granted] == [sorted([LETTERS, IN_ORDER])]
+    assert [resources for _, resources in granted] == [sorted([DEAD_LETTER_QUEUE, IN_ORDER])]
     assert not mapped(plain)
 
 
 def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_configuration_names(plain):
-    assembly = synthesised(dead_letter_queue_arns=f"{LETTERS}=acme,{IN_ORDER}", acks_tenant="umbrella")
+    assembly = synthesised(
+        dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE}=acme,{IN_ORDER}", acks_tenant="umbrella"
+    )
 
-    letters, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
-    assert mapped(assembly).keys() == {LETTERS, IN_ORDER}
-    assert json.loads(letters["FANIN_DEAD_LETTER_TENANTS"]) == {LETTERS: "acme"}
-    assert letters["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
+    failing, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
+    assert mapped(assembly).keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
+    assert json.loads(failing["FANIN_DEAD_LETTER_TENANTS"]) == {DEAD_LETTER_QUEUE: "acme"}
+    assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert "FANIN_DEAD_LETTER_TENANTS" not in environment_of(plain, "FailLetters")

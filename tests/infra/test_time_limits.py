@@ -43,8 +43,8 @@ def longest(service) -> float:
     assert config.retries["mode"] == "standard"
     attempts = config.retries["total_max_attempts"]
     backoff = ExponentialBackoff(random=lambda: 1.0)
-    silent = [SimpleNamespace(attempt_number=number, http_response=None) for number in range(1, attempts)]
-    pauses = sum(backoff.delay_amount(context) for context in silent)
+    unanswered = [SimpleNamespace(attempt_number=number, http_response=None) for number in range(1, attempts)]
+    pauses = sum(backoff.delay_amount(context) for context in unanswered)
     return attempts * (config.connect_timeout + config.read_timeout) + pauses
 
 

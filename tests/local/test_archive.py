@@ -33,7 +33,7 @@ def ended(found: list[dict[str, Any]]) -> bool:
     return acked >= ITEMS and any(image.get("state") == {"S": "COMPLETE"} for image in images)
 
 
-def test_the_life_of_a_batch_arrives_in_the_bucket():
+def test_the_lifecycle_of_a_batch_arrives_in_the_bucket():
     with LocalRun.start(archive=True) as run:
         batch = Fanin(run.url).open(user_key="archived")
         group = batch.add(ITEMS)

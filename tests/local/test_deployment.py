@@ -61,7 +61,7 @@ def assembly(tmp_path):
     return Assembly.read(tmp_path)
 
 
-def test_a_failure_is_named_however_long_the_rollback_speaks_after_it(emulated, assembly):
+def test_a_failure_is_named_however_many_events_the_rollback_has(emulated, assembly):
     with pytest.raises(LocalRunError, match="Alarm: it takes no such thing"):
         deploy(Assembly(assembly.stack, {"Resources": {}}, assembly.assets), Connection("http://aws"), print)
 

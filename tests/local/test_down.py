@@ -44,17 +44,17 @@ class Runs:
         url, endpoint = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
         state = {"port": port, "url": url, "endpoint": endpoint, "outputs": {"A": "1"}, "command": command}
         known = {} if checkout is None else {"checkout": str(checkout)}
-        words = [sys.executable, "-c", RUN, str(port), json.dumps({**state, **known})]
+        arguments = [sys.executable, "-c", RUN, str(port), json.dumps({**state, **known})]
         env = environment(self.folder)
-        self.started[port] = subprocess.Popen(words, env=env, text=True, stdout=subprocess.PIPE)
+        self.started[port] = subprocess.Popen(arguments, env=env, text=True, stdout=subprocess.PIPE)
         assert self.started[port].stdout.readline() == "ready\n"
 
     def living(self) -> set[int]:
         folder = self.folder / f"fanin-local-{os.getuid()}"
         return {port for port in self.started if not RunDirectory(folder / str(port)).is_abandoned()}
 
-    def asked(self, *words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "fanin.cli.main", "local", *words]
+    def asked(self, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "fanin.cli.main", "local", *arguments]
         return subprocess.run(
             command, cwd=cwd, env=environment(self.folder), capture_output=True, text=True, check=False
         )

@@ -53,8 +53,8 @@ def local_runs(tmp_path, monkeypatch):
         os.close(lock)
 
 
-def asked(*words: str) -> Result:
-    return CliRunner().invoke(app, ["local", *words])
+def asked(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["local", *arguments])
 
 
 def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
@@ -93,19 +93,19 @@ def test_a_stack_without_an_output_leaves_its_name_out():
 
 
 def test_without_a_run_env_says_how_to_start_one(local_runs):
-    told = asked("env")
+    done = asked("env")
 
-    assert (told.exit_code, told.stdout) == (1, "")
-    assert told.stderr == "there is no local run; start one with: fanin local up\n"
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "there is no local run; start one with: fanin local up\n"
 
 
 def test_of_several_runs_env_asks_for_one_and_takes_it_by_its_port(local_runs):
     local_runs(8787, 9090)
 
-    told = asked("env")
+    done = asked("env")
 
-    assert (told.exit_code, told.stdout) == (1, "")
-    assert "choose one with --port: http://127.0.0.1:8787, http://127.0.0.1:9090" in told.stderr
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "choose one with --port: http://127.0.0.1:8787, http://127.0.0.1:9090" in done.stderr
     assert "export AWS_ENDPOINT_URL=http://127.0.0.1:9091\n" in asked("env", "--port", "9090").output
 
 

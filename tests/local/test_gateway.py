@@ -78,7 +78,7 @@ def test_what_is_no_request_passes_untouched():
 
 
 def test_who_signed_stays_who_they_are():
-    signed = [(b"Authorization", b"AWS4-HMAC-SHA256 Credential=somebody/...")]
+    signed = [(b"Authorization", b"AWS4-HMAC-SHA256 Credential=caller/...")]
 
     assert to_api(scope(headers=signed), "abc")["headers"] == signed
 

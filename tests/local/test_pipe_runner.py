@@ -96,7 +96,7 @@ def test_what_the_bus_refuses_is_tried_again():
     assert not aws.dead
 
 
-def test_a_hopeless_record_is_set_aside_alone_and_the_rest_goes_on():
+def test_a_record_that_keeps_failing_goes_alone_to_the_dead_letter_queue():
     aws = carried_out(Aws(9, lambda numbers: None if "4" in numbers else numbers), retries=2)
 
     assert aws.put == ["1", "2", "3", "5", "6", "7", "8", "9"]
@@ -125,7 +125,7 @@ def test_more_events_than_a_bus_takes_are_not_sent_in_part():
     assert len(aws.dead) == 1
 
 
-def test_an_event_without_its_kind_is_set_aside_and_holds_nothing_up():
+def test_an_event_without_a_detail_type_goes_to_the_dead_letter_queue_and_blocks_no_other():
     def kinds(numbers):
         return [{} if number == "2" else {"kind": number} for number in numbers]
 

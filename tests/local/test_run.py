@@ -29,19 +29,19 @@ def opened(run: LocalRun, count: int) -> tuple[str, str]:
     return batch, call(run, "POST", f"/v1/batches/{batch}/items", {"count": count})[1]["groups"][0]["id"]
 
 
-def told(run: LocalRun, batch: str) -> list[dict[str, Any]]:
+def events_of(run: LocalRun, batch: str) -> list[dict[str, Any]]:
     """The events of *batch*, as soon as there is one; those of other tests go unread."""
-    sqs, queue, heard = run.client("sqs"), run.outputs["DemoEventsQueueUrl"], []
+    sqs, queue, received = run.client("sqs"), run.outputs["DemoEventsQueueUrl"], []
     for _ in range(20):
         messages = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=1, MaxNumberOfMessages=10).get(
             "Messages", []
         )
-        heard += [
+        received += [
             event for each in messages if (event := json.loads(each["Body"]))["detail"]["batchId"] == batch
         ]
-        if heard and not messages:
+        if received and not messages:
             break
-    return heard
+    return received
 
 
 def test_a_batch_completes_and_one_event_reaches_the_bus(run):
@@ -50,7 +50,7 @@ def test_a_batch_completes_and_one_event_reaches_the_bus(run):
     items = [f"{batch}:{group}:{index}" for index in range(3)]
 
     status, answer = call(run, "POST", "/v1/acks", {"items": items})
-    events = told(run, batch)
+    events = events_of(run, batch)
 
     assert status == 200
     assert len(answer["completions"]) == 1
@@ -123,10 +123,10 @@ def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_al
 
         assert call(second, "GET", f"/v1/batches/{batch}")[0] == 200
         assert call(run, "GET", f"/v1/batches/{batch}")[0] == 404
-    home = run_directories.directory_of(second.port)
+    directory = run_directories.directory_of(second.port)
 
-    assert not home.path.exists()
-    assert not processes.naming(home.path)
+    assert not directory.path.exists()
+    assert not processes.naming(directory.path)
     assert call(run, "GET", f"/v1/batches/{batch}")[0] == 404
 
 
@@ -142,7 +142,7 @@ def test_an_emulator_that_dies_is_noticed_and_quoted():
     assert not started.directory.path.exists()
 
 
-def test_an_emulator_that_hears_nothing_is_ended_all_the_same():
+def test_an_emulator_that_is_stopped_by_a_signal_is_ended_too():
     started = emulator.start(0)
     os.kill(started.process.pid, signal.SIGSTOP)
 

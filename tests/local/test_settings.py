@@ -29,10 +29,10 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
     monkeypatch.setattr(command, "_stopped_by_signals", nullcontext)
     rows = '[{"pattern":"*","url":"http://127.0.0.1:9000/?a=b"}]'
 
-    words = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
-    told = CliRunner().invoke(app, ["local", *words])
+    arguments = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
+    done = CliRunner().invoke(app, ["local", *arguments])
 
-    assert told.stderr == "starting the emulator\nenough\n"
+    assert done.stderr == "starting the emulator\nenough\n"
     (context,) = asked_for
     assert context["grouper_downstream"] == rows
     assert context["consumer_concurrency"] == "2"
@@ -43,10 +43,10 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
 def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
     monkeypatch.setattr(command, "_stopped_by_signals", nullcontext)
 
-    told = CliRunner().invoke(app, ["local", "up", "-c", text])
+    done = CliRunner().invoke(app, ["local", "up", "-c", text])
 
-    assert told.exit_code == 1
-    assert told.stderr.startswith(f"-c takes NAME=VALUE, not {text!r}")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"-c takes NAME=VALUE, not {text!r}")
 
 
 def test_a_local_run_has_no_other_target():

@@ -7,15 +7,30 @@ import os
 import re
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from fanin.queue import Effects, LostClaim, MemoryDoorbell, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.queue import (
+    Dead,
+    Effects,
+    LostClaim,
+    MemoryDoorbell,
+    NewJob,
+    Options,
+    Queue,
+    QueueContext,
+    QueueKey,
+    Ring,
+    lifecycle,
+)
+from fanin.queue.keys import job_key
 from fanin.queue.memory import MemoryStore
 from fanin.queue.messages import body
+from fanin.queue.model import GivenBack, Rerun
 
 PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
 EXAMPLES = dict(re.findall(r"<!-- ([\w ]+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
@@ -119,3 +134,21 @@ def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
     assert (len(queue.context.store.written), queue.depth().ready) == (1, 1)
     worker.shut_down()
     assert queue.context.store.members(KEY) == []
+
+
+def test_the_diagram_of_a_job_has_the_transitions_of_the_lifecycle():
+    (drawn, *_) = re.findall(r"stateDiagram-v2\n(.*?)```", PAGE, re.DOTALL)
+    key = job_key(KEY, 1, "a")
+    added = [lifecycle.new_job(NewJob("a", delay=delay), key, "id", 1, None) for delay in (0, 1)]
+    busy = lifecycle.claimed(added[0], "s", "c", 2)
+    returned = [lifecycle.given_back(busy, GivenBack(3, due_us=due)) for due in (None, 9)]
+    asked = replace(busy, rerun=Rerun("next", 3, 0))
+    ended = [lifecycle.ended(job, 4) for job in (busy, asked)]
+    again = [lifecycle.new_job(NewJob("a", delay=delay), key, "id", 5, ended[0]) for delay in (0, 1)]
+    pairs = [("[*]", job.state) for job in added] + [("ready", busy.state)]
+    pairs += [("busy", job.state) for job in returned + ended] + [("done", job.state) for job in again]
+    pairs += [("delayed", lifecycle.promoted(added[1], 3).state)]
+    pairs += [("dead", lifecycle.revived(Dead(busy, "", 4), 5, ended[0]).state)]
+    kept_beside = {("busy", "dead"), ("done", "[*]")}  # a row of its own, and the deletion of the mark
+
+    assert set(re.findall(r"^ +(\S+) --> (\w+|\[\*\]):", drawn, re.MULTILINE)) == {*pairs, *kept_beside}

@@ -126,7 +126,7 @@ def _end_without_freeing(self, member):
 
 def _return_errors_only(self, error):
     if isinstance(error, Exception):
-        for job in list(self._open.values()):
+        for job in list(self._open().values()):
             self.release(job, failed=True)
 
 

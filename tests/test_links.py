@@ -1,0 +1,36 @@
+"""The links of the pages: each names a file of the tree, and a heading that the file has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+def local_links() -> list[tuple[str, str]]:
+    links = ((page, link) for page in PAGES for link in LINK.findall(page.read_text()))
+    return sorted((str(page.relative_to(ROOT)), link) for page, link in links if "://" not in link)
+
+
+@pytest.mark.parametrize(("page", "link"), sorted(set(local_links())))
+def test_each_link_leads_somewhere(page, link):
+    name, _, anchor = link.partition("#")
+    target = (ROOT / page).parent / name if name else ROOT / page
+
+    assert target.exists()
+    assert not anchor or anchor in anchors(target)
+
+
+def test_the_links_of_the_pages_are_read():
+    assert len(local_links()) >= 30
