@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from fanin.local import LocalRun
 from fanin.local.connection import ACCOUNT
-from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, Tracker, Words
+from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, PageMasks, Tracker
 from fanin.tracker.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
@@ -109,7 +109,7 @@ class Bench:
         """Compare writing: one write for each folded page, and one for each item."""
         rounds = iter([self.opened(PAGES * PAGE_BITS_MAX) for _ in range(ROUNDS)])
         singles = iter(range(ROUNDS))
-        full = Words(mask_of(0, PAGE_BITS_MAX - 1), 0)
+        full = PageMasks(mask_of(0, PAGE_BITS_MAX - 1), 0)
 
         def by_pages() -> None:
             batch, _ = next(rounds)

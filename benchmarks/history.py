@@ -21,7 +21,8 @@ from typing import Any
 from fanin.archive.changes import Change, file_of
 from fanin.aws.rows import number, text
 from fanin.tracker.dynamodb import items
-from fanin.tracker.model import Batch, BatchKey, Mode, PageKey, Retention, State
+from fanin.tracker.model import Batch, BatchKey, PageKey, State
+from fanin.tracker.options import Mode, Retention
 from fanin.tracker.page import DIGIT_BITS, PAGE_BITS_MAX
 from pipeline.jobs import history
 

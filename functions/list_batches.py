@@ -8,8 +8,8 @@ from fanin.api import cursors
 from fanin.api.answers import ListedBatches
 from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, caller, edge
-from fanin.api.requests import UserKey
-from fanin.tracker import ListWish, State
+from fanin.api.requests import Label, UserKey
+from fanin.tracker import ListQuery, State
 from functions.wiring import tracking
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
@@ -18,7 +18,11 @@ ByState = Annotated[
     Query(alias="state", description="Only batches in this state."),
 ]
 
-app = edge(tracking.settings, query=("userKey", "state", "limit", "cursor"))
+ByLabel = Annotated[
+    Label | None, Query(alias="label", description="Only batches with this label, `key:value`.")
+]
+
+app = edge(tracking.settings, query=("userKey", "state", "label", "limit", "cursor"))
 
 
 @app.get(
@@ -28,10 +32,20 @@ app = edge(tracking.settings, query=("userKey", "state", "limit", "cursor"))
     responses=answers(200, ListedBatches, 400, 403, 503),
 )
 def list_batches(
-    user_key: ByUserKey = None, state: ByState = None, limit: ListLimit = 20, cursor: Cursor = None
+    user_key: ByUserKey = None,
+    state: ByState = None,
+    label: ByLabel = None,
+    limit: ListLimit = 20,
+    cursor: Cursor = None,
 ) -> ListedBatches:
     """List the batches of the tenant, newest first. The list is eventually consistent."""
-    query = ListWish(user_key, State(state) if state else None, limit, cursors.batch_at(cursor))
+    query = ListQuery(
+        user_key=user_key,
+        state=State(state) if state else None,
+        label=label,
+        limit=limit,
+        after=cursors.batch_at(cursor),
+    )
     return ListedBatches.of(tracking.tracker().list(caller(app).tenant, query))
 
 

@@ -100,7 +100,18 @@ HOMES: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {"acking", "events", "ids", "lifecycle", "model", "opening", "page", "reasons", "tree"},
+    "fanin.tracker": {
+        "acking",
+        "events",
+        "ids",
+        "lifecycle",
+        "model",
+        "opening",
+        "options",
+        "page",
+        "reasons",
+        "tree",
+    },
     "fanin.grouper": {
         "downstream",
         "ids",

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fanin.tracker.model import Batch, BatchKey, Mode, PageKey
+from fanin.tracker.model import Batch, BatchKey, PageKey
+from fanin.tracker.options import Mode
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from pipeline.audit.rules import Account, Audit, Finding, Rule, Stored

@@ -12,7 +12,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from fanin.tracker.model import ALIVE, ESTIMATED_LEAF, Mode, PageKey, State
+from fanin.tracker.model import ALIVE, ESTIMATED_LEAF, PageKey, State
+from fanin.tracker.options import Mode
 from fanin.tracker.page import PAGE_BITS_MAX, Page, mask_of
 from fanin.tracker.tree import Shape, tails
 from pipeline.spark import bitmaps

@@ -18,7 +18,7 @@ from fanin.aws.forking import cache_per_process
 from fanin.aws.meter import Meter
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, Outcome, PageAcked, Tracker, Verdict, Words
+from fanin.tracker import Ack, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.recording import OFFERS_A_REQUEST
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
@@ -49,7 +49,7 @@ class Portion:
     """Pages of one batch, with the bits to set."""
 
     batch_id: str
-    pages: dict[int, Words]
+    pages: dict[int, PageMasks]
 
 
 def portions(found: Iterable[pa.RecordBatch]) -> Iterator[Portion]:
@@ -61,7 +61,7 @@ def portions(found: Iterable[pa.RecordBatch]) -> Iterator[Portion]:
             portion = None
         portion = portion or Portion(batch_id, {})
         failures = bitmaps.to_mask(failed)
-        portion.pages[page] = Words(bitmaps.to_mask(acked) & ~failures, failures)
+        portion.pages[page] = PageMasks(bitmaps.to_mask(acked) & ~failures, failures)
     if portion:
         yield portion
 

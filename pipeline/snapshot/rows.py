@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from fanin.errors import FaninError
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
-from fanin.tracker.model import LIFE_MAX, Batch
+from fanin.tracker.model import Batch
+from fanin.tracker.options import LIFETIME_MAX
 from fanin.tracker.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
 from pipeline.spark import bitmaps
 
@@ -134,4 +135,4 @@ def facts_of(batch: Batch) -> Facts:
 
 def may_be_gone(facts: Mapping[str, Any], at: datetime) -> bool:
     """Return whether pages of a batch, a row of BATCHES, may have been deleted by age at time *at*."""
-    return bool(facts["created_at"] + LIFE_MAX <= at)
+    return bool(facts["created_at"] + LIFETIME_MAX <= at)

@@ -46,6 +46,13 @@ def opened(tracker: Tracker, count: int = 10, **options: Any) -> tuple[str, str]
     return batch_id, tracker.add(TENANT, batch_id, count).groups[0].id
 
 
+def test_an_event_has_the_labels(tracker: Tracker) -> None:
+    batch_id = tracker.open(TENANT, OpenBatch(labels={"team": "search", "a": ""})).batch_id
+    tracker.cancel(TENANT, batch_id)
+
+    assert detail_of(batch_id)["labels"] == {"a": "", "team": "search"}
+
+
 def record(batch_id: str, state: str = "COMPLETE", sk: str = "batch") -> dict[str, Any]:
     keys = {"pk": {"S": f"{TENANT}#{batch_id}"}, "sk": {"S": sk}}
     return {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "NewImage": {**keys, "state": {"S": state}}}}
@@ -67,6 +74,7 @@ def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock
         "tenant": TENANT,
         "batchId": batch_id,
         "userKey": '"}],"x\n',
+        "labels": {},
         "result": "succeeded",
         "reason": None,
         "total": 0,

@@ -118,6 +118,18 @@ def test_close_waits_for_the_items_that_are_expected(any_gateway: Gateway) -> No
     assert shown(any_gateway, batch_id)["expectedItems"] == 4
 
 
+def test_labels_are_shown_and_batches_are_listed_by_them(any_gateway: Gateway) -> None:
+    labels = {"team": "käy 🎈", "run": "a:b", "empty": ""}
+    batch_id, _ = opened(any_gateway, labels=labels)
+    other, _ = opened(any_gateway)
+
+    assert shown(any_gateway, batch_id)["labels"] == labels
+    assert "labels" not in shown(any_gateway, other)
+    for label in ("team:käy 🎈", "run:a:b", "empty:"):
+        found = any_gateway.send("GET", "/v1/batches", query={"label": label}).body["batches"]
+        assert [(one["batchId"], one["labels"]) for one in found] == [(batch_id, labels)]
+
+
 def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 10, maxFailures=2)
     acked(any_gateway, ranged(batch_id, group, 0, 0, outcome="failure"))

@@ -12,6 +12,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.model import PageKey
+from fanin.tracker.page import PageMasks
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
@@ -30,8 +31,8 @@ def metered():
 
 def test_every_request_is_counted_by_its_kind(metered):
     store, meter = metered
-    store.add_bits(LEAF, 1, LATER)
-    store.add_bits(LEAF, 2, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
+    store.add_bits(LEAF, PageMasks(2), LATER)
     store.get(LEAF.batch)
 
     assert (meter.totals["requests"], meter.totals["UpdateItem"], meter.totals["GetItem"]) == (3, 2, 1)
@@ -39,15 +40,15 @@ def test_every_request_is_counted_by_its_kind(metered):
 
 def test_refused_writes_are_counted_apart(metered):
     store, meter = metered
-    store.add_bits(LEAF, 1, LATER)
-    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
 
     assert meter.totals["refused"] == 1
 
 
 def test_units_are_what_the_table_reports(metered):
     store, meter = metered
-    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
 
     assert meter.totals["write_units"] > 0
     assert meter.totals["read_units"] == 0
@@ -55,9 +56,9 @@ def test_units_are_what_the_table_reports(metered):
 
 def test_what_was_taken_is_not_taken_again(metered):
     store, meter = metered
-    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
 
     assert meter.take("requests") == 1
     assert meter.take("requests") == 0
-    store.add_bits(LEAF, 2, LATER)
+    store.add_bits(LEAF, PageMasks(2), LATER)
     assert meter.take("requests") == 1

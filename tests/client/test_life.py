@@ -201,6 +201,54 @@ def test_batches_are_found_by_user_key_and_state(fanin):
         fanin.batches(state="EXPIRED")
 
 
+LABELS = {"team": "search", "run": "2026-03-01:a", "empty": ""}
+
+
+def test_labels_come_with_a_batch_and_find_it(fanin):
+    batch = fanin.open(labels=LABELS, key="weekly")
+    fanin.open(labels={"team": "other"})
+    plain = fanin.open()
+
+    assert batch.status().labels == LABELS
+    assert plain.status().labels == {}
+    assert fanin.open(labels=dict(reversed(LABELS.items())), key="weekly").id == batch.id
+    assert [(one.batch_id, one.labels) for one in fanin.batches(label="team:search")] == [(batch.id, LABELS)]
+    assert [one.batch_id for one in fanin.batches(label="run:2026-03-01:a")] == [batch.id]
+    assert [one.batch_id for one in fanin.batches(label="empty:")] == [batch.id]
+    with pytest.raises(KeyReused):
+        fanin.open(labels={"team": "search"}, key="weekly")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "a:b",
+        ["a"],
+        {"": "x"},
+        {"a:b": "x"},
+        {"a": 1},
+        {1: "a"},
+        {"a": None},
+        {"a\n": "x"},
+        {"a": "x\x85"},
+        {"a" * 65: "x"},
+        {"a": "x" * 257},
+        {str(number): "x" for number in range(11)},
+    ],
+    ids=str,
+)
+def test_labels_out_of_bounds_are_refused(fanin, labels):
+    with pytest.raises(InvalidRequest) as refused:
+        fanin.open(labels=labels)
+    assert refused.value.field == "labels"
+
+
+def test_a_label_to_list_by_has_a_key_and_a_value(fanin):
+    for label in ("team", "", 7):
+        with pytest.raises(InvalidRequest):
+            list(fanin.batches(label=label))
+
+
 def test_a_batch_in_a_rare_state_is_found_behind_empty_pages(fanin, monkeypatch):
     monkeypatch.setattr(memory, "ROWS_A_LISTING", 1)
     first = fanin.open().id

@@ -70,7 +70,7 @@ def test_a_batch_that_cannot_be_swept_is_counted(
 ) -> None:
     tracker.open("t", OpenBatch(deadline=timedelta(seconds=5)))
     times.append(START + timedelta(seconds=7))
-    monkeypatch.setattr(tracker.store, "turn", None)
+    monkeypatch.setattr(tracker.store, "transition", None)
 
     assert swept(capsys)["SweepFailed"] == [1]
 

@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.model import PageKey
+from fanin.tracker.page import PageMasks
 from tests.http.test_tracking import ack, get, send
 
 TENANT = "000000000000"
@@ -68,8 +69,8 @@ def test_t24_a_crash_between_the_last_bit_and_the_announcement_is_repaired_by_th
     api.close(batch)
     key = BatchKey(TENANT, batch)
     far = datetime.now(UTC) + timedelta(days=1)
-    tracker.store.add_bits(PageKey(key, 0, 1), 0b1100, far)
-    tracker.store.add_bits(PageKey(key, 0, 2), 0b1, far)
+    tracker.store.add_bits(PageKey(key, 0, 1), PageMasks(0b1100), far)
+    tracker.store.add_bits(PageKey(key, 0, 2), PageMasks(0b1), far)
     assert get(api, batch)["state"] == "CLOSED"
     later(tracker, timedelta(minutes=16)).sweep()
 
@@ -258,7 +259,7 @@ def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracke
     batch, items = opened(api, 9)
     api.ack(*items)
     stored = tracker.get(TENANT, batch)
-    tracker.store.turn(stored.key, turned(stored, State.CLOSED, datetime.now(UTC)))
+    tracker.store.transition(stored.key, transition(stored, State.CLOSED, datetime.now(UTC)))
     later(tracker, timedelta(minutes=16)).sweep()
 
     assert get(api, batch)["state"] == "COMPLETE"

@@ -11,9 +11,9 @@ from moto import mock_aws
 
 from fanin.api.events import confirm, endings
 from fanin.aws.settings import Tables
-from fanin.tracker import Ack, BatchKey, ListWish, OpenBatch, Outcome, State, Tracker
+from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
@@ -224,8 +224,8 @@ def notify_later(tracker, batch_and_items):
 
 
 def list_all_and_some(tracker, batch_and_items):
-    tracker.list("t", ListWish())
-    tracker.list("t", ListWish(user_key="orders"))
+    tracker.list("t", ListQuery())
+    tracker.list("t", ListQuery(user_key="orders"))
 
 
 def outstanding(tracker, batch_and_items):
@@ -254,7 +254,7 @@ def describe(tracker, batch_id):
 def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
     batch_id, _ = batch_and_items
     batch = tracker.get("t", batch_id)
-    tracker.store.turn(batch.key, turned(batch, State.CANCELLED, AT))
+    tracker.store.transition(batch.key, transition(batch, State.CANCELLED, AT))
     confirm_twice(tracker, batch_id)
 
 

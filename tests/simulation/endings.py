@@ -126,9 +126,11 @@ def _sweep_once(world: World) -> None:
     batches = list(world.memory.batches.values())
     stuck = [batch for batch in batches if _is_stuck(world, batch)]
     unheard = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
-    times = [batch.due_at for batch in stuck if batch.due_at is not None]
+    times = [batch.next_check_at for batch in stuck if batch.next_check_at is not None]
     # A child is looked at earlier, for its parent's sake; an event is given its time to arrive.
-    times += [max(b.due_at, b.ended_at + CHECK_AFTER) for b in unheard if b.due_at and b.ended_at]
+    times += [
+        max(b.next_check_at, b.ended_at + CHECK_AFTER) for b in unheard if b.next_check_at and b.ended_at
+    ]
     if not times:
         return
     world.at = max(world.at, *times)
@@ -148,13 +150,15 @@ def _sweep_once(world: World) -> None:
 def _live_on(world: World) -> None:
     """Time goes on from one look to the next until there is nothing to look at."""
     for _ in range(ROUNDS_MAX):
-        due = [batch.due_at for batch in world.memory.batches.values() if batch.due_at is not None]
+        due = [
+            batch.next_check_at for batch in world.memory.batches.values() if batch.next_check_at is not None
+        ]
         if not due:
             return
         world.at = max(world.at, min(due))
         _sweep(world)
         for batch in world.memory.batches.values():
-            forgotten = batch.due_at is not None and batch.due_at <= world.at
+            forgotten = batch.next_check_at is not None and batch.next_check_at <= world.at
             require(not forgotten, "sweep", f"{batch.key} was due and was not looked at")
         _deliver(world)
     require(False, "sweep", f"something is due for ever after {ROUNDS_MAX} sweeps")
@@ -169,9 +173,9 @@ def _deliver(world: World) -> None:
     """The bus brings every event that it has been sent again; a first event may stay lost."""
     for key in dict.fromkeys(key for key, _ in sorted(world.memory.notices, key=str)):
         batch = world.memory.batches[key]
-        if batch.due_at is not None:
+        if batch.next_check_at is not None:
             _sweeper(world).confirm(batch)
-            planned = world.memory.batches[key].due_at
+            planned = world.memory.batches[key].next_check_at
             require(planned is None, "sweep", f"{key} is confirmed, and the next look is at {planned}")
     world.referee.to_bus.clear()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, Verdict, Words
+from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, PageMasks, Verdict
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
 from tests.simulation import answers, looking
@@ -278,12 +278,12 @@ class Folding(Delivery):
         enough = unhealed and known + fresh >= (batch.max_failures or 0)
         require(not enough, "max failures", f"{fresh} more of {key} failed after {known}, and it goes on")
 
-    def _folded(self, key: BatchKey) -> dict[int, Words]:
+    def _folded(self, key: BatchKey) -> dict[int, PageMasks]:
         width = self.world.memory.batches[key].page_bits
         good, bad = (self.asked.masks.get((key, outcome), 0) for outcome in Outcome)
         last = (good | bad).bit_length() // width
         cut = [
-            (n, Words(*(mask >> n * width & (1 << width) - 1 for mask in (good, bad))))
+            (n, PageMasks(*(mask >> n * width & (1 << width) - 1 for mask in (good, bad))))
             for n in range(last + 1)
         ]
         return {number: words for number, words in cut if words.mask}

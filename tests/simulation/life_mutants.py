@@ -9,43 +9,53 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.tracker import Outcome, State, Tracker, service, sweeping
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.opening import new_batch
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.recording import Recorder
 from fanin.tracker.store import Written
 from fanin.tracker.sweeping import Sweeper
 from fanin.tracker.walking import Walk
 from tests.simulating.mutants import Mutant
 
-_admits, _fail_bits = Turn.admits, MemoryStore.fail_bits
-_fail = Climber.fail
-_close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.turn
+_admits, _add_bits = Transition.admits, MemoryStore.add_bits
+_add_count, _mark = MemoryStore.add_count, Climber.mark
+_close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.transition
 
 
-def _fail_bits_uncounted(self, key, mask, expires_at):
+def _failing(write):
+    """The add of failures to a leaf as *write* does it, and every other add as it is."""
+
+    def add_bits(self, key, masks, expires_at):
+        rule = write if masks.failed and key.is_leaf else _add_bits
+        return rule(self, key, masks, expires_at)
+
+    return add_bits
+
+
+def _uncounted(self, key, masks, expires_at):
     before = self.batches[key.batch]
-    done = _fail_bits(self, key, mask, expires_at)
+    written = _add_bits(self, key, masks, expires_at)
     self.batches[key.batch] = before
-    return done
+    return written
 
 
-def _fail_bits_after_the_end(self, key, mask, expires_at):
+def _after_the_end(self, key, masks, expires_at):
     page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
-    if not page.admits(mask):
-        return False
-    self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
-    return self._put(key, page.with_bits(mask, mask)).applied
+    if not page.admits(masks.mask):
+        return Written(page, applied=False)
+    self.batches[key.batch] = replace(batch, failed=batch.failed + masks.failed.bit_count())
+    return self._put(key, page.with_bits(masks))
 
 
-def _fail_over_success(self, key, mask, expires_at):
-    page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+def _over_success(self, key, masks, expires_at):
+    page, batch, mask = self.stored_pages.get(key, Page()), self.batches[key.batch], masks.failed
     if not batch.is_alive or page.compacted or page.failed & mask:
-        return False
+        return Written(page, applied=False)
     self.batches[key.batch] = replace(batch, failed=batch.failed + mask.bit_count())
-    return self._put(key, replace(page, failed=page.failed | mask, bits=page.bits | mask)).applied
+    return self._put(key, replace(page, failed=page.failed | mask, bits=page.bits | mask))
 
 
 def _heal(alive: bool, guarded: bool):
@@ -61,9 +71,11 @@ def _heal(alive: bool, guarded: bool):
     return heal_bits
 
 
-def _succeed_without_healing(self, batch, number, mask, caller):
+def _succeed_without_healing(self, batch, number, masks, caller, seen=None):
+    if masks.failed or seen is not None:
+        return _mark(self, batch, number, masks, caller, seen)
     key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, mask)
+    fresh, page = self._write(batch, key, masks)
     return BitsSet(fresh, page, self.climb(batch, key, page, caller))
 
 
@@ -93,8 +105,9 @@ def _admits_without_expected(self, batch):
     return _admits(replace(self, expected=False), batch)
 
 
-def _fail_without_end(self, batch, number, mask, caller):
-    return _fail(self, replace(batch, max_failures=None), number, mask, caller)
+def _fail_without_end(self, batch, number, masks, caller, seen=None):
+    bears = replace(batch, max_failures=None) if masks.failed and seen is None else batch
+    return _mark(self, bears, number, masks, caller, seen)
 
 
 def _end_by_failures_unseen(self, batch, caller):
@@ -102,7 +115,7 @@ def _end_by_failures_unseen(self, batch, caller):
     stored = self.store.get(batch.key) if batch.max_failures is not None else None
     if stored is None:
         return None
-    ended = self.store.turn(batch.key, self._enough(stored, caller))
+    ended = self.store.transition(batch.key, self._enough(stored, caller))
     return ended if ended and not ended.is_alive else None
 
 
@@ -110,34 +123,34 @@ def _admits_whatever_was_healed(self, batch):
     return _admits(replace(self, healed=batch.healed), batch)
 
 
-def _extend_always(self, key, expires_at, due_at):
+def _extend_always(self, key, expires_at, next_check_at):
     batch = self.batches[key]
     if batch.is_alive:
-        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, next_check_at=next_check_at)
     return batch
 
 
-def _extend_the_ended(self, key, expires_at, due_at):
+def _extend_the_ended(self, key, expires_at, next_check_at):
     batch = self.batches[key]
     if batch.expires_at < expires_at:
-        self.batches[key] = batch = replace(batch, expires_at=expires_at, due_at=due_at)
+        self.batches[key] = batch = replace(batch, expires_at=expires_at, next_check_at=next_check_at)
     return batch
 
 
 def _extend_as_open(self, batch):
     at = self.now()
-    until = service.prolonged(batch, at) if batch.is_alive else None
+    until = service.extended_expiry(batch, at) if batch.is_alive else None
     if until is not None:
-        self.store.extend(batch.key, until, service.due(batch, batch.state, at, until))
+        self.store.extend(batch.key, until, service.first_check(batch, batch.state, at, until))
 
 
-def _postpone_always(self, seen, due_at):
-    self.batches[seen.key] = replace(self.batches[seen.key], due_at=due_at)
+def _postpone_always(self, seen, next_check_at):
+    self.batches[seen.key] = replace(self.batches[seen.key], next_check_at=next_check_at)
 
 
-def _postpone_unless_turned(self, seen, due_at):
+def _postpone_unless_turned(self, seen, next_check_at):
     if self.batches[seen.key].state is seen.state:
-        _postpone_always(self, seen, due_at)
+        _postpone_always(self, seen, next_check_at)
 
 
 def _repaired_without_leaves(self, batch):
@@ -176,7 +189,7 @@ def _announce(parent: bool, notice: bool, forget: bool):
             return
         if notice:
             store.notice(batch, now)
-        store.postpone(batch, sweeping.next_look(batch, now))
+        store.postpone(batch, sweeping.next_check(batch, now))
 
     return announce
 
@@ -187,17 +200,17 @@ def _confirm(parent: bool, leave: bool):
     def confirm(self, batch):
         self.store.confirm(batch.key, batch.expires_at)
         if parent:
-            self._tell_parent(batch)
-        if leave and batch.due_at is not None:
+            self._ack_parent(batch)
+        if leave and batch.next_check_at is not None:
             self.store.postpone(batch, None)
 
     return confirm
 
 
-def _tell_parent_first(self, tenant, batch_id, caller):
+def _ack_parent_first(self, tenant, batch_id, caller):
     seen = self.get(tenant, batch_id)
     if seen.parent_item_id is not None:
-        self._tell_parent(replace(seen, state=State.COMPLETE))
+        self._ack_parent(replace(seen, state=State.COMPLETE))
     return _close(self, tenant, batch_id, caller)
 
 
@@ -221,18 +234,18 @@ def _wanted_though_compacted(self, page, size):
     return page.failed if self.failures else (1 << size) - 1 & ~page.bits
 
 
-def _unmarked_parents(self, key, mask, expires_at, failed=0):
-    page = self.stored_pages.get(key, Page())
-    return self._put(key, page.with_bits(mask)) if page.admits(mask) else Written(page, applied=False)
+def _unmarked_parents(self, key, masks, expires_at):
+    return _add_bits(self, key, masks if key.is_leaf else PageMasks(masks.mask), expires_at)
 
 
 def _ended_forgotten(self, request, page):
     """Ended or not, the page is written."""
-    return self._mark(request, page) if page.batch.mode.value == "exact" else self._count(request, page)
+    alive = replace(page, batch=replace(page.batch, state=State.CLOSED))
+    self._record_page(request, alive)
 
 
-def _fail_count_uncounted(self, key, count, expires_at):
-    return self.add_count(key, count, expires_at)
+def _add_count_uncounted(self, key, count, outcome, expires_at):
+    return _add_count(self, key, count, Outcome.SUCCESS, expires_at)
 
 
 def _in_order_of_coming(self):
@@ -276,7 +289,7 @@ def _open_without_end(self, tenant, wish, key=None):
 
 def _open_by_turn(self, tenant, wish, key=None):
     """A key's batches have ids that follow from it, and the first id that is free or alive is taken."""
-    names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{turn}") for turn in count())
+    names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{step}") for step in count())
     keys = (BatchKey(tenant, str(name)) for name in names)
     new = (new_batch(named, wish, self.page_bits, self.entropy(16), self.now()) for named in keys)
     stored = (self._ended_if_due(self.store.create(batch)) for batch in new)
@@ -291,36 +304,38 @@ def _samples_as_kept(self, batch):
     return self.store.samples(batch.key)
 
 
-def _turn_from_anywhere(self, key, turn):
+def _turn_from_anywhere(self, key, step):
     before = self.batches[key]
-    _turn(self, key, turn)
-    if turn.to is State.CANCELLED:
-        self.batches[key] = turn.apply(before)
+    _turn(self, key, step)
+    if step.to is State.CANCELLED:
+        self.batches[key] = step.apply(before)
     return self.batches[key]
 
 
 ALL = (State.OPEN, State.CLOSED, State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED)
 
 LIFE_MUTANTS = (
-    Mutant("a failure is counted with its bit", (MemoryStore, "fail_bits", _fail_bits_uncounted)),
-    Mutant("a failure is counted in a live batch", (MemoryStore, "fail_bits", _fail_bits_after_the_end)),
-    Mutant("failure never overrides success", (MemoryStore, "fail_bits", _fail_over_success)),
-    Mutant("success heals a failure", (Climber, "succeed", _succeed_without_healing)),
+    Mutant("a failure is counted with its bit", (MemoryStore, "add_bits", _failing(_uncounted))),
+    Mutant("a failure is counted in a live batch", (MemoryStore, "add_bits", _failing(_after_the_end))),
+    Mutant("failure never overrides success", (MemoryStore, "add_bits", _failing(_over_success))),
+    Mutant("success heals a failure", (Climber, "mark", _succeed_without_healing)),
     Mutant("healing wants the bits to be failed", (MemoryStore, "heal_bits", _heal(True, False))),
     Mutant("healing wants a live batch", (MemoryStore, "heal_bits", _heal(False, True))),
     Mutant("healing goes on with what is left", (Climber, "_heal", _heal_once)),
-    Mutant("enough failures are enough, not one more", (Turn, "admits", _one_failure_late)),
-    Mutant("enough failures end a batch", (Climber, "fail", _fail_without_end)),
+    Mutant("enough failures are enough, not one more", (Transition, "admits", _one_failure_late)),
+    Mutant("enough failures end a batch", (Climber, "mark", _fail_without_end)),
     Mutant(
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
-        "enough failures, and nothing healed since", (Turn, "admits", _admits_whatever_was_healed), since=7400
+        "enough failures, and nothing healed since",
+        (Transition, "admits", _admits_whatever_was_healed),
+        since=7400,
     ),
-    Mutant("a step starts from its states", (Turn, "sources", ALL)),
-    Mutant("what has ended is not cancelled", (MemoryStore, "turn", _turn_from_anywhere)),
-    Mutant("a batch expires when it was not active", (Turn, "admits", _admits_without("expires_at"))),
-    Mutant("a batch closes with what it expects", (Turn, "admits", _admits_without_expected)),
+    Mutant("a step starts from its states", (Transition, "sources", ALL)),
+    Mutant("what has ended is not cancelled", (MemoryStore, "transition", _turn_from_anywhere)),
+    Mutant("a batch expires when it was not active", (Transition, "admits", _admits_without("expires_at"))),
+    Mutant("a batch closes with what it expects", (Transition, "admits", _admits_without_expected)),
     Mutant("an extension does not shorten", (MemoryStore, "extend", _extend_always)),
     Mutant("an extension wants a live batch", (MemoryStore, "extend", _extend_the_ended)),
     Mutant("an extension expects that the batch was closed", (Tracker, "_prolong", _extend_as_open)),
@@ -338,14 +353,14 @@ LIFE_MUTANTS = (
     ),
     Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
-    Mutant("a parent is told", (Tracker, "_tell_parent", lambda self, batch: None)),
-    Mutant("a parent is told after the end", (Tracker, "close", _tell_parent_first)),
-    Mutant("a parent is told how it ended", (Tracker, "_tell_parent", _tell_good_news_only)),
+    Mutant("a parent is told", (Tracker, "_ack_parent", lambda self, batch: None)),
+    Mutant("a parent is told after the end", (Tracker, "close", _ack_parent_first)),
+    Mutant("a parent is told how it ended", (Tracker, "_ack_parent", _tell_good_news_only)),
     Mutant("failures lie under full pages too", (Page, "is_worth", _worth_whatever_failed)),
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
     Mutant("nothing is written to what has ended", (Recorder, "_too_late", _ended_forgotten)),
-    Mutant("a failure is counted in an estimate", (MemoryStore, "fail_count", _fail_count_uncounted)),
+    Mutant("a failure is counted in an estimate", (MemoryStore, "add_count", _add_count_uncounted)),
     Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
     Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),
     Mutant("a key's batch is not looked for by counting", (Tracker, "open", _open_by_turn)),
@@ -356,7 +371,7 @@ LIFE_MUTANTS = (
 
 LIFE_EQUIVALENT = (
     (
-        Mutant("the store looks for enough failures", (Turn, "admits", _one_failure_early)),
+        Mutant("the store looks for enough failures", (Transition, "admits", _one_failure_early)),
         "who asks has seen enough of them, and that none was healed since",
     ),
     (
@@ -364,7 +379,7 @@ LIFE_EQUIVALENT = (
         "within a state all plans for the next look are early enough, whichever of two is kept",
     ),
     (
-        Mutant("a batch times out at its deadline", (Turn, "admits", _admits_without("deadline_at"))),
+        Mutant("a batch times out at its deadline", (Transition, "admits", _admits_without("deadline_at"))),
         "a deadline never changes, and who asks has looked at it and at the clock",
     ),
     (

@@ -147,7 +147,9 @@ def _of_failures(random: Random, base: Scenario) -> Scenario:
     add = AddScript(f"{name}-add", total)
     batch = BatchScript(name, (add,), (f"{name}-closer",), "key", max_failures=random.randint(2, total // 2))
     base = replace(base, batches=(batch,), room=random.choice((3, 8)), longest=1, failing=1.0)
-    return replace(base, both=random.choice((0.0, 0.5, 1.0)), struck=("turn", random.choice((LATE, STALLED))))
+    return replace(
+        base, both=random.choice((0.0, 0.5, 1.0)), struck=("transition", random.choice((LATE, STALLED)))
+    )
 
 
 def _at_edges(random: Random, base: Scenario) -> Scenario:

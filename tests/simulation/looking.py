@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
-from fanin.tracker import Batch, GroupId, ListWish, Mode, Slice, State, Tracker
+from fanin.tracker import Batch, GroupId, ListQuery, Mode, Slice, State, Tracker
 from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
@@ -25,7 +25,7 @@ def check(world: World, ledger: Ledger) -> None:
     batch, referee = world.memory.batches[ledger.key], world.referee
     _check_progress(world, batch)
     if not world.scenario.plain:
-        check_next_look(world, batch)
+        check_next_check(world, batch)
     if batch.mode is Mode.ESTIMATED:
         return
     tracker = world.trackers[0]
@@ -45,7 +45,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
     except NotFound:
         world.check_gone(key)
         return
-    tracker.list(TENANT, ListWish(user_key=ledger.script.name, limit=2))
+    tracker.list(TENANT, ListQuery(user_key=ledger.script.name, limit=2))
     if batch.mode is Mode.ESTIMATED:
         tracker.progress(batch)
         return
@@ -61,10 +61,10 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
     check_samples(world, tracker, batch)
 
 
-def check_next_look(world: World, batch: Batch) -> None:
+def check_next_check(world: World, batch: Batch) -> None:
     """Nobody is forgotten: whatever may need the sweeper has a time at which it looks."""
     latest = world.at + CHECK_AT_MOST_EVERY
-    due = batch.due_at
+    due = batch.next_check_at
     if batch.is_alive:
         ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
         require(due is not None and due <= min(ends), "sweep", f"{batch.key} ends at {ends}, look at {due}")

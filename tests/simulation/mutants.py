@@ -11,7 +11,7 @@ from fanin.tracker import State, Tracker, Verdict, acking
 from fanin.tracker.acking import AckPlan, PagePlan
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey, Receipt
 from fanin.tracker.page import Page
@@ -23,12 +23,14 @@ from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
-_turn = MemoryStore.turn
+_turn, _mark = MemoryStore.transition, Climber.mark
 
 
-def _climb_if_fresh(self, batch, number, mask, caller):
+def _climb_if_fresh(self, batch, number, masks, caller, seen=None):
+    if masks.failed or seen is not None:
+        return _mark(self, batch, number, masks, caller, seen)
     key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, mask)
+    fresh, page = self._write(batch, key, masks)
     return BitsSet(fresh, page, self.climb(batch, key, page, caller) if fresh else None)
 
 
@@ -48,33 +50,33 @@ def _compact_first(self, batch, key, page, caller):
     return _climb(self, batch, key, page, caller)
 
 
-def _complete(batch, turn):
-    return replace(batch, state=State.COMPLETE, completed_by=turn.caller, due_at=turn.due_at)
+def _complete(batch, step):
+    return replace(batch, state=State.COMPLETE, completed_by=step.caller, next_check_at=step.next_check_at)
 
 
-def _complete_always(self, key, turn):
-    if turn.to is not State.COMPLETE:
-        return _turn(self, key, turn)
-    self.batches[key] = _complete(self.batches[key], turn)
+def _complete_always(self, key, step):
+    if step.to is not State.COMPLETE:
+        return _turn(self, key, step)
+    self.batches[key] = _complete(self.batches[key], step)
     return self.batches[key]
 
 
-def _complete_open_too(self, key, turn):
+def _complete_open_too(self, key, step):
     batch = self.batches[key]
-    if turn.to is not State.COMPLETE or turn.failures is not None or batch.state is not State.OPEN:
-        return _turn(self, key, turn)
-    self.batches[key] = turn.apply(batch)
+    if step.to is not State.COMPLETE or step.failures is not None or batch.state is not State.OPEN:
+        return _turn(self, key, step)
+    self.batches[key] = step.apply(batch)
     return self.batches[key]
 
 
-def _complete_is_mine_if_applied(self, key, turn):
-    if turn.to is State.COMPLETE and not turn.admits(self.batches[key]):
+def _complete_is_mine_if_applied(self, key, step):
+    if step.to is State.COMPLETE and not step.admits(self.batches[key]):
         return None
-    return _turn(self, key, turn)
+    return _turn(self, key, step)
 
 
 def _tell_everyone(self, batch, caller):
-    stored = self.store.turn(batch.key, turned(batch, State.COMPLETE, self.now(), caller=caller))
+    stored = self.store.transition(batch.key, transition(batch, State.COMPLETE, self.now(), caller=caller))
     return replace(stored, completed_by=caller) if stored.state is State.COMPLETE else None
 
 
@@ -82,10 +84,10 @@ _names = count()
 _new_name_each_time = property(lambda self: f"attempt {next(_names)}")
 
 
-def _close_always(self, key, turn):
-    if turn.to is not State.CLOSED:
-        return _turn(self, key, turn)
-    self.batches[key] = turn.apply(self.batches[key])
+def _close_always(self, key, step):
+    if step.to is not State.CLOSED:
+        return _turn(self, key, step)
+    self.batches[key] = step.apply(self.batches[key])
     return self.batches[key]
 
 
@@ -127,13 +129,13 @@ def _judge_without_bound(batch, ack, now):
 def _replace_bits(n: bool, compacted: bool) -> Callable[..., Written]:
     """The replacement of a page with some of its conditions."""
 
-    def replace_bits(self, key, seen, mask, expires_at, failed=0):
+    def replace_bits(self, key, seen, masks, expires_at):
         page = self.stored_pages.get(key, Page())
         if (n and page.n != seen.n) or (compacted and page.compacted):
             return Written(page, applied=False)
-        if not self._count_failures(key.batch, failed):
+        if not self._count_failures(key, masks.failed.bit_count()):
             return Written(page, applied=False)
-        return self._put(key, page.with_bits(seen.unset(mask), failed))
+        return self._put(key, page.with_bits(masks.within(seen.unset(masks.mask))))
 
     return replace_bits
 
@@ -185,7 +187,7 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 
 MUTANTS = (
-    Mutant("a duplicate climbs", (Climber, "succeed", _climb_if_fresh)),
+    Mutant("a duplicate climbs", (Climber, "mark", _climb_if_fresh)),
     Mutant("a compacted page climbs", (Climber, "climb", _climb_if_not_compacted)),
     Mutant("an add is guarded", (Page, "admits", lambda self, mask: True)),
     Mutant(
@@ -194,14 +196,14 @@ MUTANTS = (
     Mutant("only a full page is compacted", (Climber, "climb", _compact_each)),
     Mutant("climb, then compact", (Climber, "climb", _compact_first)),
     Mutant("a page is full at its size", (Page, "is_full", lambda self, capacity: self.n >= capacity)),
-    Mutant("only a closed batch completes, once", (MemoryStore, "turn", _complete_always)),
+    Mutant("only a closed batch completes, once", (MemoryStore, "transition", _complete_always)),
     Mutant(
         "told is who is stored, not whose request succeeded",
-        (MemoryStore, "turn", _complete_is_mine_if_applied),
+        (MemoryStore, "transition", _complete_is_mine_if_applied),
     ),
     Mutant("told is who is stored, not whoever asks", (Climber, "complete", _tell_everyone)),
-    Mutant("a caller has one name for all its attempts", (PagePlan, "speaker", _new_name_each_time)),
-    Mutant("a batch closes once", (MemoryStore, "turn", _close_always)),
+    Mutant("a caller has one name for all its attempts", (PagePlan, "caller", _new_name_each_time)),
+    Mutant("a batch closes once", (MemoryStore, "transition", _close_always)),
     Mutant("a batch is created once a key", (MemoryStore, "create_under", _create_always)),
     Mutant("a reservation wants an open batch", (MemoryStore, "reserve", _reserve(False, True, True))),
     Mutant("a reservation wants the total it saw", (MemoryStore, "reserve", _reserve(True, False, True))),
@@ -235,7 +237,7 @@ EQUIVALENT = (
         "a compacted page has the count of a full one, so that one who saw this count had no bit left to set",
     ),
     (
-        Mutant("an open batch does not complete", (MemoryStore, "turn", _complete_open_too)),
+        Mutant("an open batch does not complete", (MemoryStore, "transition", _complete_open_too)),
         "only who saw a page marked as root asks for it, or a total of 0 after the fence: both follow CLOSED",
     ),
     (

@@ -16,22 +16,20 @@ from fanin.tracker import ItemId, Mode, Outcome, tree
 from fanin.tracker.ids import GroupId
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, BatchKey, PageKey, State
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from tests.simulating.violation import Violation, require
 from tests.simulation.ledger import Asked
 
-BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "turn", "tail", "read", "notice"
+BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "transition", "tail", "read", "notice"
 KINDS = {
     "add_bits": BITS,
     "replace_bits": BITS,
-    "fail_bits": BITS,
     "heal_bits": BITS,
     "add_count": COUNTS,
-    "fail_count": COUNTS,
     "create": TURN,
     "create_under": TURN,
     "reserve": TURN,
-    "turn": TURN,
+    "transition": TURN,
     "extend": TURN,
     "postpone": TURN,
     "mark_tail": TAIL,
@@ -84,11 +82,11 @@ class Referee:
         """I6: an actor writes no leaf bit but those of the items in its hands, or of a batch that ended."""
         kind = KINDS.get(name)
         if kind is COUNTS:
-            self._hears_count(asked, name, *args)
+            self._hears_count(asked, *args)
         if kind is not BITS or args[0].level:
             return
-        key, failed = args[0], _failed(name, args)
-        for outcome, mask in ((Outcome.SUCCESS, _mask(name, args) & ~failed), (Outcome.FAILURE, failed)):
+        key, masks = args[0], _masks(name, args)
+        for outcome, mask in ((Outcome.SUCCESS, masks.success), (Outcome.FAILURE, masks.failed)):
             placed = self._placed(key, mask)
             allowed = asked.masks.get((key.batch, outcome), 0)
             if placed & ~allowed and placed & ~(allowed | self._ended_children(key.batch, outcome)):
@@ -117,10 +115,9 @@ class Referee:
         """Whether the batch bears no more failures."""
         return batch.max_failures is not None and self.failures[batch.key] >= batch.max_failures
 
-    def _hears_count(self, asked: Asked, name: str, key: PageKey, count: int, *_: Any) -> None:
+    def _hears_count(self, asked: Asked, key: PageKey, count: int, outcome: Outcome, *_: Any) -> None:
         """Every ack in the request counts; where time passes, some may have come too late for that."""
         leaf = self.memory.batches[key.batch].shape.leaf
-        outcome = Outcome.FAILURE if name == "fail_count" else Outcome.SUCCESS
         wanted = asked.count((key.batch, outcome), key.number * leaf, (key.number + 1) * leaf - 1)
         moved = self.now() != self.memory.batches[key.batch].created_at
         right = count == wanted or (moved and count < wanted)
@@ -146,12 +143,11 @@ class Referee:
             require(same, "I4", f"a refused write changed {key}")
             return answer
         self._check_page(key)
-        mask = _mask(name, (key, *args))
+        masks = _masks(name, (key, *args))
         if key.level:
-            self._check_children(key, mask)
+            self._check_children(key, masks.mask)
         else:
-            failed = self._placed(key, _failed(name, (key, *args)))
-            self._note_bits(name, key, self._placed(key, mask), failed)
+            self._note_bits(name, key, self._placed(key, masks.mask), self._placed(key, masks.failed))
             self._check_failures(key, batch)
         return answer
 
@@ -170,12 +166,12 @@ class Referee:
             self.has_failed[batch] |= failed
         self.failures[batch] = self.failed[batch].bit_count()
 
-    def _counts(self, name: str, key: PageKey, count: int, *args: Any) -> Any:
+    def _counts(self, name: str, key: PageKey, count: int, outcome: Outcome, *args: Any) -> Any:
         batch = self.memory.batches[key.batch]
-        written = getattr(self.memory, name)(key, count, *args)
+        written = getattr(self.memory, name)(key, count, outcome, *args)
         if written.applied:
             self.counted[key] += count
-            self.failures[key.batch] += count if name == "fail_count" else 0
+            self.failures[key.batch] += count if outcome is Outcome.FAILURE else 0
         n = self.memory.stored_pages.get(key, Page()).n
         require(n == self.counted[key], "estimate", f"{key} counts {n}, {self.counted[key]} landed")
         self._check_failures(key, batch)
@@ -267,7 +263,7 @@ class Referee:
             require(after.total == before.total, "I5", f"{key} grew from {before.total} to {after.total}")
         if not before.is_alive:
             require(after.completed_by == before.completed_by, "I3", f"{key} was completed twice")
-            same = replace(after, due_at=before.due_at) == before
+            same = replace(after, next_check_at=before.next_check_at) == before
             require(same, "end", f"{key} has ended and changed: {before}, {after}")
         elif after.state is not before.state:
             self._check_step(before, after)
@@ -291,14 +287,9 @@ class Referee:
             require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
 
 
-def _mask(name: str, args: tuple[Any, ...]) -> int:
-    mask: int = args[2 if name == "replace_bits" else 1]
-    return mask
-
-
-def _failed(name: str, args: tuple[Any, ...]) -> int:
-    """The part of a write's bits that it sets as failed."""
-    if name == "fail_bits":
-        return _mask(name, args)
-    failed: int = args[4] if name == "replace_bits" else 0
-    return failed
+def _masks(name: str, args: tuple[Any, ...]) -> PageMasks:
+    """The bits that a write sets, or heals."""
+    if name == "heal_bits":
+        return PageMasks(args[1])
+    masks: PageMasks = args[2 if name == "replace_bits" else 1]
+    return masks

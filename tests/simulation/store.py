@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page
+from fanin.tracker.lifecycle import Transition
+from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import Written
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
@@ -51,14 +51,14 @@ class UnreliableStore(Network):
     def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
         return self._send("groups", key, start, last, limit)
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._send("turn", key, turn)
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._send("transition", key, change)
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
-        return self._send("extend", key, expires_at, due_at)
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
+        return self._send("extend", key, expires_at, next_check_at)
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
-        self._send("postpone", seen, due_at)
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
+        self._send("postpone", seen, next_check_at)
 
     def notice(self, batch: Batch, at: datetime) -> None:
         self._send("notice", batch, at)
@@ -69,27 +69,21 @@ class UnreliableStore(Network):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._send("confirm", key, expires_at)
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
-        return self._send("add_bits", key, mask, expires_at, failed)
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
+        """As DynamoDB does it: a transaction brings no page along, so it is read."""
+        written = self._send("add_bits", key, masks, expires_at)
+        return self._read(key, written) if masks.failed and key.is_leaf else written
 
-    def replace_bits(
-        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-    ) -> Written:
-        return self._send("replace_bits", key, seen, mask, expires_at, failed)
-
-    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
-        return self._send("fail_bits", key, mask, expires_at)
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+        return self._send("replace_bits", key, seen, masks, expires_at)
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
 
-    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        return self._send("add_count", key, count, expires_at)
-
-    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
         """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("fail_count", key, count, expires_at)
-        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
+        written = self._send("add_count", key, count, outcome, expires_at)
+        return self._read(key, written) if outcome is Outcome.FAILURE else written
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._send("mark_tail", key, size, root, expires_at)
@@ -119,6 +113,9 @@ class UnreliableStore(Network):
         """A stalled copy reaches the store; nobody waits for its answer."""
         name, args = self.stalled.pop(place)
         self._apply("(a stalled copy)", name, args, "")
+
+    def _read(self, key: PageKey, written: Written) -> Written:
+        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
 
     def _send(self, name: str, *args: Any) -> Any:
         job = self._loop.now

@@ -9,9 +9,10 @@ from random import Random
 import pytest
 
 from fanin.tracker import ItemId, OpenBatch, Retention, State, Tracker
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
+from fanin.tracker.page import PageMasks
 from tests.simulating.violation import Violation
 from tests.simulation.choices import RandomChoices
 from tests.simulation.ledger import Asked
@@ -56,10 +57,10 @@ def children(referee):
     return parent, [referee.apply("create", (child,)) for child in made]
 
 
-def heard(referee, parent, name, mask):
+def heard(referee, parent, masks):
     """Whether a request of one who has no ack in hand is let pass; I6 is what refuses it."""
     try:
-        referee.hears(Asked(), name, (PageKey(parent.key, 0, 0), mask, NOW))
+        referee.hears(Asked(), "add_bits", (PageKey(parent.key, 0, 0), masks, NOW))
     except Violation as found:
         return found.invariant != "I6"
     return True
@@ -70,10 +71,10 @@ def test_whichever_child_of_an_item_has_ended_may_say_so_and_no_other_word_is_be
     referee, children, which
 ):
     parent, opened = children
-    assert not heard(referee, parent, "fail_bits", 0b10)
-    referee.apply("turn", (opened[which].key, turned(opened[which], State.CANCELLED, NOW)))
+    assert not heard(referee, parent, PageMasks(failure=0b10))
+    referee.apply("transition", (opened[which].key, transition(opened[which], State.CANCELLED, NOW)))
 
-    assert heard(referee, parent, "fail_bits", 0b10)
-    assert not heard(referee, parent, "fail_bits", 0b01)
-    assert not heard(referee, parent, "fail_bits", 0b11)
-    assert not heard(referee, parent, "add_bits", 0b10)
+    assert heard(referee, parent, PageMasks(failure=0b10))
+    assert not heard(referee, parent, PageMasks(failure=0b01))
+    assert not heard(referee, parent, PageMasks(failure=0b11))
+    assert not heard(referee, parent, PageMasks(0b10))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, Sample
 from fanin.tracker.page import Page
 from fanin.tracker.store import Written
@@ -46,8 +46,8 @@ def _batch(batch: Batch) -> str:
     return f"{batch.batch_id[:4]} {batch.state} {batch.total}{failed}{told}"
 
 
-def _turn(turn: Turn) -> str:
-    return f"{turn.to}{f' by {turn.caller}' if turn.caller else ''}"
+def _turn(step: Transition) -> str:
+    return f"{step.to}{f' by {step.caller}' if step.caller else ''}"
 
 
 SHOWN: dict[type, Callable[[Any], str]] = {
@@ -57,7 +57,7 @@ SHOWN: dict[type, Callable[[Any], str]] = {
     Page: _page,
     Written: lambda written: f"{'applied' if written.applied else 'refused'} {_page(written.page)}",
     Batch: _batch,
-    Turn: _turn,
+    Transition: _turn,
     Sample: lambda sample: f"sample of {sample.item_id[-6:]}",
     BatchKey: lambda key: key.batch_id[:4],
     PageKey: lambda key: f"{key.batch.batch_id[:4]}/{key.level}/{key.number}",

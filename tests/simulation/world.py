@@ -181,7 +181,11 @@ class World:
 
     def _next_edge(self) -> datetime:
         """The next time at which somebody has to look, or a moment before it."""
-        due = [b.due_at for b in self.memory.batches.values() if b.due_at is not None and b.due_at > self.at]
+        due = [
+            b.next_check_at
+            for b in self.memory.batches.values()
+            if b.next_check_at is not None and b.next_check_at > self.at
+        ]
         early = timedelta(milliseconds=1) if self.random.random() < 0.5 else timedelta(0)
         return max(self.at, min(due) - early) if due else self.at
 

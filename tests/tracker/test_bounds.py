@@ -27,13 +27,9 @@ class Counting(MemoryStore):
         self.sent.append("look")
         return super().get(key)
 
-    def add_bits(self, *args, **more):
-        self.sent.append("add")
-        return super().add_bits(*args, **more)
-
-    def fail_bits(self, *args):
-        self.sent.append("fail")
-        return super().fail_bits(*args)
+    def add_bits(self, key, masks, expires_at):
+        self.sent.append("fail" if masks.failed and key.is_leaf else "add")
+        return super().add_bits(key, masks, expires_at)
 
     def replace_bits(self, *args):
         self.sent.append("replace")

@@ -16,7 +16,7 @@ from fanin.tracker import (
     Tracker,
 )
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import LIFE_MAX
+from fanin.tracker.options import LIFETIME_MAX
 from tests.tracker.calls import DAY, HOUR, START, ack, opened, verdicts
 
 
@@ -108,7 +108,7 @@ def test_no_batch_outlives_its_pages(tracker, clock):
     batch_id, group = opened(tracker, 1000)
     for index in range(500):
         clock.at += DAY
-        if clock.at - START > LIFE_MAX:
+        if clock.at - START > LIFETIME_MAX:
             break
         ack(tracker, batch_id, group, index)
 

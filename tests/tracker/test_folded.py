@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, ItemRange, Mode, Outcome, State, Tracker, Verdict, Words
+from fanin.tracker import Ack, ItemRange, Mode, Outcome, PageMasks, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
@@ -31,17 +31,17 @@ class CountingStore(MemoryStore):
         self.seen: Counter[str] = Counter()
 
     def __getattribute__(self, name: str):
-        if name in {"pages", "add_bits", "replace_bits", "fail_bits", "heal_bits", "compact", "turn", "get"}:
+        if name in {"pages", "add_bits", "replace_bits", "heal_bits", "compact", "transition", "get"}:
             super().__getattribute__("seen")[name] += 1
         return super().__getattribute__(name)
 
 
-def folded(good, bad=(), width=4) -> dict[int, Words]:
+def folded(good, bad=(), width=4) -> dict[int, PageMasks]:
     pages: dict[int, list[int]] = {}
     for outcome, places in enumerate((good, bad)):
         for place in places:
             pages.setdefault(place // width, [0, 0])[outcome] |= 1 << place % width
-    return {number: Words(*masks) for number, masks in pages.items()}
+    return {number: PageMasks(*masks) for number, masks in pages.items()}
 
 
 def put(tracker, batch_id, good, bad=()) -> list[tuple]:
@@ -121,11 +121,11 @@ def test_a_page_is_written_once_and_all_are_read_at_once(clock):
     store.seen.clear()
     tracker.ack_pages("t", batch_id, folded(range(0, 5000, 2), [], 1024), "bulk")
 
-    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "turn")} == {
+    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "transition")} == {
         "pages": 1,
         "replace_bits": 5,
         "add_bits": 0,
-        "turn": 0,
+        "transition": 0,
     }
 
 
@@ -135,7 +135,7 @@ def test_a_page_with_failures_is_written_once_too(clock):
     store.seen.clear()
     tracker.ack_pages("t", batch_id, folded(range(500), range(500, 1000), 1024), "bulk")
 
-    assert (store.seen["replace_bits"], store.seen["fail_bits"], store.seen["add_bits"]) == (1, 0, 0)
+    assert (store.seen["replace_bits"], store.seen["add_bits"]) == (1, 0)
     assert tracker.get("t", batch_id).failed == 500
 
 
@@ -174,7 +174,7 @@ def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):
 def test_a_full_page_that_a_crash_kept_from_climbing_climbs(tracker):
     batch_id, _ = opened(tracker, 8)
     leaf = PageKey(BatchKey("t", batch_id), 0, 0)
-    tracker.store.add_bits(leaf, ALL, START + timedelta(days=9))
+    tracker.store.add_bits(leaf, PageMasks(ALL), START + timedelta(days=9))
     tracker.close("t", batch_id, "me")
     put(tracker, batch_id, range(4, 8))
     assert tracker.get("t", batch_id).state is State.CLOSED
@@ -206,7 +206,7 @@ def test_a_negative_page_is_refused(tracker):
     batch_id, _ = opened(tracker, 3)
 
     with pytest.raises(InvalidRequest):
-        tracker.ack_pages("t", batch_id, {-1: Words(1)}, "bulk")
+        tracker.ack_pages("t", batch_id, {-1: PageMasks(1)}, "bulk")
 
 
 def test_an_estimated_batch_takes_no_folded_acks(tracker):
@@ -256,7 +256,7 @@ def test_folded_acks_that_come_again_tell_a_parent_whom_a_crash_kept_from_hearin
     child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")
     tracker.close("t", child_id, "me")
     crashed = replace(tracker, _known={})
-    crashed._tell_parent = lambda _: None
+    crashed._ack_parent = lambda _: None
     put(crashed, child_id, [0, 1])
     assert tracker.get("t", parent_id).state is State.CLOSED
 
@@ -278,10 +278,9 @@ def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
 
 @pytest.mark.parametrize("seen", [Page(), Page(bits=1, n=1, failed=1)])
 def test_a_page_of_failures_is_written_by_an_expression_that_fits(seen):
-    mask = mask_of(1, 1023)
-    request = requests.replace_and_fail(
-        ("batches", "pages"), PageKey(BatchKey("t", "b"), 0, 0), seen, mask, START, mask
-    )
+    mask, key = mask_of(1, 1023), PageKey(BatchKey("t", "b"), 0, 0)
+    page = requests.replace_bits("pages", key, seen, PageMasks(failure=mask), START)
+    request = requests.with_failures("batches", key.batch, page, mask.bit_count())
     update = request["TransactItems"][0]["Update"]
 
     assert len(update["UpdateExpression"]) <= 4096

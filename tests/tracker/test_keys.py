@@ -8,6 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.tracker import (
+    Mode,
     OpenBatch,
     Retention,
     State,
@@ -66,3 +67,32 @@ def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
         tracker.open("t", replace(wish, user_key="other"), key="retried")
     with pytest.raises(InvalidRequest, match="parentItemId"):
         tracker.open("t", wish, key="another")
+
+
+@pytest.mark.parametrize(
+    ("options", "digest"),
+    [
+        ({}, "51454acfa2b591d3f2ea881a3485ed4cfb31c23d827f96f19d2c92da426ef7f0"),
+        (
+            {
+                "user_key": "a",
+                "mode": Mode.ESTIMATED,
+                "deadline": HOUR,
+                "max_failures": 3,
+                "expected_items": 0,
+            },
+            "0fa41b04045f1f20a96e8cb143226e1901b3e60f245d0a28322561f99b543c2d",
+        ),
+    ],
+)
+def test_a_retry_is_known_by_the_fingerprint_of_an_earlier_version(tracker, options, digest):
+    assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
+
+
+def test_other_labels_are_another_payload(tracker):
+    first = tracker.open("t", OpenBatch(labels={"a": "1", "b": "2"}), key="weekly")
+
+    assert tracker.open("t", OpenBatch(labels={"b": "2", "a": "1"}), key="weekly") == first
+    for labels in ({}, {"a": "1"}, {"a": "2", "b": "1"}):
+        with pytest.raises(KeyReused):
+            tracker.open("t", OpenBatch(labels=labels), key="weekly")

@@ -10,7 +10,7 @@ import pytest
 from fanin.errors import KeyReused, NotFound
 from fanin.tracker import OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import LIFE_MAX
+from fanin.tracker.options import LIFETIME_MAX
 from fanin.tracker.service import KEYS_KEPT
 from tests.tracker.calls import DAY, HOUR, START, ack, fail
 
@@ -74,7 +74,7 @@ def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clo
         sent = 0
 
         def __getattribute__(self, name):
-            if name in ("get", "named", "create", "create_under", "turn"):
+            if name in ("get", "named", "create", "create_under", "transition"):
                 self.sent += 1
             return super().__getattribute__(name)
 
@@ -113,7 +113,7 @@ def test_a_batch_loses_none_of_its_rows_while_anybody_can_see_it(tracker, pass_t
     ended = tracker.get("t", batch.batch_id)
     pass_to(ended.expires_at - timedelta(milliseconds=1))
 
-    assert ended.expires_at <= ended.pages_expire_at == START + LIFE_MAX
+    assert ended.expires_at <= ended.pages_expire_at == START + LIFETIME_MAX
     assert tracker.get("t", batch.batch_id) == replace(ended)
     assert tracker.add("t", batch.batch_id, 9, key="k").groups[0].id == group
     assert tracker.progress(ended).acked == 9

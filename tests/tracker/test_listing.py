@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import (
-    ListWish,
+    ListQuery,
     OpenBatch,
     State,
     memory,
@@ -25,15 +25,15 @@ def test_batches_are_listed_newest_first_page_by_page(tracker, clock):
     tracker.open("other", OpenBatch())
     found, after = [], None
     while True:
-        part = tracker.list("t", ListWish(limit=10, after=after))
+        part = tracker.list("t", ListQuery(limit=10, after=after))
         found += [batch.batch_id for batch in part.batches]
         after = part.resume
         if after is None:
             break
 
     assert found == ids[::-1]
-    assert [b.batch_id for b in tracker.list("t", ListWish(user_key="odd")).batches] == ids[1::2][::-1]
-    assert [b.batch_id for b in tracker.list("t", ListWish(state=State.CANCELLED)).batches] == [ids[3]]
+    assert [b.batch_id for b in tracker.list("t", ListQuery(user_key="odd")).batches] == ids[1::2][::-1]
+    assert [b.batch_id for b in tracker.list("t", ListQuery(state=State.CANCELLED)).batches] == [ids[3]]
 
 
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CANCELLED])
@@ -51,7 +51,7 @@ def test_a_list_whose_parts_stop_early_leaves_nothing_out_and_keeps_its_order(
             tracker.cancel("t", ids[-1])
     found, pages, after = [], 0, None
     while pages == 0 or after is not None:
-        part = tracker.list("t", ListWish(state=state, limit=limit, after=after))
+        part = tracker.list("t", ListQuery(state=state, limit=limit, after=after))
         assert len(part.batches) <= limit
         found, pages, after = found + list(part.batches), pages + 1, part.resume
 
@@ -69,4 +69,4 @@ def test_what_has_expired_is_on_no_list(tracker, clock):
     opened(tracker)
     clock.at += 8 * DAY
 
-    assert tracker.list("t", ListWish()).batches == ()
+    assert tracker.list("t", ListQuery()).batches == ()

@@ -16,7 +16,7 @@ from fanin.tracker import Ack, Outcome, Tracker, walking
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.tracker.calls import ack, opened
 
@@ -89,9 +89,9 @@ def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_request
         batch = tracker.get("t", batch_id)
         every_other = sum(1 << at for at in range(0, 1024, 2))
         for number in range(4):
-            bad = every_other if outcome is Outcome.FAILURE else 0
+            masks = PageMasks.of(every_other, outcome)
             key = PageKey(batch.key, 0, number)
-            tracker.store.replace_bits(key, Page(), every_other, batch.pages_expire_at, bad)
+            tracker.store.replace_bits(key, Page(), masks, batch.pages_expire_at)
         meter = Meter().attach(client)
         ask = tracker.outstanding if outcome is Outcome.SUCCESS else tracker.failures
         found = ask(batch, 0, 1000)

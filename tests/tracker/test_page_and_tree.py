@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker.page import Page, bits_of, digits, mask_of
+from fanin.tracker.page import Page, PageMasks, bits_of, digits, mask_of
 from fanin.tracker.tree import Shape, capacity, height, stretches, tails
 
 masks = st.integers(0, 2**1024 - 1)
@@ -32,7 +32,7 @@ def test_an_add_is_admitted_exactly_where_it_is_an_or(bits, mask):
 def test_what_is_unset_of_a_mask_is_admitted_and_completes_it(bits, mask):
     page = Page(bits, bits.bit_count())
     left = page.unset(mask)
-    after = page.with_bits(left)
+    after = page.with_bits(PageMasks(left))
 
     assert page.admits(left)
     assert after == Page(bits | mask, (bits | mask).bit_count())

@@ -12,7 +12,7 @@ from fanin.tracker import (
     OpenBatch,
     State,
 )
-from fanin.tracker.lifecycle import CHECK_AFTER, TELL_PARENT_AFTER
+from fanin.tracker.lifecycle import ACK_PARENT_AFTER, CHECK_AFTER
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 
@@ -65,7 +65,7 @@ def test_a_crash_between_the_child_and_its_parent_is_repaired_by_redelivery_and_
         child, items = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
         tracker.close("t", child, "closer")
         crashed = replace(tracker, _known={})
-        crashed._tell_parent = lambda _: None
+        crashed._ack_parent = lambda _: None
         ack(crashed, child, items, 0)
         assert tracker.get("t", parent).state is State.CLOSED
         if repair == "redelivery":
@@ -104,7 +104,7 @@ def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker, clock):
         tracker.close("t", batch_id, "closer")
     ack(tracker, *chain[-1], 0)
     for _ in range(30):
-        clock.at += TELL_PARENT_AFTER
+        clock.at += ACK_PARENT_AFTER
         tracker.sweep()
 
     assert {tracker.get("t", batch_id).result for batch_id, _ in chain} == {"succeeded"}
@@ -116,7 +116,7 @@ def test_a_child_that_a_reader_ends_is_due_soon_for_its_parents_sake(tracker, cl
     child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0", deadline=HOUR)
     clock.at += HOUR
     assert tracker.get("t", child).state is State.TIMED_OUT
-    clock.at += TELL_PARENT_AFTER
+    clock.at += ACK_PARENT_AFTER
     tracker.sweep()
 
     assert tracker.get("t", parent).state is State.COMPLETE

@@ -9,6 +9,7 @@ import pytest
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey, PageKey
+from fanin.tracker.page import PageMasks
 from tests.tracker.calls import DAY, START, fail, opened
 
 
@@ -19,15 +20,15 @@ class Straying(MemoryStore):
         super().__init__()
         self.strays, self.meanwhile = [], None
 
-    def turn(self, key, turn):
+    def transition(self, key, step):
         if self.meanwhile:
             self.meanwhile()
-        self.strays.append((key, turn))
-        return super().turn(key, turn)
+        self.strays.append((key, step))
+        return super().transition(key, step)
 
     def land(self):
-        for key, turn in self.strays:
-            super().turn(key, turn)
+        for key, step in self.strays:
+            super().transition(key, step)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_who_was_told_that_the_batch_goes_on_does_not_end_it_later(tracker, stor
     batch_id, group = opened(tracker, 9, max_failures=2)
     leaf = PageKey(BatchKey("t", batch_id), 0, 0)
     fail(tracker, batch_id, group, 0, caller="first")
-    store.fail_bits(leaf, 0b10, START + DAY)
+    store.add_bits(leaf, PageMasks(failure=0b10), START + DAY)
     store.land()
 
     assert tracker.get("t", batch_id).state is State.OPEN
@@ -62,7 +63,7 @@ def test_an_end_for_failures_that_were_healed_meanwhile_does_not_come_back_with_
     store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
     report = fail(tracker, batch_id, group, 1, caller="second")
     store.meanwhile = None
-    store.fail_bits(leaf, 0b100, START + DAY)
+    store.add_bits(leaf, PageMasks(failure=0b100), START + DAY)
     store.land()
 
     assert store.strays
@@ -75,7 +76,7 @@ def test_one_failure_healed_of_more_than_enough_leaves_the_end_to_who_asked_for_
     batch_id, group = opened(tracker, 9, max_failures=2)
     leaf = PageKey(BatchKey("t", batch_id), 0, 0)
     fail(tracker, batch_id, group, 0, caller="first")
-    store.fail_bits(leaf, 0b100, START + DAY)
+    store.add_bits(leaf, PageMasks(failure=0b100), START + DAY)
     store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
 
     assert told(fail(tracker, batch_id, group, 1, caller="second")) == ["second"]

@@ -17,7 +17,7 @@ from fanin.tracker import BatchKey, State, Tracker, Verdict
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.items import milliseconds
 from fanin.tracker.dynamodb.requests import batch_key
-from fanin.tracker.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
 from fanin.tracker.model import SHARDS, shard_of
 from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import DAY, HOUR, ack, opened
@@ -41,12 +41,12 @@ def in_every_shard(tracker, **wish):
 
 def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
     batch = complete(tracker)
-    assert batch.due_at is not None
+    assert batch.next_check_at is not None
     tracker.confirm(batch)
     tracker.confirm(tracker.get("t", batch.batch_id))
     clock.at += CHECK_AT_MOST_EVERY
 
-    assert tracker.get("t", batch.batch_id) == replace(batch, due_at=None)
+    assert tracker.get("t", batch.batch_id) == replace(batch, next_check_at=None)
     assert tracker.sweep().looked == 0
 
 
@@ -76,38 +76,38 @@ def test_a_confirmation_of_the_past_leaves_a_look_that_was_planned_since(tracker
     clock.at += CHECK_AFTER
     tracker.sweep()
     tracker.confirm(batch)
-    assert tracker.get("t", batch.batch_id).due_at is not None
+    assert tracker.get("t", batch.batch_id).next_check_at is not None
     clock.at += CHECK_AT_MOST_EVERY
 
     assert tracker.sweep().announced_again == 0
-    assert tracker.get("t", batch.batch_id).due_at is None
+    assert tracker.get("t", batch.batch_id).next_check_at is None
 
 
 def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker, clock):
     parent, group = opened(tracker, 1)
     tracker.close("t", parent, "closer")
     child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
-    ended = tracker.store.turn(child.key, turned(child, State.CANCELLED, clock.at))
+    ended = tracker.store.transition(child.key, transition(child, State.CANCELLED, clock.at))
     tracker.confirm(ended)
 
     assert tracker.get("t", parent).result == "completed_with_failures"
-    assert tracker.get("t", child.batch_id).due_at is None
+    assert tracker.get("t", child.batch_id).next_check_at is None
 
 
 def test_a_child_stays_due_where_its_parent_cannot_be_told(tracker, clock, monkeypatch):
     parent, group = opened(tracker, 1)
     child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
-    ended = tracker.store.turn(child.key, turned(child, State.CANCELLED, clock.at))
-    monkeypatch.setattr(tracker.store, "fail_bits", unavailable)
+    ended = tracker.store.transition(child.key, transition(child, State.CANCELLED, clock.at))
+    monkeypatch.setattr(tracker.store, "add_bits", unavailable)
     with pytest.raises(StoreUnavailable):
         tracker.confirm(ended)
     monkeypatch.undo()
-    assert tracker.get("t", child.batch_id).due_at is not None
+    assert tracker.get("t", child.batch_id).next_check_at is not None
     clock.at += CHECK_AFTER
     tracker.sweep()
 
     assert [result.verdict for result in ack(tracker, parent, group, 0).results] == [Verdict.ACCEPTED]
-    assert tracker.get("t", child.batch_id).due_at is None
+    assert tracker.get("t", child.batch_id).next_check_at is None
 
 
 def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
@@ -141,24 +141,24 @@ def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
     clock.at += HOUR
     left, all_others = set(tracker.store.batches) - {BatchKey("t", ids[same])}, Event()
     assert BatchKey("t", behind) in left
-    turn = tracker.store.turn
+    original = tracker.store.transition
 
     def slow(key, step):
         if key.batch_id == ids[same]:
             assert all_others.wait(WAIT_SECONDS)
-        stored = turn(key, step)
+        stored = original(key, step)
         left.discard(key)
         if not left:
             all_others.set()
         return stored
 
-    monkeypatch.setattr(tracker.store, "turn", slow)
+    monkeypatch.setattr(tracker.store, "transition", slow)
     done = replace(tracker, each=each_in_threads).sweep()
 
     assert (done.failed, done.timed_out) == (0, len(tracker.store.batches))
 
 
-@pytest.mark.parametrize("broken", ["get", "turn"])
+@pytest.mark.parametrize("broken", ["get", "transition"])
 def test_a_batch_that_cannot_be_swept_or_put_off_keeps_no_other_waiting(tracker, clock, monkeypatch, broken):
     ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
     clock.at += 2 * HOUR
@@ -234,13 +234,13 @@ def deployed(clock):
         yield Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None), client
 
 
-def as_of_0_1(client, key, due_at=None):
+def as_of_0_1(client, key, next_check_at=None):
     """Write the lists of a batch's row as version 0.1 did: one for all batches to look at, no other."""
     update = {"Key": batch_key(key), "TableName": TABLES[0], "UpdateExpression": "REMOVE liveShard"}
-    if due_at is not None:
+    if next_check_at is not None:
         update["UpdateExpression"] = "SET dueAt = :at, dueShard = :shard REMOVE liveShard"
         update["ExpressionAttributeValues"] = {
-            ":at": {"N": str(milliseconds(due_at))},
+            ":at": {"N": str(milliseconds(next_check_at))},
             ":shard": {"S": str(shard_of(key.batch_id))},
         }
     client.update_item(**update)
@@ -253,12 +253,12 @@ def test_rows_of_version_0_1_are_swept(deployed, clock):
     tracker.store.confirm(heard.key, heard.expires_at)
     as_of_0_1(client, late)
     for batch in (unheard, heard):
-        as_of_0_1(client, batch.key, batch.due_at)
+        as_of_0_1(client, batch.key, batch.next_check_at)
     clock.at += HOUR
     done = tracker.sweep()
 
     assert (done.looked, done.timed_out, done.announced_again) == (3, 1, 1)
-    assert tracker.store.get(heard.key).due_at is None
+    assert tracker.store.get(heard.key).next_check_at is None
     assert list(tracker.store.due(shard_of(unheard.batch_id), False, clock.at + DAY))
     assert not list(tracker.store.due(shard_of(unheard.batch_id), True, clock.at + DAY))
 

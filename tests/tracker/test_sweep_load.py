@@ -10,7 +10,7 @@ import pytest
 from fanin.api.events import confirm
 from fanin.tracker import Batch, OpenBatch, State, Tracker, lifecycle, sweeping
 from fanin.tracker.events import event_id
-from fanin.tracker.lifecycle import CHECK_AFTER, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import HOUR, START, Clock, opened
 
@@ -32,11 +32,11 @@ class Timed(MemoryStore):
     def get(self, key):
         return self._after(super().get, key)
 
-    def turn(self, key, turn):
-        return self._after(super().turn, key, turn)
+    def transition(self, key, step):
+        return self._after(super().transition, key, step)
 
-    def postpone(self, seen, due_at):
-        return self._after(super().postpone, seen, due_at)
+    def postpone(self, seen, next_check_at):
+        return self._after(super().postpone, seen, next_check_at)
 
     def notice(self, batch, at):
         return self._after(super().notice, batch, at)
@@ -78,7 +78,7 @@ class Traffic:
         for second in range(60):
             self.clock.at = since + second * SECOND
             self.unacked.append(self.tracker.open("t", OpenBatch(deadline=DEADLINE)))
-            complete = turned(self.closed, State.COMPLETE, self.clock.at, caller="c").apply(self.closed)
+            complete = transition(self.closed, State.COMPLETE, self.clock.at, caller="c").apply(self.closed)
             for _ in range(ENDED_A_SECOND):
                 self._end(complete)
 
@@ -117,7 +117,9 @@ def test_deadlines_are_met_within_two_sweeps_while_200_batches_end_a_second(monk
     two_sweeps_ago = START + (MINUTES - 2) * MINUTE
     overdue = [batch for batch in traffic.unacked if batch.deadline_at <= two_sweeps_ago]
     ended = [traffic.store.batches[batch.key] for batch in overdue]
-    waiting = [batch.due_at for batch in traffic.store.batches.values() if batch.due_at is not None]
+    waiting = [
+        batch.next_check_at for batch in traffic.store.batches.values() if batch.next_check_at is not None
+    ]
 
     assert len(overdue) > 100
     assert {batch.state for batch in ended} == {State.TIMED_OUT}

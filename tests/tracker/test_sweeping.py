@@ -13,10 +13,10 @@ from fanin.tracker import (
     State,
     Tracker,
 )
-from fanin.tracker.lifecycle import CHECK_AFTER, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.page import Page, PageMasks
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 
@@ -28,9 +28,9 @@ def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
     for key in list(store.stored_pages):
         if key.level:
             del store.stored_pages[key]
-    store.turn(
+    store.transition(
         key.batch,
-        turned(tracker.get("t", batch_id), State.CLOSED, clock.at),
+        transition(tracker.get("t", batch_id), State.CLOSED, clock.at),
     )
     clock.at += CHECK_AFTER
 
@@ -89,14 +89,14 @@ def test_notify_sends_the_event_of_an_ended_batch_alone(tracker):
 def test_a_batch_that_cannot_be_swept_does_not_keep_the_others_waiting(tracker, clock, monkeypatch):
     ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
     clock.at += 2 * HOUR
-    turn = tracker.store.turn
+    original = tracker.store.transition
 
     def poisoned(key, step):
         if key.batch_id == ids[0]:
             raise ValueError("no such row")
-        return turn(key, step)
+        return original(key, step)
 
-    monkeypatch.setattr(tracker.store, "turn", poisoned)
+    monkeypatch.setattr(tracker.store, "transition", poisoned)
     done = tracker.sweep()
 
     assert (done.failed, done.timed_out) == (1, 19)
@@ -106,7 +106,9 @@ def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_di
     batch_id, group = opened(tracker, 5, max_failures=2)
     fail(tracker, batch_id, group, 0)
     key = BatchKey("t", batch_id)
-    tracker.store.fail_bits(PageKey(key, 0, 0), 0b10, tracker.store.get(key).pages_expire_at)
+    tracker.store.add_bits(
+        PageKey(key, 0, 0), PageMasks(failure=0b10), tracker.store.get(key).pages_expire_at
+    )
     clock.at += CHECK_AFTER
     tracker.sweep()
 
@@ -125,13 +127,15 @@ def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_o
     batch = here.get("t", batch_id)
 
     assert batch.expires_at == clock.at + 8 * HOUR
-    assert batch.due_at == clock.at + CHECK_AFTER
+    assert batch.next_check_at == clock.at + CHECK_AFTER
 
 
 def test_activity_does_not_put_the_sweeper_off(tracker, clock):
     """Close got no further than CLOSED, and the one ack comes again and again."""
     batch_id, group = opened(tracker, 1, retention=Retention(closed=HOUR))
-    tracker.store.turn(BatchKey("t", batch_id), turned(tracker.get("t", batch_id), State.CLOSED, clock.at))
+    tracker.store.transition(
+        BatchKey("t", batch_id), transition(tracker.get("t", batch_id), State.CLOSED, clock.at)
+    )
     ack(tracker, batch_id, group, 0)
     for _ in range(2):
         clock.at += CHECK_AFTER / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Self
@@ -95,6 +96,7 @@ class BatchSummary(Answer):
     expected_items: int | None = Optional
     max_failures: int | None = Optional
     parent_item_id: str | None = Optional
+    labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
     created_at: Instant
     deadline_at: Instant | None = Optional
     closed_at: Instant | None = Optional

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.model import Place
+from fanin.tracker.model import Position
 
 CURSOR_FORM = r"^[A-Za-z0-9_-]{8,40}$"
 ITEM_BYTES = 6
@@ -33,7 +33,7 @@ def item_at(cursor: str | None) -> int:
     return 0 if cursor is None else int.from_bytes(_bytes(cursor, ITEM_BYTES), "big")
 
 
-def of_batch(resume: Place | None) -> str | None:
+def of_batch(resume: Position | None) -> str | None:
     """Return the cursor of a position in a list of batches."""
     if resume is None:
         return None
@@ -41,7 +41,7 @@ def of_batch(resume: Place | None) -> str | None:
     return _text(((at - EPOCH) // MICROSECOND).to_bytes(8, "big") + UUID(batch_id).bytes)
 
 
-def batch_at(cursor: str | None) -> Place | None:
+def batch_at(cursor: str | None) -> Position | None:
     """Return the position of *cursor* in a list of batches. Raises InvalidRequest."""
     if cursor is None:
         return None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from fanin.api.instants import iso
 from fanin.errors import InvalidRequest
@@ -55,20 +58,8 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
 
 def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
     event = CompletionEvent.of(batch)
-    detail = {
-        "detailType": event.detail_type,
-        "eventId": event.event_id,
-        "tenant": event.tenant,
-        "batchId": event.batch_id,
-        "userKey": event.user_key,
-        "result": event.result,
-        "reason": event.reason,
-        "total": event.total,
-        "failed": event.failed,
-        "openedAt": iso(event.opened_at),
-        "closedAt": _time(event.closed_at),
-        "completedAt": _time(event.completed_at),
-        "endedAt": _time(event.ended_at),
+    detail: dict[str, Any] = {
+        to_camel(fact.name): _value(getattr(event, fact.name)) for fact in fields(event)
     }
     if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
         return detail
@@ -77,5 +68,6 @@ def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
     return detail | {"outstanding": shown}
 
 
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else iso(at)
+def _value(fact: Any) -> Any:
+    """Return *fact* as JSON has it: a time as text, all else as it is."""
+    return iso(fact) if isinstance(fact, datetime) else fact

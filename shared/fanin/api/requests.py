@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
@@ -18,7 +19,8 @@ from pydantic_core import PydanticCustomError
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
-from fanin.tracker.model import LIFE_MAX, Ack, Mode, OpenBatch, Outcome, Retention
+from fanin.tracker.model import Ack, Outcome
+from fanin.tracker.options import LABELS_MAX, LIFETIME_MAX, Mode, OpenBatch, Retention
 from fanin.tracker.reasons import PRINTABLE, REASON_MAX
 
 ACKS_MAX = 1000
@@ -27,7 +29,7 @@ RANGES_MAX = 100_000
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
-DEADLINE_MAX_SECONDS = LIFE_MAX // timedelta(seconds=1)
+DEADLINE_MAX_SECONDS = LIFETIME_MAX // timedelta(seconds=1)
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
@@ -107,6 +109,24 @@ ParentItemId = Annotated[
 ]
 
 
+Label = Annotated[
+    str,
+    StringConstraints(min_length=2, max_length=321, pattern=PRINTABLE),
+    Field(description="A label as `key:value`; no control characters."),
+]
+Labels = Annotated[
+    dict[
+        Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PRINTABLE)],
+        Annotated[str, StringConstraints(max_length=256, pattern=PRINTABLE)],
+    ],
+    Field(
+        max_length=LABELS_MAX,
+        description="Up to 10 labels to list batches by: keys of 1 to 64 characters without a colon, values"
+        " of up to 256; no control characters.",
+    ),
+]
+
+
 class OpenBatchBody(Body):
     """The options of a new batch; ``{}``, or no body, takes the defaults."""
 
@@ -120,19 +140,19 @@ class OpenBatchBody(Body):
     parent_item_id: ParentItemId | None = None
     retention_seconds: RetentionBody = RetentionBody()
     max_failures: MaxFailures | None = None
+    labels: Labels = {}
 
     def spec(self) -> OpenBatch:
         """Return the options of the tracker's open."""
+        options = {option.name for option in fields(OpenBatch)}
+        same = {name: value for name, value in self if name in options}
         seconds = self.deadline_seconds
-        return OpenBatch(
-            user_key=self.user_key,
-            mode=Mode(self.mode),
-            retention=self.retention_seconds.retention(),
-            expected_items=self.expected_items,
-            deadline=None if seconds is None else timedelta(seconds=seconds),
-            max_failures=self.max_failures,
-            parent_item_id=self.parent_item_id,
-        )
+        converted = {
+            "mode": Mode(self.mode),
+            "retention": self.retention_seconds.retention(),
+            "deadline": None if seconds is None else timedelta(seconds=seconds),
+        }
+        return OpenBatch(**same | converted)
 
 
 class AddItemsBody(Body):

@@ -16,7 +16,7 @@ from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State
-from fanin.tracker.model import LIFE_MAX
+from fanin.tracker.options import LIFETIME_MAX
 
 K = TypeVar("K")
 SECOND = timedelta(seconds=1)
@@ -170,7 +170,7 @@ def deadline_of(deadline: timedelta | None) -> timedelta | None:
         return None
     if not isinstance(deadline, timedelta):
         raise InvalidRequest("a deadline is a timedelta, such as timedelta(hours=1)", field="deadline")
-    if not SECOND <= deadline <= LIFE_MAX or deadline % SECOND:
+    if not SECOND <= deadline <= LIFETIME_MAX or deadline % SECOND:
         raise InvalidRequest("a deadline is whole seconds, from 1 second to 400 days", field="deadline")
     return deadline
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from fanin.aws import clients
@@ -28,8 +28,9 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, Batch, ListWish, OpenBatch, Result, Slice, State, Tracker
+from fanin.tracker import Ack, Batch, BatchFilter, ListQuery, OpenBatch, Result, Slice, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.options import filter_of
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 
@@ -108,8 +109,8 @@ class DirectTransport:
     def task(self, task_id: str) -> TaskStatus:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
 
-    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
-        found = self.tracker.list(self.tenant, ListWish(user_key, state, after=cursor))
+    def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
+        found = self.tracker.list(self.tenant, ListQuery(**filter_of(wanted), after=cursor))
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
 
 
@@ -133,25 +134,9 @@ def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
 
 
 def _facts(batch: Batch) -> dict[str, Any]:
-    """Return the fields that a list and the batch itself have in common."""
-    return {
-        "batch_id": batch.batch_id,
-        "user_key": batch.user_key,
-        "mode": batch.mode,
-        "state": batch.state,
-        "total": batch.total,
-        "result": batch.result,
-        "created_at": batch.created_at,
-        "expires_at": batch.expires_at,
-        "closed_at": batch.closed_at,
-        "completed_at": batch.completed_at,
-        "ended_at": batch.ended_at,
-        "deadline_at": batch.deadline_at,
-        "reason": batch.end_reason,
-        "expected_items": batch.expected_items,
-        "max_failures": batch.max_failures,
-        "parent_item_id": batch.parent_item_id,
-    }
+    """Return the fields of a summary that a batch's row has."""
+    same = {fact.name: getattr(batch, fact.name) for fact in fields(Summary) if fact.name != "reason"}
+    return same | {"reason": batch.end_reason}
 
 
 def _completion(batch: Batch) -> Completion:

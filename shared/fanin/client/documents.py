@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -34,7 +35,8 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
-from fanin.tracker import Ack, OpenBatch, Outcome, Retention, Sample, State, Verdict
+from fanin.tracker import Ack, BatchFilter, Mode, OpenBatch, Outcome, Sample, State, Verdict
+from fanin.tracker.options import filter_of
 
 T = TypeVar("T")
 Document = Mapping[str, Any]
@@ -55,20 +57,29 @@ TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
 
 def open_body(spec: OpenBatch) -> Document:
     """Return the body of open, without the options that have their defaults."""
+    usual = OpenBatch()
+    wanted = {option.name: getattr(spec, option.name) for option in fields(OpenBatch)}
+    set_ones = {name: value for name, value in wanted.items() if value != getattr(usual, name)}
     body: dict[str, Any] = {"mode": spec.mode}
-    options = {
-        "userKey": spec.user_key,
-        "expectedItems": spec.expected_items,
-        "deadlineSeconds": None if spec.deadline is None else spec.deadline // SECOND,
-        "parentItemId": spec.parent_item_id,
-        "maxFailures": spec.max_failures,
-    }
-    body |= {name: value for name, value in options.items() if value is not None}
-    if spec.retention != Retention():
+    body |= {camel(name): value for name, value in set_ones.items() if name not in ("deadline", "retention")}
+    if spec.deadline is not None:
+        body["deadlineSeconds"] = spec.deadline // SECOND
+    if spec.retention != usual.retention:
         kept = spec.retention
         stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
         body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
     return body
+
+
+def filter_query(wanted: BatchFilter) -> dict[str, str]:
+    """Return the query parameters of a filter of batches."""
+    return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
+
+
+def camel(name: str) -> str:
+    """Return the name in JSON of a field."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
 
 
 def task_body(task: NewTask) -> Document:
@@ -145,25 +156,25 @@ def summaries_of(answer: Document) -> Summaries:
 
 
 def _facts(answer: Document) -> dict[str, Any]:
-    """Return the fields that a list and the batch itself have in common."""
+    """Return the fields of a summary that *answer* has, which a list and the batch's own page share."""
+    names = {fact.name: camel(fact.name) for fact in fields(Summary)}
     return {
-        "batch_id": answer["batchId"],
-        "user_key": answer["userKey"],
-        "mode": answer["mode"],
-        "state": State(answer["state"]),
-        "total": answer["total"],
-        "result": answer.get("result"),
-        "created_at": datetime.fromisoformat(answer["createdAt"]),
-        "expires_at": datetime.fromisoformat(answer["expiresAt"]),
-        "closed_at": _time(answer.get("closedAt")),
-        "completed_at": _time(answer.get("completedAt")),
-        "ended_at": _time(answer.get("endedAt")),
-        "deadline_at": _time(answer.get("deadlineAt")),
-        "reason": answer.get("reason"),
-        "expected_items": answer.get("expectedItems"),
-        "max_failures": answer.get("maxFailures"),
-        "parent_item_id": answer.get("parentItemId"),
+        name: READERS.get(name, _as_it_is)(answer[key])
+        for name, key in names.items()
+        if answer.get(key) is not None
     }
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "mode": Mode,
+    "state": State,
+    **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
+}
+"""How a field of a summary is read, where JSON has no such type."""
 
 
 def registered_of(answer: Document) -> Registered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -56,7 +56,7 @@ from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
 from fanin.queue import Options, Queue
-from fanin.tracker import Ack, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
+from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
@@ -97,16 +97,15 @@ class Fanin:
         parent: str | ItemId | None = None,
         max_failures: int | None = None,
         retention: Retention | None = None,
+        labels: Mapping[str, str] | None = None,
         key: str | None = None,
     ) -> Batch:
-        """Open a batch, or return the one that was opened under this *key*. *user_key*: your name for it.
+        """Open a batch, or return the one opened under this *key*. *user_key*, *labels*: yours, to find it.
 
-        *mode*: ``exact``, or ``estimated`` for counters in which a duplicate ack counts twice.
-        *expected_items*: close is refused before this many items are added. *deadline*: time from now until
-        the batch times out, in whole seconds, 1 s to 400 days. *parent*: an item of another batch of the
-        tenant, which is acked with the result of this batch. *max_failures*: failed items that end the batch.
+        *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
+        now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
+        this one. *max_failures*: failed items that end the batch. More in docs/client.md.
         """
-        key = key_or_fresh(key)
         spec = OpenBatch(
             user_key=text_or_none(user_key, "a user key", "userKey"),
             mode=mode_of(mode),
@@ -115,8 +114,9 @@ class Fanin:
             deadline=deadline_of(deadline),
             parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
+            labels={} if labels is None else labels,
         )
-        return Batch(self, self._transport.open(spec, key), key)
+        return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
 
     def get(self, batch_id: str) -> Status:
         """Return the state and progress of the batch. Raises NotFound."""
@@ -195,11 +195,16 @@ class Fanin:
         """Return the reasons of failures, at most 128."""
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
-    def batches(self, user_key: str | None = None, state: State | str | None = None) -> Iterator[Summary]:
-        """Yield batches, newest first: those of a user key, in a state, or all."""
-        wanted = None if state is None else state_of(state)
-        named = text_or_none(user_key, "a user key", "userKey")
-        ask = partial(self._transport.batches, named, wanted)
+    def batches(
+        self, user_key: str | None = None, state: State | str | None = None, label: str | None = None
+    ) -> Iterator[Summary]:
+        """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all."""
+        wanted = BatchFilter(
+            user_key=text_or_none(user_key, "a user key", "userKey"),
+            state=None if state is None else state_of(state),
+            label=text_or_none(label, "a label", "label"),
+        )
+        ask = partial(self._transport.batches, wanted)
         return (batch for page in pages(ask) for batch in page.batches)
 
     def task(

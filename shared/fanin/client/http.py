@@ -35,7 +35,7 @@ from fanin.client.model import (
 )
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import Ack, OpenBatch, State, checked_batch_id
+from fanin.tracker import Ack, BatchFilter, OpenBatch, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign
@@ -141,8 +141,8 @@ class HttpTransport:
     def task(self, task_id: str) -> TaskStatus:
         return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, documents.task_of)
 
-    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries:
-        query = {"userKey": user_key, "state": state, "cursor": cursor}
+    def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
+        query = {**documents.filter_query(wanted), "cursor": cursor}
         return self._get("/v1/batches", query, documents.summaries_of)
 
     def _get(

@@ -9,10 +9,11 @@ from typing import Any
 
 from fanin.client.items import Items
 from fanin.tracker import Sample, State, Verdict
+from fanin.tracker.options import ShownOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(ShownOptions):
     """A batch as lists return it.
 
     *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``, ``cancelled`` or
@@ -20,11 +21,9 @@ class Summary:
     """
 
     batch_id: str
-    user_key: str | None
-    mode: str
     state: State
     total: int
-    result: str | None
+    result: str | None = None
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None
@@ -32,9 +31,6 @@ class Summary:
     ended_at: datetime | None = None
     deadline_at: datetime | None = None
     reason: str | None = None
-    expected_items: int | None = None
-    max_failures: int | None = None
-    parent_item_id: str | None = None
 
     @property
     def is_closed(self) -> bool:

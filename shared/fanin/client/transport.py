@@ -21,7 +21,7 @@ from fanin.client.model import (
     TaskStatus,
 )
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, OpenBatch, State
+from fanin.tracker import Ack, BatchFilter, OpenBatch
 from fanin.tracker.acking import BATCHES_MAX
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class Transport(Protocol):
 
     def task(self, task_id: str) -> TaskStatus: ...
 
-    def batches(self, user_key: str | None, state: State | None, cursor: Cursor) -> Summaries: ...
+    def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 
 
 def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:

@@ -1,8 +1,8 @@
 """When is it done? The capability that tracks a batch of items to its one completion."""
 
-from fanin.tracker.acking import PageAcked, Words
+from fanin.tracker.acking import PageAcked
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
-from fanin.tracker.listing import ListWish
+from fanin.tracker.listing import ListQuery
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -13,17 +13,16 @@ from fanin.tracker.model import (
     Completion,
     Group,
     ItemRange,
-    Mode,
-    OpenBatch,
     Outcome,
     Progress,
     Result,
-    Retention,
     Sample,
     Slice,
     State,
     Verdict,
 )
+from fanin.tracker.options import BatchFilter, BatchOptions, Mode, OpenBatch, Retention
+from fanin.tracker.page import PageMasks
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep
@@ -35,19 +34,22 @@ __all__ = [
     "AckReport",
     "Added",
     "Batch",
+    "BatchFilter",
     "BatchKey",
+    "BatchOptions",
     "Closed",
     "Completion",
     "Group",
     "GroupId",
     "ItemId",
     "ItemRange",
-    "ListWish",
+    "ListQuery",
     "Listing",
     "Mode",
     "OpenBatch",
     "Outcome",
     "PageAcked",
+    "PageMasks",
     "Progress",
     "Result",
     "Retention",
@@ -58,6 +60,5 @@ __all__ = [
     "Tracker",
     "TrackerStore",
     "Verdict",
-    "Words",
     "checked_batch_id",
 ]

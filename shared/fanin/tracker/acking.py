@@ -1,4 +1,4 @@
-"""An ack request, sorted by page: what each page is asked to set, and what that says of each ack."""
+"""Sort an ack request by page, and derive the verdict of each ack from what the pages hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
-from fanin.tracker.page import Page, mask_of
+from fanin.tracker.page import PageMasks, mask_of
 from fanin.tracker.tree import capacity, stretches
 
 TOO_LATE = {
@@ -20,38 +20,15 @@ TOO_LATE = {
     State.EXPIRED: Verdict.EXPIRED,
 }
 PAGES_MAX = {Outcome.SUCCESS: 1_000, Outcome.FAILURE: 250}
-"""Pages that one request may touch: its caller waits. A failure costs a transaction on its batch's row."""
+"""Pages that one request may write while its caller waits. Failures are transactions on the batch's row."""
 
 BATCHES_MAX = 100
-"""Batches that one request may name: each is read, and may end, and so may its parents."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Folded acks of one leaf page, as masks of its bits: *good* succeeded, *bad* failed.
-
-    An item that did both has succeeded, as it has where the one ack comes after the other.
-    """
-
-    good: int
-    bad: int = 0
-
-    @property
-    def mask(self) -> int:
-        return self.good | self.bad
-
-    @property
-    def failed(self) -> int:
-        return self.bad & ~self.good
-
-    def asks_of(self, page: Page) -> bool:
-        """Whether *page* lacks any of it, or may have yet to climb; a page is compacted once it has."""
-        return bool(page.unset(self.mask) or self.good & page.failed or not page.compacted or page.root)
+"""Batches that one request may name: each is read, and each may end together with its parents."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageAcked:
-    """What the folded acks of a page came to: items by verdict.
+    """The result of the folded acks of a page: items by verdict.
 
     *written*: the accepted that were not acked before, the *failed* among them too. *healed*: the other
     accepted, which had failed before.
@@ -66,7 +43,7 @@ class PageAcked:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The part of an ack that falls into one page: its bits *first* to *last*, and what came of them."""
+    """The part of an ack that lies in one page: its bits *first* to *last*, and their verdicts."""
 
     position: int
     first: int
@@ -85,9 +62,9 @@ class Piece:
 
 @dataclass(slots=True)
 class PagePlan:
-    """What one request does with one outcome in one leaf page.
+    """The bits that one request sets with one outcome in one leaf page.
 
-    *last*: no other page of the request has this outcome in the same batch after it.
+    *last*: whether it is the request's last page of this outcome and batch.
     """
 
     batch: Batch
@@ -104,13 +81,18 @@ class PagePlan:
         return union
 
     @property
+    def masks(self) -> PageMasks:
+        """The bits to set."""
+        return PageMasks.of(self.mask, self.outcome)
+
+    @property
     def size(self) -> int:
-        """How many acks fall into the page, each counted."""
+        """The number of acks in the page, duplicates included."""
         return sum(piece.size for piece in self.pieces)
 
     @property
-    def speaker(self) -> str:
-        """The caller in whose name the page is written: the one with the highest item."""
+    def caller(self) -> str:
+        """The caller on whose behalf the page is written: that of the highest item."""
         return max(self.pieces, key=lambda piece: piece.last).ack.caller
 
     @property
@@ -120,9 +102,9 @@ class PagePlan:
 
 @dataclass(slots=True)
 class AckPlan:
-    """A request on its way: its acks, the verdicts on those that were refused, and the pages to write.
+    """A request in progress: its acks, the verdicts on refused ones, and the pages to write.
 
-    Pages may be written at once: each notes what it came to in its own pieces.
+    Pages may be written side by side, because each notes its verdicts in its own pieces.
     """
 
     acks: Sequence[Ack]
@@ -131,7 +113,7 @@ class AckPlan:
     touched: Counter[Outcome] = field(default_factory=Counter)
 
     def page(self, batch: Batch, number: int, outcome: Outcome) -> PagePlan:
-        """A page of the request; TooManyPages where it would be one more than a request may touch."""
+        """Return a page of the request; raise TooManyPages if that exceeds the limit."""
         key = (batch.key, number, outcome)
         if key not in self.pages:
             self.touched[outcome] += 1
@@ -141,20 +123,20 @@ class AckPlan:
         return self.pages[key]
 
     def batches(self) -> list[Batch]:
-        """The batches whose pages it touches."""
+        """Return the batches whose pages it writes."""
         return list({page.batch.key: page.batch for page in self.pages.values()}.values())
 
     def callers(self, key: BatchKey) -> set[str]:
-        """Who speaks of any of the batch's pages: whichever of them its end is found on."""
+        """Return the callers of all pages of a batch, because its end may be found on any of the pages."""
         return {caller for page in self.pages.values() if page.batch.key == key for caller in page.callers}
 
     def in_order(self) -> list[PagePlan]:
-        """The pages to write, successes first: a failure never overrides a success of the same request."""
+        """Return the pages to write, successes first: a failure never overrides a success of the request."""
         return sorted(self.pages.values(), key=lambda page: page.outcome is Outcome.FAILURE)
 
     def settle(self, page: PagePlan, fresh: int, known: int, otherwise: Verdict) -> None:
-        """Record what the items of *page* came to: those in *fresh* were accepted, others in *known* were
-        acked before, and the rest is *otherwise*. Of two acks that name one item the first is accepted.
+        """Note the verdicts of *page*: *fresh* items are accepted, other *known* items were acked before, and
+        all others get the verdict *otherwise*. Of two acks that name one item the first is accepted.
         """
         for piece in page.pieces:
             for verdict, count in verdicts(piece.mask, fresh, known, otherwise).items():
@@ -162,7 +144,7 @@ class AckPlan:
             fresh, known = fresh & ~piece.mask, known | piece.mask & fresh
 
     def note(self, piece: Piece, verdict: Verdict, count: int) -> None:
-        """Count *count* items of an ack under *verdict*."""
+        """Add *count* items of an ack to *verdict*."""
         if count:
             piece.counts[verdict] += count
 
@@ -173,8 +155,8 @@ class AckPlan:
         return tuple(Result(ack, dict(count)) for ack, count in zip(self.acks, counts, strict=True))
 
 
-def word_of(batch: Batch, item_id: str) -> Ack:
-    """What an ended batch says of the item that it stands for."""
+def parent_ack(batch: Batch, item_id: str) -> Ack:
+    """Return the ack with which an ended batch reports its result to the item of its parent."""
     good = batch.result == "succeeded"
     outcome = Outcome.SUCCESS if good else Outcome.FAILURE
     reason = None if good else f"batch {batch.batch_id} {batch.result}"
@@ -182,8 +164,8 @@ def word_of(batch: Batch, item_id: str) -> Ack:
 
 
 def verdicts(mask: int, fresh: int, known: int, otherwise: Verdict) -> dict[Verdict, int]:
-    """How many items of *mask* got each verdict: those in *fresh* were accepted, others in *known* were acked
-    before, and the rest is *otherwise*.
+    """Return how many items of *mask* got each verdict: *fresh* items are accepted, other *known* items were
+    already acked, and all others get the verdict *otherwise*.
     """
     accepted, repeated = mask & fresh, mask & known & ~fresh
     rest = mask & ~accepted & ~repeated
@@ -191,21 +173,21 @@ def verdicts(mask: int, fresh: int, known: int, otherwise: Verdict) -> dict[Verd
     return {verdict: items.bit_count() for verdict, items in counts if items}
 
 
-def covers(batch: Batch, pages: Mapping[int, Words]) -> bool:
-    """Whether every bit of *pages* is an item of *batch*, as far as it has grown."""
+def covers(batch: Batch, pages: Mapping[int, PageMasks]) -> bool:
+    """Whether every bit of *pages* is an item of *batch* at its present total."""
     return all(
-        number >= 0 and not words.mask >> capacity(0, number, batch.total, batch.shape)
-        for number, words in pages.items()
+        number >= 0 and not masks.mask >> capacity(0, number, batch.total, batch.shape)
+        for number, masks in pages.items()
     )
 
 
 def is_expired(batch: Batch, now: datetime) -> bool:
-    """Whether the batch's time is over; for everyone who acks, it is gone then."""
+    """Whether the batch has expired; acks treat it as gone then."""
     return batch.expires_at <= now or batch.state is State.EXPIRED
 
 
 def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | None]:
-    """Where the group of *ack* starts in its batch; or the verdict, where no bit may be touched."""
+    """Return where the group of *ack* starts in its batch, and the verdict if the ack is refused."""
     group = GroupId.decode(ack.group_id)
     if batch is None or group is None or not group.is_of(batch.salt, batch.batch_id):
         return 0, Verdict.NOT_FOUND
@@ -217,7 +199,7 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
 
 
 def batch_ids(acks: Sequence[Ack]) -> list[str]:
-    """The batches that *acks* name, each once. Raises TooManyBatches."""
+    """Return the batches that *acks* name, each once; raise TooManyBatches above the limit."""
     found = list(dict.fromkeys(ack.batch_id for ack in acks))
     if len(found) > BATCHES_MAX:
         raise TooManyBatches(
@@ -229,7 +211,7 @@ def batch_ids(acks: Sequence[Ack]) -> list[str]:
 
 
 def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:
-    """Judge every ack before anything is written, and cut the good ones into pages.
+    """Judge every ack before anything is written, and cut the valid ones into pages.
 
     Raises TooManyPages.
     """
@@ -248,8 +230,8 @@ def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: date
 
 
 def _too_many(outcome: Outcome, batch: Batch) -> TooManyPages:
-    word, pages, items = "fail" if outcome is Outcome.FAILURE else "ack", PAGES_MAX[outcome], batch.shape.leaf
+    verb, pages, items = "fail" if outcome is Outcome.FAILURE else "ack", PAGES_MAX[outcome], batch.shape.leaf
     return TooManyPages(
-        f"one request may {word} items in {pages} pages, of {items} items each here; send fewer in a request",
+        f"one request may {verb} items in {pages} pages, of {items} items each here; send fewer in a request",
         field="acks",
     )

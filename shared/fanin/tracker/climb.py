@@ -1,8 +1,8 @@
-"""Setting bits, and what follows from a full page: up the tree, to the one decision that the batch is done.
+"""Set the bits of acked items, and climb from full pages up the tree to the completion of the batch.
 
-Every step only sets bits, so each is idempotent: whoever repeats an ack repairs a climb that a crash cut
-short. The last ack and close meet on the last page of a level, which the store serializes, so that one of
-them sees it full.
+Every step only sets bits, so each is idempotent: a repeated ack repairs a climb that a crash interrupted.
+The last ack and close both write the last page of a level; the store serializes these writes, so one of the
+two sees the page full.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from threading import Lock
 
 from fanin.errors import StoreUnavailable
 from fanin.pacing import pause
-from fanin.tracker.lifecycle import Turn, turned
-from fanin.tracker.model import Batch, PageKey, State
-from fanin.tracker.page import DIGIT_BITS, Page, digits
+from fanin.tracker.lifecycle import Transition, transition
+from fanin.tracker.model import Batch, Outcome, PageKey, State
+from fanin.tracker.page import DIGIT_BITS, Page, PageMasks, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
 
-# An expression of DynamoDB holds 4 KB: the guards of about 20 digits. Above that a page is read first.
+# A DynamoDB expression has at most 4 KB, which holds the guards of about 20 digits. For more digits the page
+# is read first.
 GUARDED_DIGITS = 20
-# A guard that wants bits to be set names fewer values, the more bits it wants: most of a page fits, in no
-# more than 150 guards, as a condition may hold 300 operators.
+# A guard that requires set bits lists fewer values the more bits it requires, so most of a page fits into one
+# condition: at most 150 guards, because a condition has at most 300 operators.
 BYTES_OF_GUARDS, BYTES_A_GUARD, BYTES_A_NAME = 4000, 22, 5
 WRITE_ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class BitsSet:
-    """What a write to a leaf did: the bits that it changed, the page after it, the batch if it has ended.
+    """The result of a write to a leaf: the bits it changed, the page after it, the batch if it has ended.
 
-    *healed*: those of the changed bits that had failed before.
+    *healed*: the number of changed bits that had failed before.
     """
 
     fresh: int
@@ -43,9 +44,10 @@ class BitsSet:
 
 @dataclass(frozen=True, slots=True)
 class Climber:
-    """Writes pages of one store, at the times of one clock, for one request.
+    """Writes pages for one request, with one store and one clock.
 
-    *in_turn*: held during a transaction, for those of a batch meet at its row and would only be in conflict.
+    *in_turn*: a lock held during a healing transaction. Such transactions write the same batch row, so they
+    would conflict if they ran side by side.
     """
 
     store: TrackerStore
@@ -53,57 +55,49 @@ class Climber:
     pause: Callable[[int], None] = pause
     in_turn: Lock = field(default_factory=Lock, repr=False)
 
-    def succeed(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
-        """Ack items of a leaf; those that had failed are healed."""
-        return self.settle(batch, number, mask, 0, caller)
-
-    def settle(
-        self, batch: Batch, number: int, good: int, bad: int, caller: str, seen: Page | None = None
+    def mark(
+        self, batch: Batch, number: int, masks: PageMasks, caller: str, seen: Page | None = None
     ) -> BitsSet:
-        """Ack items of a leaf in one write, those of *bad* as failed; *good* ones that had failed are healed.
+        """Ack items of a leaf in one write; those that succeeded and had failed before are healed.
 
-        *bad* has none of *good*. *seen*: the page, where it has been read.
+        A failure changes nothing where the item was acked before. *seen*: the page, where it has been read.
         """
         key = PageKey(batch.key, 0, number)
-        fresh, page = self._write(batch, key, good | bad, bad, seen)
-        failed = good & page.failed & ~fresh
+        fresh, page = self._write(batch, key, masks, seen)
+        failed = masks.success & page.failed & ~fresh
         healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
-        ended = self.climb(batch, key, page, caller)
-        if bad:
-            ended = ended or self.end_by_failures(batch, caller)
+        ended = self._after(batch, key, page, caller, bool(masks.failed))
         return BitsSet(fresh | healed, page, ended, healed)
 
-    def fail(self, batch: Batch, number: int, mask: int, caller: str) -> BitsSet:
-        """Mark items of a leaf as failed, but none that was acked before."""
-        return self.settle(batch, number, 0, mask, caller)
-
-    def count(self, batch: Batch, number: int, count: int, caller: str, failed: bool = False) -> BitsSet:
+    def count(self, batch: Batch, number: int, count: int, outcome: Outcome, caller: str) -> BitsSet:
         """Count acks in a leaf of an estimated batch; ``fresh`` is 1 where they counted."""
         key = PageKey(batch.key, 0, number)
-        if failed:
-            written = self.store.fail_count(key, count, batch.pages_expire_at)
-        else:
-            written = self.store.add_count(key, count, batch.pages_expire_at)
-        ended = self.climb(batch, key, written.page, caller)
-        if failed:
-            ended = ended or self.end_by_failures(batch, caller)
+        written = self.store.add_count(key, count, outcome, batch.pages_expire_at)
+        ended = self._after(batch, key, written.page, caller, outcome is Outcome.FAILURE)
         return BitsSet(int(written.applied), written.page, ended)
 
+    def _after(self, batch: Batch, key: PageKey, page: Page, caller: str, failures: bool) -> Batch | None:
+        """Return the batch if it has ended by the write of *page*: the page is full, or failures suffice."""
+        ended = self.climb(batch, key, page, caller)
+        return ended or (self.end_by_failures(batch, caller) if failures else None)
+
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Carry the news of a full page upwards, and compact it only then; the batch, where it has ended."""
+        """Set a full page's bit in its parent, then compact the page; return the batch if it has ended."""
         if not page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout):
             return None
-        ended = self.complete(batch, caller) if page.root else self._tell_parent(batch, key, page, caller)
+        ended = self.complete(batch, caller) if page.root else self._mark_parent(batch, key, page, caller)
         if not page.compacted:
             self.store.compact(key, page.n)
         return ended
 
     def complete(self, batch: Batch, caller: str) -> Batch | None:
-        """Decide that the batch is done, once; the batch as it stands, where it has ended."""
-        return _ended(self.store.turn(batch.key, turned(batch, State.COMPLETE, self.now(), caller=caller)))
+        """Complete the batch if it is CLOSED; return the stored batch if it has ended."""
+        return _ended(
+            self.store.transition(batch.key, transition(batch, State.COMPLETE, self.now(), caller=caller))
+        )
 
     def seal(self, batch: Batch, caller: str) -> Batch | None:
-        """Mark the last page of each level of a CLOSED batch; the batch, where it has ended."""
+        """Mark the last page of each level of a CLOSED batch; return the batch if it has ended."""
         if batch.total == 0:
             return self.complete(batch, caller)
         ended = None
@@ -113,21 +107,20 @@ class Climber:
             ended = self.climb(batch, key, page, caller)
         return ended
 
-    def _tell_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Set the bit of a full page in the page above it, with a mark where it held failures."""
+    def _mark_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
+        """Set the bit of a full page in its parent page, marked as failed if the page holds failures."""
         parent, bit = divmod(key.number, batch.shape.fanout)
         above = PageKey(batch.key, key.level + 1, parent)
-        written = self.store.add_bits(
-            above, 1 << bit, batch.pages_expire_at, failed=1 << bit if page.failed else 0
-        )
+        masks = PageMasks.of(1 << bit, Outcome.FAILURE if page.failed else Outcome.SUCCESS)
+        written = self.store.add_bits(above, masks, batch.pages_expire_at)
         return self.climb(batch, above, written.page, caller)
 
     def end_by_failures(self, batch: Batch, caller: str) -> Batch | None:
-        """End a batch that has as many failures as it bears; the batch as it stands, where it has ended.
+        """End a batch that has reached ``max_failures``; return the stored batch if it has ended.
 
-        It is looked at first, and ends only if nothing was healed since. A step that was refused would be
-        welcome later, when others have failed: a stray copy of it would end the batch in the name of one who
-        was told that it goes on.
+        The batch is read first, and ends only if no item was healed since. Without that condition a delayed
+        copy of a refused transition could apply later, after other failures, and name a caller that was
+        answered that the batch is still live.
         """
         if batch.max_failures is None:
             return None
@@ -135,18 +128,18 @@ class Climber:
         for attempt in range(WRITE_ATTEMPTS):
             if stored is None or not stored.is_alive or stored.failed < batch.max_failures:
                 return _ended(stored)
-            stored = self.store.turn(batch.key, self._enough(stored, caller))
+            stored = self.store.transition(batch.key, self._enough(stored, caller))
             if stored is not None and stored.is_alive:
                 self.pause(attempt)
-        raise StoreUnavailable("failures are healed from too many sides at once; ask again")
+        raise StoreUnavailable("too many concurrent requests heal failures of the batch; repeat the request")
 
-    def _enough(self, batch: Batch, caller: str) -> Turn:
-        """The end of a batch for its failures, as it was seen."""
+    def _enough(self, batch: Batch, caller: str) -> Transition:
+        """Return the transition that ends a batch for its failures, as the batch was read."""
         at, most = self.now(), batch.max_failures
-        return turned(batch, State.COMPLETE, at, caller=caller, failures=most, healed=batch.healed)
+        return transition(batch, State.COMPLETE, at, caller=caller, failures=most, healed=batch.healed)
 
     def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
-        """The failed bits of *mask* that were taken off by this call."""
+        """Heal the failed bits of *mask*; return those that this call healed."""
         for attempt in range(WRITE_ATTEMPTS):
             with self.in_turn:
                 healed = self.store.heal_bits(key, mask)
@@ -160,47 +153,40 @@ class Climber:
             mask = left
             if not mask:
                 return 0
-        raise StoreUnavailable("a page is written to from too many sides at once; ask again")
+        raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
 
     def _is_over(self, batch: Batch) -> bool:
         stored = self.store.get(batch.key)
         return stored is None or not stored.is_alive
 
     def _write(
-        self, batch: Batch, key: PageKey, mask: int, failed: int = 0, seen: Page | None = None
+        self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None = None
     ) -> tuple[int, Page]:
-        """The bits of *mask* that were set by this call, those of *failed* as failed; the page after it."""
+        """Set the bits of *masks*; return those that this call set, and the page after it."""
         for attempt in range(WRITE_ATTEMPTS):
-            left = mask if seen is None else seen.unset(mask)
-            if attempt and left == mask:
-                if failed & mask and self._is_over(batch):
+            left = masks if seen is None else masks.within(seen.unset(masks.mask))
+            if attempt and left == masks:
+                if left.failed and self._is_over(batch):
                     return 0, seen or Page()
                 self.pause(attempt - 1)
-            mask = left
-            if not mask:
+            masks = left
+            if not masks.mask:
                 return 0, seen or Page()
-            written = self._send(batch, key, seen, mask, failed & mask)
+            written = self._send(batch, key, masks, seen)
             if written.applied:
-                return mask, written.page
+                return masks.mask, written.page
             seen = written.page
-        raise StoreUnavailable("a page is written to from too many sides at once; ask again")
+        raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
 
-    def _send(self, batch: Batch, key: PageKey, seen: Page | None, mask: int, failed: int) -> Written:
-        """One write: a guarded add; of many digits, or of good and bad, a replacement of the page as seen."""
-        if failed in (0, mask) and sum(1 for _ in digits(mask)) <= GUARDED_DIGITS:
-            return self._add(batch, key, mask, failed)
+    def _send(self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None) -> Written:
+        """Send one write: a guarded add; for many digits or two outcomes, a replacement of the page seen."""
+        if not masks.is_mixed and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
+            return self.store.add_bits(key, masks, batch.pages_expire_at)
         if seen is None:
             seen = self.store.pages([key]).get(key, Page())
-        if seen.unset(mask) != mask:
+        if seen.unset(masks.mask) != masks.mask:
             return Written(seen, applied=False)
-        return self.store.replace_bits(key, seen, mask, batch.pages_expire_at, failed)
-
-    def _add(self, batch: Batch, key: PageKey, mask: int, failed: int) -> Written:
-        """The guarded add, of failures in a transaction with their count, which brings no page along."""
-        if not failed:
-            return self.store.add_bits(key, mask, batch.pages_expire_at)
-        applied = self.store.fail_bits(key, mask, batch.pages_expire_at)
-        return Written(self.store.pages([key]).get(key, Page()), applied)
+        return self.store.replace_bits(key, seen, masks, batch.pages_expire_at)
 
 
 def _ended(stored: Batch | None) -> Batch | None:
@@ -208,7 +194,7 @@ def _ended(stored: Batch | None) -> Batch | None:
 
 
 def _parts(mask: int) -> list[int]:
-    """*mask* in parts whose digits one condition can guard, each by naming the values it may have."""
+    """Cut *mask* into parts whose digits fit into the guards of one condition."""
     parts: list[int] = []
     room = 0
     for digit, value in digits(mask):

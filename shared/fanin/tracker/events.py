@@ -39,6 +39,7 @@ class CompletionEvent:
     closed_at: datetime | None
     completed_at: datetime | None
     ended_at: datetime | None
+    labels: Mapping[str, str]
 
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
@@ -57,4 +58,5 @@ class CompletionEvent:
             closed_at=batch.closed_at,
             completed_at=batch.completed_at,
             ended_at=batch.ended_at or batch.completed_at,
+            labels=batch.labels,
         )

@@ -1,34 +1,35 @@
-"""The life of a batch: its steps, how long each stage lasts, and when somebody has to look at it again."""
+"""The lifecycle of a batch: its transitions, how long each state lasts, and when the sweeper checks it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from fanin.tracker.model import ALIVE, LIFE_MAX, Batch, State
+from fanin.tracker.model import ALIVE, Batch, State
+from fanin.tracker.options import LIFETIME_MAX
 
 CHECK_AFTER = timedelta(minutes=15)
-"""After so long the sweeper looks whether a CLOSED batch is stuck, or an ending event was not delivered."""
-TELL_PARENT_AFTER = timedelta(minutes=1)
-"""After so long the sweeper sees to it that a parent has heard of the end of its child."""
+"""Time until the sweeper checks whether a CLOSED batch is stuck or an ending event was not delivered."""
+ACK_PARENT_AFTER = timedelta(minutes=1)
+"""Time until the sweeper checks that an ended batch has acked the item of its parent."""
 CHECK_AT_MOST_EVERY = timedelta(hours=6)
 ACTIVITY_COUNTS_AFTER = 8
-"""Activity prolongs a batch once an eighth of its retention is used up: few writes, however many acks."""
+"""Activity extends a batch once an eighth of its retention has passed, so that many acks cost few writes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A step in the life of a batch, as a condition and what then holds.
+class Transition:
+    """A change of state of a batch: the condition under which it applies, and the values that it writes.
 
-    *expected*: the items that were announced must have been added. *failures*: at least so many must have
-    failed, and none been healed since *healed* were. *due*: its deadline (for TIMED_OUT) or its time (for
-    EXPIRED) must have come.
+    *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
+    have failed, and *healed* must still be the number of healed items. TIMED_OUT and EXPIRED need a
+    deadline or an expiry that is not later than *at*.
     """
 
     to: State
     at: datetime
     expires_at: datetime
-    due_at: datetime
+    next_check_at: datetime
     caller: str | None = None
     reason: str | None = None
     expected: bool = False
@@ -37,7 +38,7 @@ class Turn:
 
     @property
     def sources(self) -> tuple[State, ...]:
-        """The states that it starts from."""
+        """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
         if self.to is State.COMPLETE and self.failures is None:
@@ -45,7 +46,7 @@ class Turn:
         return ALIVE
 
     def admits(self, batch: Batch) -> bool:
-        """Whether *batch* may take this step now."""
+        """Whether the condition holds for *batch*."""
         if batch.state not in self.sources:
             return False
         if self.expected and batch.expected_items is not None and batch.total < batch.expected_items:
@@ -57,8 +58,8 @@ class Turn:
         return self.to is not State.EXPIRED or batch.expires_at <= self.at
 
     def apply(self, batch: Batch) -> Batch:
-        """The batch after an admitted step."""
-        after = replace(batch, state=self.to, expires_at=self.expires_at, due_at=self.due_at)
+        """Return the batch after a transition that it admits."""
+        after = replace(batch, state=self.to, expires_at=self.expires_at, next_check_at=self.next_check_at)
         if self.to is State.CLOSED:
             return replace(after, closed_at=self.at)
         after = replace(after, ended_at=self.at, end_reason=self.reason)
@@ -68,40 +69,40 @@ class Turn:
 
 
 def stage_of(batch: Batch, state: State) -> timedelta:
-    """How long *batch* is kept in *state*."""
+    """Return how long *batch* is kept in *state*."""
     kept = batch.retention
     return {State.OPEN: kept.open, State.CLOSED: kept.closed}.get(state, kept.complete)
 
 
 def expiry(batch: Batch, state: State, at: datetime) -> datetime:
-    """When the batch expires if it is active in *state* at *at*, and no more after that."""
-    longest = batch.created_at + LIFE_MAX - batch.retention.complete
+    """Return when the batch expires if its last activity is in *state* at *at*."""
+    longest = batch.created_at + LIFETIME_MAX - batch.retention.complete
     kept = at + stage_of(batch, state)
     return min(kept, longest) if state in (State.OPEN, State.CLOSED) else kept
 
 
-def prolonged(batch: Batch, at: datetime) -> datetime | None:
-    """When an active batch expires now; None while the difference is too small to write down."""
+def extended_expiry(batch: Batch, at: datetime) -> datetime | None:
+    """Return the new expiry of an active batch, or None while the extension is too small to be written."""
     until = expiry(batch, batch.state, at)
     if until - batch.expires_at < stage_of(batch, batch.state) / ACTIVITY_COUNTS_AFTER:
         return None
     return until
 
 
-def due(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
-    """When to look at a batch that is in *state* since *at*: at its end, or soon where it can be stuck."""
+def first_check(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
+    """Return the first check of a batch in *state* since *at*: at its end, or soon if it can be stuck."""
     if state not in ALIVE:
-        return at + (TELL_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
+        return at + (ACK_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
     return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
 
 
-def next_look(batch: Batch, at: datetime) -> datetime:
-    """When to look again at a batch that was found in order: rarely, the older it is."""
+def next_check(batch: Batch, at: datetime) -> datetime:
+    """Return the next check of a batch that needed no repair; the older it is, the longer the interval."""
     since = batch.ended_at or batch.closed_at or batch.created_at
     wait = min(max(at - since, CHECK_AFTER), CHECK_AT_MOST_EVERY)
     if not batch.is_alive and at < since + CHECK_AFTER:
-        return since + CHECK_AFTER  # the bus has had no time yet to confirm the event
+        return since + CHECK_AFTER  # the bus needs this long to confirm the event
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
     if batch.state is State.OPEN and batch.max_failures is None:
         return earliest(*ends)
@@ -109,16 +110,16 @@ def next_look(batch: Batch, at: datetime) -> datetime:
 
 
 def ends_at(batch: Batch) -> datetime:
-    """When its time or its deadline ends a live batch; what is known of it is too old by then."""
+    """Return when expiry or the deadline ends a live batch; a cached state is not valid after that."""
     return earliest(batch.expires_at, batch.deadline_at if batch.is_alive else None)
 
 
 def earliest(*times: datetime | None) -> datetime:
-    """The first of those times that are set; at least one is."""
+    """Return the earliest of the times that are not None; at least one must be set."""
     return min(time for time in times if time is not None)
 
 
-def turned(
+def transition(
     batch: Batch,
     to: State,
     at: datetime,
@@ -126,14 +127,14 @@ def turned(
     reason: str | None = None,
     failures: int | None = None,
     healed: int = 0,
-) -> Turn:
-    """The step of *batch* to the state *to*, with the times that follow from it."""
+) -> Transition:
+    """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
-    return Turn(
+    return Transition(
         to=to,
         at=at,
         expires_at=expires_at,
-        due_at=due(batch, to, at, expires_at),
+        next_check_at=first_check(batch, to, at, expires_at),
         caller=caller,
         reason=reason,
         expected=to is State.CLOSED,

@@ -1,4 +1,4 @@
-"""A tenant's batches, newest first, a page at a time."""
+"""List a tenant's batches, newest first, a page at a time."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 
-from fanin.tracker.model import SHARDS, Place, Query, State
+from fanin.tracker.model import SHARDS, Position, Query, State
+from fanin.tracker.options import BatchFilter, filter_of
 from fanin.tracker.store import Listing, TrackerStore
 
 
-@dataclass(frozen=True, slots=True)
-class ListWish:
-    """Which batches to list: those of a user key or all, in one state or in any, after a place."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery(BatchFilter):
+    """A page of a list: the batches that match the filter, at most *limit*, older than *after*."""
 
-    user_key: str | None = None
-    state: State | None = None
     limit: int = 50
-    after: Place | None = None
+    after: Position | None = None
 
 
-def listing(store: TrackerStore, tenant: str, wish: ListWish, now: datetime) -> Listing:
-    """One page of the tenant's list; what has expired is left out.
+def listing(store: TrackerStore, tenant: str, query: ListQuery, now: datetime) -> Listing:
+    """Return one page of the tenant's list, without batches that have expired.
 
-    It goes as far back as every shard was read: beyond that a shard may hold what is newer.
+    The page goes back only as far as every shard was read, because a shard may hold newer batches beyond
+    that point.
     """
-    shards = range(SHARDS) if wish.user_key is None else range(1)
-    queries = [Query(tenant, wish.user_key, shard, wish.state, wish.limit, wish.after) for shard in shards]
-    parts = [store.listing(query) for query in queries]
+    wanted, limit = filter_of(query), query.limit
+    shards = range(SHARDS) if query.user_key is None else range(1)
+    queries = [
+        Query(tenant=tenant, shard=shard, limit=limit, before=query.after, **wanted) for shard in shards
+    ]
+    parts = [store.listing(part) for part in queries]
     read_to = max((part.resume for part in parts if part.resume is not None), default=None)
-    newest_first = heapq.merge(*(part.batches for part in parts), key=attrgetter("place"), reverse=True)
-    known = (batch for batch in newest_first if read_to is None or batch.place >= read_to)
-    found = list(islice(known, wish.limit + 1))
-    resume = found[wish.limit - 1].place if len(found) > wish.limit else read_to
-    page = found[: wish.limit]
-    seen = (batch for batch in page if batch.state is not State.EXPIRED and batch.expires_at > now)
+    newest_first = heapq.merge(*(part.batches for part in parts), key=attrgetter("position"), reverse=True)
+    known = (batch for batch in newest_first if read_to is None or batch.position >= read_to)
+    found = list(islice(known, limit + 1))
+    resume = found[limit - 1].position if len(found) > limit else read_to
+    seen = (batch for batch in found[:limit] if batch.state is not State.EXPIRED and batch.expires_at > now)
     return Listing(tuple(seen), resume)

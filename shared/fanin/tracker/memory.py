@@ -1,4 +1,4 @@
-"""A store in a dictionary: for tests, for the simulator, and as the plainest statement of the contract."""
+"""A store in memory, for tests and the simulator; it implements the contract in the simplest way."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample, State, shard_of
-from fanin.tracker.page import Page
+from fanin.tracker.lifecycle import Transition
+from fanin.tracker.model import (
+    Batch,
+    BatchKey,
+    Group,
+    Outcome,
+    PageKey,
+    Query,
+    Receipt,
+    Sample,
+    State,
+    shard_of,
+)
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 
 Row = tuple[str, Any]
-"""A row as TTL sees it: the field of the store that holds it, and its key there."""
+"""A row for TTL: the field of the store that holds it, and its key there."""
 
 
 @dataclass
 class MemoryStore:
-    """Keeps the tracker's items in this process; one lock makes each request atomic.
+    """Keeps the tracker's rows in this process; one lock makes each request atomic.
 
-    *expiring*: when the rows may be deleted. It is TTL that deletes them, which here is whoever calls
-    ``delete_expired``: at their time, or later, or never.
+    *expiring*: when each row may be deleted. ``delete_expired`` stands for DynamoDB's TTL: a test calls it
+    at that time, later or never.
     """
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
@@ -38,7 +49,7 @@ class MemoryStore:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def delete_expired(self, at: datetime, deletes: Callable[[Row], bool] = lambda _: True) -> None:
-        """Delete those rows whose time has come by *at* and that TTL *deletes* now."""
+        """Delete the rows that have expired by *at* and that *deletes* selects."""
         with self.lock:
             for row in [row for row, expires_at in self.expiring.items() if expires_at <= at]:
                 if deletes(row):
@@ -93,21 +104,21 @@ class MemoryStore:
             held = [first for first in sorted(own) if first <= last and first + own[first].upto > start]
             return [(first, own[first]) for first in held[:limit]]
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._change(key, turn.admits, turn.apply)
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._change(key, change.admits, change.apply)
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         return self._change(
             key,
             lambda batch: batch.is_alive and batch.expires_at < expires_at,
-            lambda batch: replace(batch, expires_at=expires_at, due_at=due_at),
+            lambda batch: replace(batch, expires_at=expires_at, next_check_at=next_check_at),
         )
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
         self._change(
             seen.key,
-            lambda batch: (batch.state, batch.due_at) == (seen.state, seen.due_at),
-            lambda batch: replace(batch, due_at=due_at),
+            lambda batch: (batch.state, batch.next_check_at) == (seen.state, seen.next_check_at),
+            lambda batch: replace(batch, next_check_at=next_check_at),
         )
 
     def notice(self, batch: Batch, at: datetime) -> None:
@@ -122,30 +133,20 @@ class MemoryStore:
         with self.lock:
             self.confirmed.add(key)
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
-            return (
-                self._put(key, page.with_bits(mask, failed), expires_at)
-                if page.admits(mask)
-                else _refused(page)
-            )
-
-    def replace_bits(
-        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-    ) -> Written:
-        with self.lock:
-            page = self._page(key)
-            if page.n != seen.n or page.compacted or not self._count_failures(key.batch, failed):
+            if not page.admits(masks.mask) or not self._count_failures(key, masks.failed.bit_count()):
                 return _refused(page)
-            return self._put(key, page.with_bits(mask, failed), expires_at)
+            return self._put(key, page.with_bits(masks), expires_at)
 
-    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
-            if not page.admits(mask) or not self._count_failures(key.batch, mask):
-                return False
-            return self._put(key, page.with_bits(mask, mask), expires_at).applied
+            unchanged = page.n == seen.n and not page.compacted
+            if not unchanged or not self._count_failures(key, masks.failed.bit_count()):
+                return _refused(page)
+            return self._put(key, page.with_bits(masks), expires_at)
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         with self.lock:
@@ -156,17 +157,12 @@ class MemoryStore:
             self.batches[key.batch] = replace(batch, failed=batch.failed - count, healed=batch.healed + count)
             return self._put(key, page.healed(mask)).applied
 
-    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
+        failures = count if outcome is Outcome.FAILURE else 0
         with self.lock:
             page = self._page(key)
-            return _refused(page) if page.compacted else self._put(key, page.with_count(count), expires_at)
-
-    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        with self.lock:
-            page, batch = self._page(key), self.batches.get(key.batch)
-            if batch is None or not batch.is_alive or page.compacted:
+            if page.compacted or not self._count_failures(key, failures):
                 return _refused(page)
-            self.batches[key.batch] = replace(batch, failed=batch.failed + count)
             return self._put(key, page.with_count(count), expires_at)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
@@ -190,9 +186,7 @@ class MemoryStore:
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         with self.lock:
-            return [
-                self.kept[place] for place in sorted(self.kept, key=lambda place: place[1]) if place[0] == key
-            ]
+            return [self.kept[slot] for slot in sorted(self.kept, key=lambda slot: slot[1]) if slot[0] == key]
 
     def remember(
         self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
@@ -206,26 +200,25 @@ class MemoryStore:
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         with self.lock:
             found = [
-                (batch.due_at, str(key), key)
+                (batch.next_check_at, str(key), key)
                 for key, batch in self.batches.items()
-                if batch.due_at is not None and batch.due_at <= at and batch.is_alive is alive
+                if batch.next_check_at is not None and batch.next_check_at <= at and batch.is_alive is alive
             ]
         return [key for *_, key in sorted(found) if shard_of(key.batch_id) == shard]
 
     def live(self, shard: int) -> Iterable[BatchKey]:
         with self.lock:
-            found = [(batch.place, key) for key, batch in self.batches.items() if batch.is_alive]
+            found = [(batch.position, key) for key, batch in self.batches.items() if batch.is_alive]
         return [key for _, key in sorted(found, key=lambda row: row[0]) if shard_of(key.batch_id) == shard]
 
     def listing(self, query: Query) -> Listing:
         with self.lock:
-            whole = replace(query, state=None)
-            rows = [batch for batch in self.batches.values() if whole.covers(batch)]
-        rows.sort(key=lambda batch: batch.place, reverse=True)
+            rows = [batch for batch in self.batches.values() if query.covers(batch)]
+        rows.sort(key=lambda batch: batch.position, reverse=True)
         looked = rows[:ROWS_A_LISTING]
-        found = [batch for batch in looked if query.covers(batch)][: query.limit]
+        found = [batch for batch in looked if query.matches(batch)][: query.limit]
         last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
-        return Listing(tuple(found), last.place if last and last is not rows[-1] else None)
+        return Listing(tuple(found), last.position if last and last is not rows[-1] else None)
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
@@ -236,14 +229,14 @@ class MemoryStore:
                 batch = self.batches[key] = change(batch)
             return batch
 
-    def _count_failures(self, key: BatchKey, failed: int) -> bool:
-        """Count the bits of *failed* in the live batch; False where it has ended, or there is none."""
-        if not failed:
+    def _count_failures(self, key: PageKey, failures: int) -> bool:
+        """Count *failures* of a leaf in the live batch; False where it has ended, or there is none."""
+        if not failures or not key.is_leaf:
             return True
-        batch = self.batches.get(key)
+        batch = self.batches.get(key.batch)
         if batch is None or not batch.is_alive:
             return False
-        self.batches[key] = replace(batch, failed=batch.failed + failed.bit_count())
+        self.batches[key.batch] = replace(batch, failed=batch.failed + failures)
         return True
 
     def _page(self, key: PageKey) -> Page:

@@ -1,4 +1,4 @@
-"""The tracker's values: what a batch is, what is asked of it and what is answered."""
+"""The tracker's values: batches, requests about them and results."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import ItemId
+from fanin.tracker.options import LIFETIME_MAX, BatchFilter, BatchOptions, Mode
 from fanin.tracker.tree import Shape
 
 ESTIMATED_LEAF = 2**20
-"""Items that one counter of an estimated batch stands for."""
-LIFE_MAX = timedelta(days=400)
-"""No batch lives longer, however active it is: after that its pages are gone."""
+"""Items of one counter of an estimated batch."""
 GRACE = timedelta(days=30)
-"""A batch's row outlasts its pages by so much: for its event, should the sweeper come late."""
-USER_KEY_MAX = 256
-"""Characters of a user key."""
+"""How much longer a batch's row is kept than its pages, for an ending event that is sent late."""
 SHARDS = 8
-"""Parts of the list of batches to look at, and of a tenant's list: no index partition takes every write."""
+"""Parts of the list of batches to check and of a tenant's list: no index partition takes every write."""
 
 
 class State(StrEnum):
-    """Where a batch is in its life; the first two are alive, the others are for ever.
+    """The state of a batch: OPEN and CLOSED are live, the others are final.
 
-    An EXPIRED batch is there for its event alone: for every reader it is gone.
+    The row of an EXPIRED batch is kept for its event only; every reader treats the batch as not found.
     """
 
     OPEN = "OPEN"
@@ -38,15 +35,8 @@ class State(StrEnum):
 
 
 ALIVE = (State.OPEN, State.CLOSED)
-Place = tuple[datetime, str]
-"""A place in a list: of the batch that was opened then, under that id."""
-
-
-class Mode(StrEnum):
-    """Exact: a bit an item. Estimated: counters, in which a duplicate ack counts twice."""
-
-    EXACT = "exact"
-    ESTIMATED = "estimated"
+Position = tuple[datetime, str]
+"""The position of a batch in a list: when it was opened, and its id."""
 
 
 class Outcome(StrEnum):
@@ -57,7 +47,7 @@ class Outcome(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What became of one acked item; it speaks of what is stored, and nothing else may hang on it."""
+    """What became of one acked item, from what is stored; no rule of the tracker depends on it."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
@@ -69,44 +59,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
-    """How long a batch is kept in each stage of its life, counted from entering it."""
-
-    open: timedelta = timedelta(days=7)
-    closed: timedelta = timedelta(days=14)
-    complete: timedelta = timedelta(days=7)
-
-    def __post_init__(self) -> None:
-        if not all(isinstance(kept, timedelta) for kept in (self.open, self.closed, self.complete)):
-            raise InvalidRequest(
-                "a retention is told in timedeltas, such as timedelta(days=1)", field="retentionSeconds"
-            )
-        if self.open + self.closed + self.complete > LIFE_MAX:
-            raise InvalidRequest(
-                f"the three retentions may add up to {LIFE_MAX.days} days", field="retentionSeconds"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class OpenBatch:
-    """What a caller wants of a new batch."""
-
-    user_key: str | None = None
-    mode: Mode = Mode.EXACT
-    retention: Retention = field(default_factory=Retention)
-    expected_items: int | None = None
-    deadline: timedelta | None = None
-    max_failures: int | None = None
-    parent_item_id: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
-            raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
-
-
-@dataclass(frozen=True, slots=True)
 class BatchKey:
-    """Names a batch in the store; the tenant comes first, so that no tenant can reach another's."""
+    """The key of a batch in the store. It begins with the tenant, so no tenant reaches another's batches."""
 
     tenant: str
     batch_id: str
@@ -117,19 +71,24 @@ class BatchKey:
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """Names a page in the store."""
+    """The key of a page in the store."""
 
     batch: BatchKey
     level: int
     number: int
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether its bits stand for items, not for pages."""
+        return self.level == 0
+
     def __str__(self) -> str:
         return f"{self.batch}#{self.level}#{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch as it is stored. Salt, page size, mode and retention never change.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch(BatchOptions):
+    """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
     """
@@ -137,14 +96,11 @@ class Batch:
     tenant: str
     batch_id: str
     state: State
-    mode: Mode
-    user_key: str | None
     total: int
     failed: int
     page_bits: int
     salt: bytes = field(repr=False)
     fingerprint: str
-    retention: Retention
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None
@@ -152,11 +108,8 @@ class Batch:
     completed_by: str | None = None
     ended_at: datetime | None = None
     end_reason: str | None = None
-    expected_items: int | None = None
     deadline_at: datetime | None = None
-    max_failures: int | None = None
-    parent_item_id: str | None = None
-    due_at: datetime | None = None
+    next_check_at: datetime | None = None
     healed: int = 0
 
     @property
@@ -164,13 +117,13 @@ class Batch:
         return BatchKey(self.tenant, self.batch_id)
 
     @property
-    def place(self) -> Place:
-        """Where it stands in a list."""
+    def position(self) -> Position:
+        """Its position in a list."""
         return self.created_at, self.batch_id
 
     @property
     def result(self) -> str | None:
-        """How the batch ended; None while it has not."""
+        """How the batch ended; None while it is live."""
         if self.state in ALIVE:
             return None
         if self.state is not State.COMPLETE:
@@ -179,29 +132,29 @@ class Batch:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may still change: items may be acked, and it may end."""
+        """Whether the batch is live: items may be acked, and it may end."""
         return self.state in ALIVE
 
     @property
     def shape(self) -> Shape:
-        """How its tree is built."""
+        """The shape of its tree of pages."""
         leaf = self.page_bits if self.mode is Mode.EXACT else ESTIMATED_LEAF
         return Shape(leaf, self.page_bits)
 
     @property
     def pages_expire_at(self) -> datetime:
-        """When its pages may go: after the longest life the batch can have."""
-        return self.created_at + LIFE_MAX
+        """When its pages may be deleted: after the longest lifetime of a batch."""
+        return self.created_at + LIFETIME_MAX
 
     @property
     def row_expires_at(self) -> datetime:
-        """When its row may go, and the row of the key that stands for it."""
+        """When its row, and the row of its idempotency key, may be deleted."""
         return self.pages_expire_at + GRACE
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A reservation under its idempotency key: asked for again, it is answered again."""
+    """A reservation under its idempotency key; a repeated add returns it."""
 
     key: str
     start: int
@@ -210,7 +163,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A reservation as its caller sees it: items ``batchId:id:0`` to ``batchId:id:<upto - 1>``."""
+    """A reservation of the items ``batchId:id:0`` to ``batchId:id:<upto - 1>``."""
 
     id: str
     upto: int
@@ -218,7 +171,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The answer to add; *total* is the batch's after this reservation."""
+    """The result of add; *total* is the batch's total after this reservation."""
 
     batch_id: str
     groups: tuple[Group, ...]
@@ -227,7 +180,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The answer to close."""
+    """The result of close."""
 
     batch: Batch
     completed_by_caller: bool
@@ -235,10 +188,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """A consumer's word on the items *first* to *last* (both inclusive) of a group.
+    """A consumer's report on the items *first* to *last* (both inclusive) of a group.
 
-    *caller* names the one who asks, stably under its own retries: a message id, an idempotency key.
-    *reason* says in words why a failure failed; a sample of them is kept.
+    *caller*: a name of the request that is the same in its retries: a message id, an idempotency key.
+    *reason*: text that explains a failure; a sample of the reasons is kept.
     """
 
     batch_id: str
@@ -261,7 +214,7 @@ class Ack:
         outcome: Outcome = Outcome.SUCCESS,
         reason: str | None = None,
     ) -> Ack:
-        """The ack of one item, given as its id or as the text of it."""
+        """Return the ack of one item, which is given as an ``ItemId`` or as text."""
         item = ItemId.parse(item) if isinstance(item, str) else item
         return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
 
@@ -286,7 +239,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A batch that *caller* completed, now or when it asked the first time."""
+    """A batch that *caller* completed, with this request or with its first attempt."""
 
     batch: Batch
     caller: str
@@ -294,7 +247,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class AckReport:
-    """The answer to ack: results in the order of the acks, completions for the callers among them."""
+    """The result of ack: results in the order of the acks, and the completions that belong to its callers."""
 
     results: tuple[Result, ...]
     completions: tuple[Completion, ...]
@@ -302,7 +255,7 @@ class AckReport:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a batch is: *acked* items are surely done, at most *upper_bound*; *exact* where they meet."""
+    """Bounds of the acked items: at least *acked*, at most *upper_bound*; *exact* if the two are equal."""
 
     acked: int
     failed: int
@@ -312,7 +265,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One failure, in words."""
+    """The reason of one failure."""
 
     item_id: str
     reason: str
@@ -330,36 +283,34 @@ class ItemRange:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of a long list, and the item of the batch to go on from; None at its end."""
+    """A part of a long list; *resume* is the item of the batch to continue from, None at the end."""
 
     ranges: tuple[ItemRange, ...]
     resume: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query(BatchFilter):
     """One list of a tenant's batches: those of a user key, or one shard of all.
 
     *before*: only batches opened earlier, or at the same time with a smaller id.
     """
 
     tenant: str
-    user_key: str | None
     shard: int
-    state: State | None
     limit: int
-    before: Place | None = None
+    before: Position | None = None
 
     def covers(self, batch: Batch) -> bool:
-        """Whether *batch* belongs on this list, after the place to go on from."""
-        mine = batch.tenant == self.tenant and (self.state is None or batch.state is self.state)
-        if self.user_key is None:
-            mine = mine and shard_of(batch.batch_id) == self.shard
-        else:
-            mine = mine and batch.user_key == self.user_key
-        return mine and (self.before is None or batch.place < self.before)
+        """Whether the rows of this list that are read include *batch*, whether it matches or not."""
+        listed = shard_of(batch.batch_id) == self.shard if self.user_key is None else self._is_named(batch)
+        earlier = self.before is None or batch.position < self.before
+        return batch.tenant == self.tenant and listed and earlier
+
+    def _is_named(self, batch: Batch) -> bool:
+        return batch.user_key == self.user_key
 
 
 def shard_of(batch_id: str) -> int:
-    """The shard of a batch: from the last digits of its id, which are as good as random."""
+    """Return the shard of a batch, from the last digits of its id, which are random."""
     return int(batch_id[-4:], 16) % SHARDS

@@ -1,47 +1,63 @@
-"""What a new batch is."""
+"""Create the value of a new batch, and compare a repeated open with the first one."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from fanin.errors import KeyReused
-from fanin.tracker.lifecycle import due
-from fanin.tracker.model import Batch, BatchKey, Mode, OpenBatch, State
+from fanin.tracker.lifecycle import first_check
+from fanin.tracker.model import Batch, BatchKey, State
+from fanin.tracker.options import OpenBatch, options_of
+
+FIRST_OPTIONS = (
+    "user_key",
+    "mode",
+    "retention",
+    "expected_items",
+    "deadline",
+    "max_failures",
+    "parent_item_id",
+)
+"""The options of version 0.1, in the order in which a fingerprint names them."""
 
 
-def same_wish(stored: Batch, wish: OpenBatch) -> Batch:
-    """The batch of an earlier open, if that asked for the same; else KeyReused."""
-    if stored.fingerprint != _fingerprint(wish):
+def same_request(stored: Batch, request: OpenBatch) -> Batch:
+    """Return the batch of an earlier open with the same options; raise KeyReused for other options."""
+    if stored.fingerprint != _fingerprint(request):
         raise KeyReused("this Idempotency-Key was used for a batch with other settings")
     return stored
 
 
-def new_batch(key: BatchKey, wish: OpenBatch, page_bits: int, salt: bytes, at: datetime) -> Batch:
-    """The batch that *wish* describes, opened at *at*."""
-    expires_at = at + wish.retention.open
+def new_batch(key: BatchKey, request: OpenBatch, page_bits: int, salt: bytes, at: datetime) -> Batch:
+    """Return the batch that *request* describes, opened at *at*."""
+    expires_at = at + request.retention.open
     batch = Batch(
         tenant=key.tenant,
         batch_id=key.batch_id,
         state=State.OPEN,
-        mode=Mode(wish.mode),
-        user_key=wish.user_key,
         total=0,
         failed=0,
         page_bits=page_bits,
         salt=salt,
-        fingerprint=_fingerprint(wish),
-        retention=wish.retention,
+        fingerprint=_fingerprint(request),
         created_at=at,
         expires_at=expires_at,
-        expected_items=wish.expected_items,
-        deadline_at=at + wish.deadline if wish.deadline is not None else None,
-        max_failures=wish.max_failures,
-        parent_item_id=wish.parent_item_id,
+        deadline_at=at + request.deadline if request.deadline is not None else None,
+        **options_of(request),
     )
-    return replace(batch, due_at=due(batch, State.OPEN, at, expires_at))
+    return replace(batch, next_check_at=first_check(batch, State.OPEN, at, expires_at))
 
 
-def _fingerprint(wish: OpenBatch) -> str:
-    return hashlib.sha256(repr(wish).encode()).hexdigest()
+def _fingerprint(request: OpenBatch) -> str:
+    """Return a hash of the options.
+
+    An option that is not one of the first counts only where it is set, so that the hash of a request that
+    does not use it is the same as before the option existed.
+    """
+    usual = OpenBatch()
+    names = [option.name for option in fields(request) if option.name not in FIRST_OPTIONS]
+    used = [name for name in names if getattr(request, name) != getattr(usual, name)]
+    said = ", ".join(f"{name}={getattr(request, name)!r}" for name in (*FIRST_OPTIONS, *used))
+    return hashlib.sha256(f"OpenBatch({said})".encode()).hexdigest()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.tracker.model import Batch, Mode, PageKey, Progress, State
+from fanin.tracker.model import Batch, PageKey, Progress, State
+from fanin.tracker.options import Mode
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 from fanin.tracker.tree import capacity, height

@@ -1,4 +1,4 @@
-"""Carry an ack request out: page by page, and what follows for the batch, its parent and its callers."""
+"""Write the pages of an ack request, and find the batches that end and the completions of its callers."""
 
 from __future__ import annotations
 
@@ -11,35 +11,25 @@ from itertools import groupby
 from operator import attrgetter
 
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, Words, is_expired, verdicts
+from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.ids import GroupId, ItemId
-from fanin.tracker.model import (
-    Ack,
-    Batch,
-    BatchKey,
-    Completion,
-    Mode,
-    Outcome,
-    PageKey,
-    Sample,
-    State,
-    Verdict,
-)
-from fanin.tracker.page import Page, lowest
+from fanin.tracker.model import Ack, Batch, BatchKey, Completion, Outcome, PageKey, Sample, State, Verdict
+from fanin.tracker.options import Mode
+from fanin.tracker.page import Page, PageMasks, lowest
 
 SAMPLES = 128
 SAMPLE_PROBES = 4
 OFFERS_A_REQUEST = 64
-"""Reasons that one request offers to be kept: an offer is a write, or several where others were first."""
+"""Reasons that one request offers to the sample: an offer is one write, or several if slots are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Writes what an ack request asks for; *ended* hears of every batch that it finds ended.
+    """Writes an ack request, and calls *ended* with every batch that it finds ended.
 
-    *each*: how pages of successes are written, which do not depend on each other. *offered*: items of this
-    request whose reasons were offered to be kept.
+    *each*: runs the writes of pages of successes, which are independent. *offered*: items of this request
+    whose reasons were offered to the sample.
     """
 
     climber: Climber
@@ -48,39 +38,37 @@ class Recorder:
     offered: list[str] = field(default_factory=list)
 
     def record(self, request: AckPlan) -> list[Completion]:
-        """Write the pages of *request* and note the verdicts in it; the completions that its callers own."""
+        """Write the pages of *request* and note the verdicts in it; return its callers' completions.
+
+        Pages of successes are written side by side. Failures of a batch are written one after the other,
+        because each is a transaction on the batch's row.
+        """
         over: dict[BatchKey, Batch] = {}
-        for _, batch in self._record_pages(request):
-            if batch is not None:
-                self.ended(batch)
-                over[batch.key] = batch
+        for outcome, pages in groupby(request.in_order(), key=attrgetter("outcome")):
+            each = self.each if outcome is Outcome.SUCCESS else each_in_turn
+            for batch in each(partial(self._record_page, request), list(pages)):
+                if batch is not None:
+                    self.ended(batch)
+                    over[batch.key] = batch
         complete = [(batch, batch.completed_by) for batch in over.values() if batch.state is State.COMPLETE]
         return [Completion(batch, by) for batch, by in complete if by in request.callers(batch.key)]
 
-    def _record_pages(self, request: AckPlan) -> Iterator[tuple[PagePlan, Batch | None]]:
-        """Each page, and its batch where it has ended. Failures of a batch would get in each other's way."""
-        record = partial(self._record_page, request)
-        for outcome, some in groupby(request.in_order(), key=attrgetter("outcome")):
-            pages = list(some)
-            each = self.each if outcome is Outcome.SUCCESS else each_in_turn
-            yield from zip(pages, each(record, pages), strict=True)
-
-    def record_words(
-        self, batch: Batch, pages: Mapping[int, Words], caller: str, at: datetime
+    def record_folded(
+        self, batch: Batch, pages: Mapping[int, PageMasks], caller: str, at: datetime
     ) -> list[PageAcked]:
-        """Write folded acks of an exact batch, pages of successes first; all pages are read at once.
+        """Write folded acks of an exact batch, pages of successes first; all pages are read in one call.
 
-        *at*: a time before the batch was looked at.
+        *at*: a time before the batch was read.
         """
         if is_expired(batch, at):
-            gone = {number: {Verdict.EXPIRED: words.mask.bit_count()} for number, words in pages.items()}
+            gone = {number: {Verdict.EXPIRED: masks.mask.bit_count()} for number, masks in pages.items()}
             return [PageAcked(number, counts) for number, counts in sorted(gone.items())]
         if not batch.is_alive:
             self.ended(batch)
         stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in pages])
         done: list[PageAcked] = []
         for each, numbers in self._in_order(pages):
-            record = partial(self._record_words, batch, pages, stored, caller)
+            record = partial(self._record_folded, batch, pages, stored, caller)
             for acked, ended in each(record, numbers):
                 done.append(acked)
                 if ended is not None and batch.is_alive:
@@ -88,71 +76,66 @@ class Recorder:
                     batch = ended
         return sorted(done, key=attrgetter("number"))
 
-    def _in_order(self, pages: Mapping[int, Words]) -> Iterator[tuple[Each, list[int]]]:
-        """The pages of successes, and then each that has failures by itself: one may end the batch."""
+    def _in_order(self, pages: Mapping[int, PageMasks]) -> Iterator[tuple[Each, list[int]]]:
+        """Yield the pages of successes together, then each page with failures alone: it may end the batch."""
         numbers = sorted(pages)
         yield self.each, [number for number in numbers if not pages[number].failed]
         for number in numbers:
             if pages[number].failed:
                 yield each_in_turn, [number]
 
-    def _record_words(
+    def _record_folded(
         self,
         batch: Batch,
-        pages: Mapping[int, Words],
+        pages: Mapping[int, PageMasks],
         stored: Mapping[PageKey, Page],
         caller: str,
         number: int,
     ) -> tuple[PageAcked, Batch | None]:
-        """One page; and the batch, where it has ended."""
-        words, seen = pages[number], stored.get(PageKey(batch.key, 0, number), Page())
-        mask = words.mask
-        if not batch.is_alive or not words.asks_of(seen):
+        """Write one page; return its result, and the batch if it has ended."""
+        masks, seen = pages[number], stored.get(PageKey(batch.key, 0, number), Page())
+        mask = masks.mask
+        if not batch.is_alive or not masks.need_write(seen):
             late = TOO_LATE.get(batch.state, Verdict.LATE)
             return PageAcked(number, verdicts(mask, 0, _set(seen, mask), late)), None
-        done = self.climber.settle(batch, number, words.good, words.failed, caller, seen)
+        done = self.climber.mark(batch, number, masks, caller, seen)
         ended, late = self._found(batch, done, not done.page.unset(mask))
         counts = verdicts(mask, done.fresh, _set(done.page, mask), late)
         fresh = done.fresh & ~done.healed
-        failed = (fresh & words.failed).bit_count()
+        failed = (fresh & masks.failed).bit_count()
         return PageAcked(number, counts, fresh.bit_count(), failed, done.healed.bit_count()), ended
 
     def _found(
         self, batch: Batch, done: BitsSet, all_taken: bool, usual: Verdict = Verdict.LATE
     ) -> tuple[Batch | None, Verdict]:
-        """The batch, where it has ended, and what that says of items that were not taken."""
+        """Return the batch if it has ended, and the verdict that follows for items that were not set."""
         ended = done.ended
         if not all_taken and ended is None:
             ended = self.climber.store.get(batch.key)
         return ended if ended and not ended.is_alive else None, TOO_LATE.get(_state(ended), usual)
 
     def _record_page(self, request: AckPlan, page: PagePlan) -> Batch | None:
-        """One page of the request; the batch, where it has ended."""
+        """Write one page of the request; return the batch if it has ended."""
         if not page.batch.is_alive:
             self._too_late(request, page)
             return page.batch
         if page.batch.mode is Mode.ESTIMATED:
             return self._count(request, page)
-        return self._mark(request, page)
-
-    def _mark(self, request: AckPlan, page: PagePlan) -> Batch | None:
-        write = self.climber.succeed if page.outcome is Outcome.SUCCESS else self.climber.fail
-        done = write(_judged(page), page.number, page.mask, page.speaker)
+        done = self.climber.mark(_judged(page), page.number, page.masks, page.caller)
         ended, late = self._found(page.batch, done, not done.page.unset(page.mask))
         request.settle(page, done.fresh, _set(done.page, page.mask), late)
         self._keep_reasons(page, done.fresh)
         return ended
 
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
-        failed = page.outcome is Outcome.FAILURE
-        done = self.climber.count(_judged(page), page.number, page.size, page.speaker, failed)
+        done = self.climber.count(_judged(page), page.number, page.size, page.outcome, page.caller)
         ended, refused = self._found(page.batch, done, bool(done.fresh), Verdict.DUPLICATE)
         for piece in page.pieces:
             request.note(piece, Verdict.ACCEPTED if done.fresh else refused, piece.size)
         return ended
 
     def _too_late(self, request: AckPlan, page: PagePlan) -> None:
-        """Nothing is written to a batch that has ended; what was acked before is told from what was not."""
+        """Note verdicts for a batch that has ended: nothing is written; items acked before are duplicates."""
         verdict = TOO_LATE[page.batch.state]
         if page.batch.mode is Mode.ESTIMATED:
             for piece in page.pieces:
@@ -163,23 +146,23 @@ class Recorder:
         request.settle(page, 0, _set(stored, page.mask), verdict)
 
     def keep_reasons(self, request: AckPlan) -> None:
-        """Keep what *request* says of items that are stored as failed; nothing is acked."""
+        """Keep the reasons in *request* of items that are stored as failed; ack nothing."""
         for page in request.pages.values():
             key = PageKey(page.batch.key, 0, page.number)
             self._keep_reasons(page, self.climber.store.pages([key]).get(key, Page()).failed)
 
     def _keep_reasons(self, page: PagePlan, failed: int) -> None:
-        """Keep the reasons of a bounded number of failures, whichever come first."""
+        """Keep the reasons of the first failures, up to the limit of a request."""
         for piece in page.pieces:
             fresh = piece.mask & failed
             offers = piece.ack.reason is not None and len(self.offered) < OFFERS_A_REQUEST
             if offers and page.outcome is Outcome.FAILURE and fresh:
                 self._keep(page.batch, piece.ack, page.number * page.batch.shape.leaf + lowest(fresh))
 
-    def _keep(self, batch: Batch, ack: Ack, place: int) -> None:
-        """Keep the reason of the item at *place* of the batch."""
+    def _keep(self, batch: Batch, ack: Ack, position: int) -> None:
+        """Keep the reason of the item at *position* in the batch."""
         group = GroupId.decode(ack.group_id)
-        item = str(ItemId(ack.batch_id, ack.group_id, place - (group.start if group else 0)))
+        item = str(ItemId(ack.batch_id, ack.group_id, position - (group.start if group else 0)))
         sample = Sample(item, ack.reason or "", self.climber.now())
         self.offered.append(item)
         first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
@@ -191,12 +174,12 @@ class Recorder:
 
 
 def _set(page: Page, mask: int) -> int:
-    """The part of *mask* that is set in *page*, compacted or not."""
+    """Return the bits of *mask* that are set in *page*, compacted or not."""
     return mask & ~page.unset(mask)
 
 
 def _judged(page: PagePlan) -> Batch:
-    """The batch of a page; only after the last one of a request it is asked if it bears so many failures."""
+    """Return the batch of a page, with ``max_failures`` only on the last page, so it is checked once."""
     return page.batch if page.last else replace(page.batch, max_failures=None)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fanin.tracker.ids import GroupId, ItemId
-from fanin.tracker.model import Batch, Mode, PageKey, Sample
+from fanin.tracker.model import Batch, PageKey, Sample
+from fanin.tracker.options import Mode
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 

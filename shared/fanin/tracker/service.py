@@ -1,4 +1,4 @@
-"""The tracker's use cases: open, add, close, ack, look, end. Each is safe to repeat, and beside others."""
+"""The tracker's use cases: open, add, close, ack, read, end. Each may be repeated and run concurrently."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.pacing import Each, each_in_turn, pause
-from fanin.tracker.acking import AckPlan, PageAcked, Words, batch_ids, covers, judge, plan, word_of
+from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, parent_ack, plan
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.lifecycle import due, earliest, ends_at, prolonged, turned
-from fanin.tracker.listing import ListWish, listing
+from fanin.tracker.lifecycle import earliest, ends_at, extended_expiry, first_check, transition
+from fanin.tracker.listing import ListQuery, listing
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -24,15 +24,15 @@ from fanin.tracker.model import (
     BatchKey,
     Closed,
     Group,
-    Mode,
-    OpenBatch,
     Progress,
     Receipt,
     Sample,
     Slice,
     State,
 )
-from fanin.tracker.opening import new_batch, same_wish
+from fanin.tracker.opening import new_batch, same_request
+from fanin.tracker.options import Mode, OpenBatch
+from fanin.tracker.page import PageMasks
 from fanin.tracker.progress import progress
 from fanin.tracker.recording import Recorder
 from fanin.tracker.sampling import samples
@@ -46,7 +46,7 @@ LEVELS_AT_ONCE = 16
 OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
-"""Items that one request may ack, all its ranges together."""
+"""Items that one request may ack, summed over its ranges."""
 
 
 def _now() -> datetime:
@@ -55,12 +55,12 @@ def _now() -> datetime:
 
 @dataclass
 class Tracker:
-    """Says, exactly once, when all items of a batch are done.
+    """Tracks batches of items, and reports exactly once when all items of a batch are done.
 
-    *page_bits*: items a page of a new batch, 2 to 1024. *fresh_for*: how old the state of a batch may be
-    that an ack goes by; what is older is read again. It decides verdicts of courtesy (``cancelled``,
-    ``late``) and nothing else. The clock, the sources of ids and salts, the pause between attempts,
-    and how several requests are sent that do not depend on each other, come in from outside.
+    *page_bits*: items in a page of a new batch, 2 to 1024. *fresh_for*: how long an ack may use a cached
+    state of the batch before it reads the state again. The cached state decides only informational
+    verdicts (``cancelled``, ``late``). *now*, *new_id*, *entropy*: the clock, and the sources of ids and
+    salts. *pause*: waits between attempts. *each*: sends requests that do not depend on each other.
     """
 
     store: TrackerStore
@@ -73,62 +73,64 @@ class Tracker:
     each: Each = each_in_turn
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
-    def open(self, tenant: str, wish: OpenBatch, key: str | None = None) -> Batch:
-        """A new batch; under an idempotency *key* that came before, the batch of that time.
+    def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
+        """Open a batch, or return the batch that was opened under this idempotency *key*.
 
-        Raises InvalidRequest for a parent that is no item of the tenant's, KeyReused where the key came
-        with another wish.
+        Raises InvalidRequest if the parent is not an item of this tenant, KeyReused if the key was used
+        with other options.
         """
         if key is None:
-            return self.store.create(self._new(tenant, wish))
+            return self.store.create(self._new(tenant, request))
         held = self.store.named(tenant, key)
         for _ in range(OPEN_ATTEMPTS):
             stored = held and self._standing(tenant, held)
             if stored:
-                return same_wish(stored, wish)
-            batch = self._new(tenant, wish)
+                return same_request(stored, request)
+            batch = self._new(tenant, request)
             held = self.store.create_under(batch, key, held)
             if held == batch.batch_id:
                 return batch
-        raise StoreUnavailable("batches are opened under this Idempotency-Key from too many sides; ask again")
+        raise StoreUnavailable(
+            "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
+        )
 
     def get(self, tenant: str, batch_id: str) -> Batch:
-        """The batch as it stands; NotFound where there is none, or it has expired.
+        """Return the batch; raise NotFound if it does not exist or has expired.
 
-        A deadline that has passed ends the batch here, if the sweeper has not come to it yet.
+        A batch whose deadline has passed is ended first, if the sweeper has not ended it yet.
         """
         batch = self._standing(tenant, checked_batch_id(batch_id))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
-    def list(self, tenant: str, wish: ListWish) -> Listing:
-        """A page of the tenant's batches, newest first; it may lag behind by a moment."""
-        return listing(self.store, tenant, wish, self.now())
+    def list(self, tenant: str, query: ListQuery) -> Listing:
+        """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
+        return listing(self.store, tenant, query, self.now())
 
     def progress(self, batch: Batch) -> Progress:
-        """How far the batch is, at a cost that does not grow with it."""
+        """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
         return progress(self.store, batch)
 
     def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
-        """What is not acked yet, as ranges, from the item *start* of the batch on."""
+        """Return the items that are not acked, as ranges, from the item *start* of the batch on."""
         self._need_exact(batch, "which items are outstanding")
         return slice_of(self.store, batch, start, limit, failures=False)
 
     def failures(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
-        """What failed, as ranges, from the item *start* of the batch on."""
+        """Return the failed items as ranges, from the item *start* of the batch on."""
         self._need_exact(batch, "which items failed")
         return slice_of(self.store, batch, start, limit, failures=True)
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
-        """Reasons of failures, a bounded number of them; none of items that were healed."""
+        """Return a bounded number of failure reasons, without those of healed items."""
         return samples(self.store, batch)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
-        """Reserve *count* items (1 to 2^36) in one group; the same group again for the same *key*.
+        """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
 
-        Raises InvalidRequest for a count out of bounds, NotFound, Conflict where the batch is no longer
-        open, KeyReused where the key came with another count.
+        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is not open, and
+        KeyReused if the key was used with another count.
         """
         if not 1 <= count <= COUNT_MAX:
             raise InvalidRequest(f"count goes from 1 to {COUNT_MAX}", field="count")
@@ -140,15 +142,15 @@ class Tracker:
                 self._prolong(batch)
                 return _added(batch, receipt, count)
             self.pause(attempt)
-        raise StoreUnavailable("the batch grows from too many sides at once; ask again")
+        raise StoreUnavailable("too many concurrent adds to the batch; repeat the request")
 
     def close(self, tenant: str, batch_id: str, caller: str) -> Closed:
-        """Fence the batch off from adds, and complete it if nothing is outstanding.
+        """Stop adds to the batch, and complete it if nothing is outstanding.
 
-        Raises NotFound, and Conflict where fewer items were added than the batch expects.
+        Raises NotFound, and Conflict if fewer items were added than the batch expects.
         """
         seen = self.get(tenant, batch_id)
-        batch = self.store.turn(seen.key, turned(seen, State.CLOSED, self.now()))
+        batch = self.store.transition(seen.key, transition(seen, State.CLOSED, self.now()))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         if batch.state is State.OPEN:
@@ -157,20 +159,20 @@ class Tracker:
             )
         if batch.state is State.CLOSED:
             batch = self._climber().seal(batch, caller) or batch
-        self._tell_parent(batch)
+        self._ack_parent(batch)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
     def cancel(self, tenant: str, batch_id: str, reason: str | None = None) -> Batch:
-        """End the batch without waiting for its items; one that has ended stays as it is. Raises NotFound."""
+        """Cancel the batch, unless it has already ended, and return it. Raises NotFound."""
         seen = self.get(tenant, batch_id)
-        batch = self.store.turn(seen.key, turned(seen, State.CANCELLED, self.now(), reason=reason))
+        batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
-        self._tell_parent(batch)
+        self._ack_parent(batch)
         return batch
 
     def notify(self, tenant: str, batch_id: str) -> Batch:
-        """Send the ending event once more, under the id it had. Raises NotFound; Conflict before the end."""
+        """Resend the ending event under the same id. Raises NotFound, and Conflict if the batch is live."""
         batch = self.get(tenant, batch_id)
         if batch.is_alive:
             raise Conflict("the batch has not ended; there is no event to send yet")
@@ -178,46 +180,46 @@ class Tracker:
         return batch
 
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
-        """Mark items done or failed; one write a page, however many items. Raises nothing for single items.
+        """Mark items done or failed, with one write for each page; an invalid item gets a verdict, no error.
 
-        Raises InvalidRequest where the ranges cover more than a million items, TooManyBatches where they are
-        of more than 100 batches, TooManyPages where they lie in more than 1,000 pages, or failures in more
-        than 250, and StoreUnavailable where the outcome is unknown: all of it may be repeated.
+        Raises InvalidRequest if the ranges cover more than a million items, TooManyBatches for more than
+        100 batches, TooManyPages for more than 1,000 pages, or 250 with failures, and StoreUnavailable if
+        the result is unknown. Every call may be repeated.
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
         report, ended = self._record(tenant, acks)
-        self.each(self._tell_parent, ended)
+        self.each(self._ack_parent, ended)
         return report
 
     def ack_pages(
-        self, tenant: str, batch_id: str, pages: Mapping[int, Words], caller: str
+        self, tenant: str, batch_id: str, pages: Mapping[int, PageMasks], caller: str
     ) -> Sequence[PageAcked]:
-        """Mark folded acks of an exact batch: all pages are read at once, one that lacks any is written once.
+        """Mark folded acks of an exact batch: read all pages in one call, write each page once if needed.
 
-        For whoever has checked the ids before folding them. Raises NotFound, Conflict where the batch counts
-        its acks, InvalidRequest for a bit that is no item's, StoreUnavailable as ``ack`` does.
+        The caller has checked the item ids before it folded them. Raises NotFound, Conflict for an estimated
+        batch, InvalidRequest for a bit beyond the batch's items, StoreUnavailable as ``ack`` does.
         """
         at = self.now()
         batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
         self._need_exact(batch, "which items are acked")
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
-        done = recorder.record_words(batch, pages, caller, at)
+        done = recorder.record_folded(batch, pages, caller, at)
         self._prolong(batch)
         for batch in ended.values():
             self._has_ended(batch)
         return done
 
     def keep_reasons(self, tenant: str, acks: Sequence[Ack]) -> None:
-        """Keep the reasons in *acks*, a bounded number, of items that are stored as failed; ack nothing."""
+        """Keep a bounded number of the reasons in *acks*, of items that are stored as failed; ack nothing."""
         Recorder(self._climber(), self._has_ended).keep_reasons(self._plan(tenant, acks))
 
     def bind_key(self, tenant: str, route: str, key: str, payload: str) -> None:
-        """Hold an idempotency *key* to the *payload* that it first came with on a route.
+        """Bind an idempotency *key* on a route to the *payload* of its first use, for at least a day.
 
-        It is kept for a day at least. Raises KeyReused where it came with another payload. Open and add
-        need none of it: their own rows remember their keys.
+        Raises KeyReused if the key was used with another payload. Open and add do not use it, because their
+        own rows keep their keys.
         """
         fingerprint = hashlib.sha256(payload.encode()).hexdigest()
         at = self.now()
@@ -226,44 +228,44 @@ class Tracker:
             raise KeyReused("this Idempotency-Key was used for a request with another payload")
 
     def confirm(self, batch: Batch) -> None:
-        """Note that the bus has the ending event of *batch*: from then on the sweeper has no part in it.
+        """Record that the bus has the ending event of *batch*, and remove the batch from the sweeper's list.
 
-        Its parent is told first, in case a crash kept the one who ended it from that.
+        The item of the parent batch is acked first, in case the process that ended the batch crashed before.
         """
         self.store.confirm(batch.key, batch.expires_at)
-        self._tell_parent(batch)
-        if batch.due_at is not None:
+        self._ack_parent(batch)
+        if batch.next_check_at is not None:
             self.store.postpone(batch, None)
 
     def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Sweep:
-        """End what is overdue, repair what a crash left, resend events that were not confirmed.
+        """End overdue batches, repair what a crash left, resend events that were not confirmed.
 
-        *has_time*: whether another batch may be begun.
+        *has_time*: whether there is time for another batch.
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
 
     def longest_open(self) -> timedelta:
-        """For how long the oldest live batch has been open; 0 without any."""
+        """Return the age of the oldest live batch; 0 if there is none."""
         return longest_open(self.store, self.now())
 
     def _climber(self) -> Climber:
         return Climber(self.store, self.now, self.pause)
 
-    def _new(self, tenant: str, wish: OpenBatch) -> Batch:
-        """A batch that is not stored yet, under an id that was never used and never will be again."""
-        if wish.parent_item_id is not None:
-            self._check_parent(tenant, wish.parent_item_id)
+    def _new(self, tenant: str, request: OpenBatch) -> Batch:
+        """Return a batch that is not stored yet, under a new id."""
+        if request.parent_item_id is not None:
+            self._check_parent(tenant, request.parent_item_id)
         key = BatchKey(tenant, str(self.new_id()))
-        return new_batch(key, wish, self.page_bits, self.entropy(16), self.now())
+        return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
 
     def _standing(self, tenant: str, batch_id: str) -> Batch | None:
-        """The batch as it stands; None where it is over for good, whether its row is deleted or not."""
+        """Return the batch, or None if it has expired, whether its row is deleted or not."""
         batch = self.store.get(BatchKey(tenant, batch_id))
         batch = batch and self._ended_if_due(batch)
         return None if batch is None or self._is_over(batch) else batch
 
     def _check_parent(self, tenant: str, item_id: str) -> None:
-        """A child names an item of a batch of its own tenant's, or it could never be told of its end."""
+        """Raise InvalidRequest unless *item_id* is an item of an exact batch of this tenant."""
         ack = Ack.of(item_id, caller="")
         parent = self._known_batch(BatchKey(tenant, ack.batch_id))
         _, refusal = judge(parent, ack, self.now())
@@ -273,7 +275,7 @@ class Tracker:
             raise InvalidRequest("parentItemId names no item of a batch of yours", field="parentItemId")
 
     def _reserve(self, batch: Batch, receipt_key: str, count: int) -> Receipt | None:
-        """The reservation under this key, made now or before; None where the batch has moved on."""
+        """Return the reservation under this key, made now or before; None if the batch has changed."""
         if batch.state is not State.OPEN:
             return self._earlier(batch, receipt_key)
         if batch.total + count > TOTAL_MAX:
@@ -282,14 +284,14 @@ class Tracker:
         return self.store.reserve(batch, receipt, _group(batch, receipt))
 
     def _earlier(self, batch: Batch, receipt_key: str) -> Receipt:
-        """What a retry finds after the batch was closed: its reservation, or the seal."""
+        """Return the reservation of an earlier attempt; raise Conflict if there is none."""
         receipt = self.store.receipt(batch.key, receipt_key)
         if receipt is None:
             raise Conflict(f"batch {batch.batch_id} is {batch.state}; items are added while it is OPEN")
         return receipt
 
     def _known_batch(self, key: BatchKey) -> Batch | None:
-        """The batch with all that never changes about it, and a state that is fresh enough."""
+        """Return the batch with a state that is at most *fresh_for* old; its other fields never change."""
         now = self.now()
         read_at, batch = self._known.get(key, (now, None))
         if batch is not None and not batch.is_alive and batch.expires_at > now:
@@ -302,19 +304,19 @@ class Tracker:
         return batch
 
     def _ended_if_due(self, batch: Batch) -> Batch:
-        """The batch as it stands, after its deadline or its time has ended it if either has come.
+        """End the batch if its deadline or expiry has passed, and return the stored batch.
 
-        Whoever finds it so writes it down: from then on nothing that is still under way brings it back.
+        The end is written by the first reader that finds it, so a write in flight cannot extend the batch.
         """
         return end_by_time(self._climber(), batch) if batch.is_alive else batch
 
     def _is_over(self, batch: Batch) -> bool:
-        """Whether a batch that has ended is treated as gone, though its row may still be there."""
+        """Whether the batch has expired, although its row may not be deleted yet."""
         kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
         return not kept
 
-    def _holding(self, key: BatchKey, pages: Mapping[int, Words]) -> Batch:
-        """The batch that has all items of *pages*; read anew where it has grown since it was known."""
+    def _holding(self, key: BatchKey, pages: Mapping[int, PageMasks]) -> Batch:
+        """Return the batch that holds all items of *pages*, read again if it has grown since."""
         batch = self._known_batch(key)
         if batch is not None and not covers(batch, pages):
             batch = self.store.get(key)
@@ -325,10 +327,10 @@ class Tracker:
         return batch
 
     def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
-        # The time before the look: a batch that was due by then was written down as ended by the look itself,
-        # and one that comes due in between may still be kept alive by others; nobody is told it has expired.
+        # The time before the read: a batch that had expired by then was ended by the read itself. One that
+        # expires later may have been extended by others, so no ack gets the verdict `expired` for it.
         at = self.now()
-        ids = batch_ids(acks)  # one look a request at each
+        ids = batch_ids(acks)  # each batch is read once in a request
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
         return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
 
@@ -338,38 +340,38 @@ class Tracker:
         self._known[batch.key] = (self.now(), batch)
 
     def _prolong(self, batch: Batch) -> None:
-        """Let activity count, in a few writes a retention, however many acks there are.
+        """Extend the expiry of an active batch, in a few writes for each retention.
 
-        It does not put the sweeper off: a busy batch may be stuck, and an open one may be closed by now.
+        The next check is not put off: a batch with activity can be stuck, and an open one may be closed now.
         """
         at = self.now()
-        until = prolonged(batch, at) if batch.is_alive else None
+        until = extended_expiry(batch, at) if batch.is_alive else None
         if until is None:
             return
-        look_at = earliest(batch.due_at, due(batch, State.CLOSED, at, until))
-        stored = self.store.extend(batch.key, until, look_at)
+        check_at = earliest(batch.next_check_at, first_check(batch, State.CLOSED, at, until))
+        stored = self.store.extend(batch.key, until, check_at)
         if stored is not None:
             self._remember(stored)
 
     def _has_ended(self, batch: Batch) -> None:
         self._remember(batch)
-        self._tell_parent(batch)
+        self._ack_parent(batch)
 
-    def _tell_parent(self, batch: Batch) -> None:
-        """A batch that has ended acks the item of its parent that it stands for, and so on outwards.
+    def _ack_parent(self, batch: Batch) -> None:
+        """Ack the item of the parent batch for a batch that has ended, and go on with the parent if it ends.
 
-        A bounded number of levels at once: an ancestor that ends is due soon, and the sweeper goes on.
+        At most 16 levels in one call; the sweeper continues from an ancestor that ended.
         """
         for _ in range(LEVELS_AT_ONCE):
             if batch.is_alive or batch.parent_item_id is None:
                 return
-            _, ended = self._record(batch.tenant, [word_of(batch, batch.parent_item_id)])
+            _, ended = self._record(batch.tenant, [parent_ack(batch, batch.parent_item_id)])
             if not ended:
                 return
             (batch,) = ended
 
     def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
-        """Carry the acks out; the batches that were found to have ended are for the caller to pass on."""
+        """Write the acks; return the report, and the batches that have ended: parents are not acked yet."""
         request = self._plan(tenant, acks)
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)

@@ -1,7 +1,7 @@
 """End what is overdue, repair what a crash left, resend events that were not confirmed.
 
-A batch says when to look at it (``due_at``); the sweeper looks at those that are due, and goes on until none
-is left or its time is short. All of it is idempotent, so that sweepers may overlap, crash and start again.
+Each batch has the time of its next check (``next_check_at``). The sweeper checks the batches that are due
+until none is left or its time ends. Every step is idempotent, so sweepers may overlap, crash and restart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Lock
 
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.climb import Climber
-from fanin.tracker.lifecycle import CHECK_AFTER, next_look, turned
+from fanin.tracker.lifecycle import CHECK_AFTER, next_check, transition
 from fanin.tracker.model import SHARDS, Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
@@ -27,7 +27,7 @@ PAGES_A_REPAIR = 5_000
 
 @dataclass(slots=True)
 class Sweep:
-    """What one sweep did: batches looked at, ended by time, repaired to completion, events sent again."""
+    """Counts of one sweep: batches checked, ended by time, completed by repair; events resent; errors."""
 
     looked: int = 0
     timed_out: int = 0
@@ -38,23 +38,23 @@ class Sweep:
 
 
 class DueList:
-    """Keys of batches to look at, handed out to several workers, each key once."""
+    """Keys of batches to check, shared by several workers; each key is taken once."""
 
     def __init__(self, keys: Iterator[BatchKey]) -> None:
         self._keys, self._lock = keys, Lock()
 
     def take(self) -> BatchKey | None:
-        """The next key; None after the last."""
+        """Return the next key, or None after the last."""
         with self._lock:
             return next(self._keys, None)
 
 
 @dataclass(slots=True)
 class Sweeper:
-    """Looks at the batches of one store that are due; *ended* is called with every batch that has ended.
+    """Checks the due batches of one store, and calls *ended* with every batch that has ended.
 
-    *each*: how its workers run, one for each list of due batches. *has_time*: whether another batch may be
-    begun.
+    *each*: runs the workers, one for each list of due batches. *has_time*: whether there is time for
+    another batch.
     """
 
     climber: Climber
@@ -64,9 +64,9 @@ class Sweeper:
     done: Sweep = field(default_factory=Sweep)
 
     def sweep(self) -> Sweep:
-        """Look at every batch that is due now, while there is time; the rest is for the next sweep."""
+        """Check the batches that are due now while there is time; the next sweep checks the others."""
         store, now = self.climber.store, self.climber.now()
-        # Live batches and ended ones have lists of their own, and so workers: neither waits for the other.
+        # Live and ended batches have separate lists, and so separate workers: neither waits for the other.
         named = [(shard, alive) for alive in (True, False) for shard in range(SHARDS)]
         lists = [DueList(_due(store, shard, alive, now)) for shard, alive in named]
         in_turn = [lists[first:] + lists[:first] for first in range(len(lists))]
@@ -74,7 +74,7 @@ class Sweeper:
         return Sweep(*(sum(counts) for counts in zip(*map(astuple, parts), strict=True)))
 
     def _work(self, lists: Sequence[DueList]) -> Sweep:
-        """Look at the batches of the first list, then at what the workers of the others have left."""
+        """Check the batches of the first list, then help with the other lists."""
         for due in lists:
             while self.has_time():
                 key = self._next(due)
@@ -84,7 +84,7 @@ class Sweeper:
         return self.done
 
     def _next(self, due: DueList) -> BatchKey | None:
-        """The next batch of a list; one that cannot be read must not keep the others waiting."""
+        """Return the next batch of a list; an error is logged and counted, so the other lists go on."""
         try:
             return due.take()
         except Exception:
@@ -93,26 +93,30 @@ class Sweeper:
             return None
 
     def _try(self, key: BatchKey) -> None:
-        """Look at a batch if it is due; one that cannot be looked at must not keep the others waiting."""
+        """Check a batch if it is due; an error is logged and counted, and the check put off."""
         batch: Batch | None = None
         try:
             batch = self.climber.store.get(key)
-            if batch is not None and batch.due_at is not None and batch.due_at <= self.climber.now():
-                self._look(batch)
+            if (
+                batch is not None
+                and batch.next_check_at is not None
+                and batch.next_check_at <= self.climber.now()
+            ):
+                self._check(batch)
         except Exception:
             logger.exception("a batch could not be swept", extra={"batch_id": key.batch_id})
             self.done.failed += 1
             self._put_off(batch)
 
     def _put_off(self, batch: Batch | None) -> None:
-        """Look at a batch later that could not be looked at; where that fails too, at the next sweep."""
+        """Put off the check of a batch that failed; if that fails too, the next sweep checks it."""
         try:
             if batch is not None:
-                self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
+                self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         except Exception:
             logger.exception("a batch stays due", extra={"batch_id": batch.batch_id if batch else None})
 
-    def _look(self, batch: Batch) -> None:
+    def _check(self, batch: Batch) -> None:
         self.done.looked += 1
         was_alive = batch.is_alive
         if was_alive:
@@ -122,21 +126,21 @@ class Sweeper:
         if batch.state is State.CLOSED:
             batch = self._repaired(batch)
         if batch.is_alive:
-            self.climber.store.postpone(batch, next_look(batch, self.climber.now()))
+            self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
-            self.ended(batch)  # the next look was planned as it ended
+            self.ended(batch)  # its transition set the next check
         else:
             self._announce(batch)
 
     def _ended_by_time(self, batch: Batch) -> Batch:
-        """The batch after its deadline or its time, if either has come."""
+        """End the batch if its deadline or its expiry has passed; return the stored batch."""
         stored = end_by_time(self.climber, batch)
         self.done.timed_out += stored.state is State.TIMED_OUT
         self.done.expired += stored.state is State.EXPIRED
         return stored
 
     def _repaired(self, batch: Batch) -> Batch:
-        """The batch after every climb that a crash may have cut short was made again."""
+        """Repeat every climb that a crash may have interrupted; return the stored batch."""
         if batch.total:
             _climb_again(self.climber, batch)
         stored = self.climber.seal(batch, SWEEPER) or batch
@@ -144,7 +148,7 @@ class Sweeper:
         return stored
 
     def _announce(self, batch: Batch) -> None:
-        """See to it that the world has heard of the end: the parent batch, and the bus."""
+        """Ack the parent's item, and resend the ending event if the bus has not confirmed it."""
         store = self.climber.store
         self.ended(batch)
         if store.announced(batch.key):
@@ -153,39 +157,43 @@ class Sweeper:
         if batch.ended_at is not None and self.climber.now() - batch.ended_at >= CHECK_AFTER:
             store.notice(batch, self.climber.now())
             self.done.announced_again += 1
-        store.postpone(batch, next_look(batch, self.climber.now()))
+        store.postpone(batch, next_check(batch, self.climber.now()))
 
 
 def end_by_time(climber: Climber, batch: Batch) -> Batch:
-    """End a live batch whose deadline has passed, or whose time is over; the batch as it stands."""
+    """End a live batch whose deadline or expiry has passed; return the stored batch."""
     now = climber.now()
     stored: Batch | None = batch
     if batch.deadline_at is not None and batch.deadline_at <= now:
-        stored = climber.store.turn(batch.key, turned(batch, State.TIMED_OUT, now, reason="deadline"))
+        stored = climber.store.transition(
+            batch.key, transition(batch, State.TIMED_OUT, now, reason="deadline")
+        )
     elif batch.expires_at <= now:
-        stored = climber.store.turn(batch.key, turned(batch, State.EXPIRED, now, reason="inactivity"))
+        stored = climber.store.transition(
+            batch.key, transition(batch, State.EXPIRED, now, reason="inactivity")
+        )
     return stored or batch
 
 
 def longest_open(store: TrackerStore, now: datetime) -> timedelta:
-    """The age of the oldest live batch."""
+    """Return the age of the oldest live batch."""
     opened = [_oldest(store, shard) for shard in range(SHARDS)]
     return now - min((at for at in opened if at is not None), default=now)
 
 
 def _oldest(store: TrackerStore, shard: int) -> datetime | None:
-    """When the oldest live batch of a shard was opened; the index may lag, and show some that have ended."""
+    """Return when the oldest live batch of a shard was opened; the index may lag and list ended batches."""
     found = (store.get(key) for key in store.live(shard))
     return next((batch.created_at for batch in found if batch is not None and batch.is_alive), None)
 
 
 def _due(store: TrackerStore, shard: int, alive: bool, at: datetime) -> Iterator[BatchKey]:
-    """The due batches of a list, which is first asked for when the first of them is taken."""
+    """Yield the due batches of a list; the first query is sent when the first batch is taken."""
     yield from store.due(shard, alive, at)
 
 
 def _climb_again(climber: Climber, batch: Batch) -> None:
-    """Climb from each full page whose parent does not know of it, lowest level first."""
+    """Climb from each full page whose bit is not set in its parent, lowest level first."""
     budget = PAGES_A_REPAIR
     level = height(batch.total, batch.shape)
     unfinished = [PageKey(batch.key, level, 0)]
@@ -205,7 +213,7 @@ def _capacity(batch: Batch, level: int) -> int:
 
 
 def _unknown(batch: Batch, key: PageKey, page: Page) -> list[PageKey]:
-    """The pages below *key* that it does not know to be full."""
+    """Return the pages below *key* whose bits are not set."""
     if key.level == 0 or page.compacted:
         return []
     first = key.number * batch.shape.fanout

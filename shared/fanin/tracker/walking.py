@@ -1,4 +1,4 @@
-"""Walks down the tree: what is outstanding and what failed, as ranges, a part at a time.
+"""Walk down the tree to find outstanding or failed items as ranges, a part at a time.
 
 A full subtree is skipped in one step: the number of pages that are read grows with what is unfinished, and
 not with the batch. A walk goes level by level, reads a bounded number of pages, and returns the item to
@@ -27,7 +27,7 @@ last of them; a walk that needs more looks than this stops early."""
 
 Stretch = tuple[int, int]
 Part = tuple[int, ItemRange]
-"""A range of a group, with its first item's place in the batch."""
+"""A range of a group, with the position of its first item in the batch."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Walk:
     stopped_at: int | None = None
 
     def stretches(self) -> Iterator[Stretch]:
-        """The items looked for, as (first, last) of the batch, in order; neighbours may touch."""
+        """Yield the items found, as (first, last) of the batch, in order; neighbours may touch."""
         if self.batch.total <= self.start:
             return
         level = height(self.batch.total, self.batch.shape)
@@ -58,7 +58,7 @@ class Walk:
                         yield max(first + low, self.start), first + high
 
     def _below(self, keys: Sequence[PageKey], level: int) -> list[PageKey]:
-        """The pages to look at below *keys*, in order; it reads on until they are enough to fill the walk."""
+        """Return the pages to read below *keys*, in order, until they use up the budget of the walk."""
         below: list[PageKey] = []
         for pages in self._read(keys, level, PARENTS_A_READ):
             below += (child for key, page in pages.items() for child in self._children(key, page))
@@ -67,9 +67,9 @@ class Walk:
         return below
 
     def _read(self, keys: Sequence[PageKey], level: int, at_once: int) -> Iterator[Mapping[PageKey, Page]]:
-        """The first of the pages, some a request: each level still to come has its share, one page at least.
+        """Yield the first of the pages, *at_once* in a request; each level below keeps a share of the budget.
 
-        The walk stops at the first that was left out: here, or else where the level above was cut.
+        The walk stops at the first page that was left out, here or at the level above.
         """
         share, above = max(1, self.budget // (level + 1)), self.stopped_at
         for at in range(0, min(len(keys), share), at_once):
@@ -81,7 +81,7 @@ class Walk:
             yield {key: found.get(key, Page()) for key in some}
 
     def _children(self, key: PageKey, page: Page) -> Iterator[PageKey]:
-        """The pages below *key* that may hold what is looked for, from the start on."""
+        """Yield the pages below *key* that may hold such items, from the start on."""
         first = key.number * self.batch.shape.fanout
         for bit in range(self.batch.shape.fanout):
             child = PageKey(self.batch.key, key.level - 1, first + bit)
@@ -96,12 +96,12 @@ class Walk:
         return capacity(key.level, key.number, self.batch.total, self.batch.shape)
 
     def _wanted(self, page: Page, size: int) -> int:
-        """The bits of a leaf that are looked for."""
+        """Return the bits of a leaf that are outstanding, or that failed."""
         return page.failed if self.failures else page.unset((1 << size) - 1)
 
 
 def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures: bool) -> Slice:
-    """At most *limit* ranges (1 or more) of what is outstanding, or failed, from the item *start* on."""
+    """Return at most *limit* ranges (1 or more) of outstanding or failed items, from the item *start* on."""
     walk = Walk(store, batch, start, failures, PAGES_A_WALK)
     found: list[Stretch] = []
     for low, high in walk.stretches():
@@ -119,7 +119,7 @@ def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures
 def _by_group(
     store: TrackerStore, batch: Batch, stretches: Sequence[Stretch], limit: int
 ) -> tuple[list[Part], int | None]:
-    """At most *limit* ranges of groups that make up *stretches*, and the first item left out, if any."""
+    """Return at most *limit* ranges of groups that make up *stretches*, and the first item left out."""
     parts: list[Part] = []
     left = list(stretches)
     for _ in range(LOOKS_A_WALK):
@@ -137,7 +137,7 @@ def _by_group(
 
 
 def _cut(stretches: Sequence[Stretch], groups: Sequence[tuple[int, Group]]) -> Iterator[Part]:
-    """The ranges of *groups* that lie in *stretches*; both are in order."""
+    """Yield the ranges of *groups* that lie in *stretches*; both are in order."""
     at = 0
     for low, high in stretches:
         while at < len(groups) and groups[at][0] + groups[at][1].upto <= low:
@@ -150,12 +150,12 @@ def _cut(stretches: Sequence[Stretch], groups: Sequence[tuple[int, Group]]) -> I
 
 
 def _from(stretches: Sequence[Stretch], item: int) -> list[Stretch]:
-    """What of *stretches* lies at *item* or after it."""
+    """Return the parts of *stretches* at *item* or after it."""
     return [(max(low, item), high) for low, high in stretches if high >= item]
 
 
 def _runs(mask: int) -> list[Stretch]:
-    """The runs of set bits in *mask*, as (first, last)."""
+    """Return the runs of set bits in *mask*, as (first, last)."""
     bits = [at for at in range(mask.bit_length()) if mask >> at & 1]
     if not bits:
         return []

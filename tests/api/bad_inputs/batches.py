@@ -57,6 +57,26 @@ SETTINGS = [
             "urn:uuid:<ITEM>",
         )
     ),
+    *(
+        opening(22, f"labels {value!r:.30}", {"labels": value})
+        for value in (
+            None,
+            "team:a",
+            ["team"],
+            {"": "x"},
+            {"a:b": "x"},
+            {"a": 1},
+            {"a": None},
+            {"a": {"b": "c"}},
+            {"a\0": "x"},
+            {"a": "x\x85"},
+            {"a": "x\ud800"},
+            {"a\ud800": "x"},
+            {"a" * 65: "x"},
+            {"a": "x" * 257},
+            {str(number): "x" for number in range(11)},
+        )
+    ),
     opening(53, "a parent beyond its group", {"parentItemId": "<BATCH>:<GROUP>:10"}),
     opening(53, "a parent that nobody handed out", {"parentItemId": f"<BATCH>:{UNKNOWN}:0"}),
     opening(4, "a parent of another's", {"parentItemId": "<FOREIGN>:<GROUP>:0"}),

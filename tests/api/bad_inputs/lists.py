@@ -74,6 +74,12 @@ QUERIES = [
         querying(20, OPEN, f"userKey {text!r:.20}", {"userKey": text})
         for text in ("", "x" * 257, "a\0b", "\x1b[31m")
     ),
+    *(querying(17, path, "label", {"label": "a:b"}) for path in LISTS[1:]),
+    *(
+        querying(20, OPEN, f"label {text!r:.20}", {"label": text})
+        for text in ("", "a", "team", "a:\0", "a:" + "x" * 400)
+    ),
+    querying(14, OPEN, "label twice", {"label": ["a:b", "c:d"]}),
     querying(14, OPEN, "userKey twice", {"userKey": ["a", "b"]}),
     *(
         querying(17, OPEN, f"state {text!r}", {"state": text})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from fanin.tracker import Batch, BatchKey, Group, State, TrackerStore
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import PageKey, Receipt
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
@@ -13,10 +13,10 @@ LATER = NOW + timedelta(hours=1)
 KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")
 LEAF = PageKey(KEY, 0, 3)
 ENDINGS = [
-    Turn(State.CANCELLED, NOW, LATER, LATER, reason="no longer wanted"),
-    Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=0),
-    Turn(State.TIMED_OUT, NOW, LATER, LATER, reason="deadline"),
-    Turn(State.EXPIRED, NOW, LATER, LATER),
+    Transition(State.CANCELLED, NOW, LATER, LATER, reason="no longer wanted"),
+    Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=0),
+    Transition(State.TIMED_OUT, NOW, LATER, LATER, reason="deadline"),
+    Transition(State.EXPIRED, NOW, LATER, LATER),
 ]
 
 
@@ -29,8 +29,8 @@ def reserve(store: TrackerStore, seen: Batch, wanted: Receipt) -> Receipt | None
 
 
 def close(store: TrackerStore, at: datetime = NOW) -> Batch | None:
-    return store.turn(KEY, Turn(State.CLOSED, at, LATER, LATER, expected=True))
+    return store.transition(KEY, Transition(State.CLOSED, at, LATER, LATER, expected=True))
 
 
 def complete(store: TrackerStore, caller: str, at: datetime = NOW) -> Batch | None:
-    return store.turn(KEY, Turn(State.COMPLETE, at, LATER, LATER, caller=caller))
+    return store.transition(KEY, Transition(State.COMPLETE, at, LATER, LATER, caller=caller))

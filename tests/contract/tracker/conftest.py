@@ -12,7 +12,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Batch, Retention, State, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Mode
+from fanin.tracker.options import Mode
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.contract.tracker.calls import KEY, NOW

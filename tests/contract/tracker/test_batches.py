@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
+from fanin.tracker.page import PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 
@@ -79,7 +80,7 @@ def test_a_closed_batch_refuses_reservations(store, batch):
 
 def test_close_happens_once_and_keeps_its_time(store, batch):
     store.create(batch)
-    closed = replace(batch, state=State.CLOSED, closed_at=NOW, expires_at=LATER, due_at=LATER)
+    closed = replace(batch, state=State.CLOSED, closed_at=NOW, expires_at=LATER, next_check_at=LATER)
 
     assert close(store) == closed
     assert close(store, LATER) == closed
@@ -109,31 +110,31 @@ def test_a_complete_batch_is_not_closed_again(store, batch):
     assert close(store, LATER) == done
 
 
-@pytest.mark.parametrize("turn", ENDINGS, ids=lambda turn: turn.to)
+@pytest.mark.parametrize("step", ENDINGS, ids=lambda step: step.to)
 @pytest.mark.parametrize("closed", [False, True])
-def test_a_live_batch_ends_once_and_for_ever(store, batch, turn, closed):
+def test_a_live_batch_ends_once_and_for_ever(store, batch, step, closed):
     store.create(replace(batch, deadline_at=NOW, expires_at=NOW))
     if closed:
-        store.turn(KEY, Turn(State.CLOSED, NOW, NOW, LATER))
-    ended = store.turn(KEY, turn)
+        store.transition(KEY, Transition(State.CLOSED, NOW, NOW, LATER))
+    ended = store.transition(KEY, step)
 
-    assert (ended.state, ended.ended_at, ended.end_reason) == (turn.to, NOW, turn.reason)
+    assert (ended.state, ended.ended_at, ended.end_reason) == (step.to, NOW, step.reason)
     assert store.get(KEY) == ended
     for other in ENDINGS:
-        assert store.turn(KEY, replace(other, at=LATER)) == ended
+        assert store.transition(KEY, replace(other, at=LATER)) == ended
 
 
-@pytest.mark.parametrize("turn", ENDINGS[2:], ids=lambda turn: turn.to)
-def test_nothing_ends_by_time_before_its_time(store, batch, turn):
+@pytest.mark.parametrize("step", ENDINGS[2:], ids=lambda step: step.to)
+def test_nothing_ends_by_time_before_its_time(store, batch, step):
     store.create(replace(batch, deadline_at=LATER, expires_at=LATER))
 
-    assert store.turn(KEY, turn).state is State.OPEN
+    assert store.transition(KEY, step).state is State.OPEN
 
 
 def test_a_batch_without_a_deadline_does_not_time_out(store, batch):
     store.create(batch)
 
-    assert store.turn(KEY, ENDINGS[2]).state is State.OPEN
+    assert store.transition(KEY, ENDINGS[2]).state is State.OPEN
 
 
 @pytest.mark.parametrize(("expected", "state"), [(11, State.OPEN), (10, State.CLOSED), (9, State.CLOSED)])
@@ -147,25 +148,25 @@ def test_close_waits_for_the_items_that_are_expected(store, batch, expected, sta
 
 def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b11, LATER)
-    turn = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
+    store.add_bits(LEAF, PageMasks(failure=0b11), LATER)
+    step = Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
 
-    assert store.turn(KEY, turn).state is State.OPEN
-    assert store.turn(KEY, replace(turn, failures=2)).state is State.COMPLETE
+    assert store.transition(KEY, step).state is State.OPEN
+    assert store.transition(KEY, replace(step, failures=2)).state is State.COMPLETE
 
 
 def test_failures_end_a_batch_only_if_none_was_healed_since_they_were_seen(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b1111, LATER)
-    unhealed = Turn(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=1)
+    store.add_bits(LEAF, PageMasks(failure=0b1111), LATER)
+    unhealed = Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=1)
     store.heal_bits(LEAF, 0b1)
     healed = store.get(KEY)
 
     assert (healed.failed, healed.healed) == (3, 1)
-    assert store.turn(KEY, unhealed) == healed
+    assert store.transition(KEY, unhealed) == healed
     store.heal_bits(LEAF, 0b110)
-    assert store.turn(KEY, replace(unhealed, healed=1)).state is State.OPEN
-    assert store.turn(KEY, replace(unhealed, healed=3)).state is State.COMPLETE
+    assert store.transition(KEY, replace(unhealed, healed=1)).state is State.OPEN
+    assert store.transition(KEY, replace(unhealed, healed=3)).state is State.COMPLETE
 
 
 def test_a_live_batch_lives_longer_but_never_shorter(store, batch):
@@ -173,12 +174,12 @@ def test_a_live_batch_lives_longer_but_never_shorter(store, batch):
     longer = batch.expires_at + timedelta(days=1)
 
     assert store.extend(KEY, LATER, LATER) == batch
-    assert store.extend(KEY, longer, LATER) == replace(batch, expires_at=longer, due_at=LATER)
+    assert store.extend(KEY, longer, LATER) == replace(batch, expires_at=longer, next_check_at=LATER)
 
 
 def test_an_ended_batch_does_not_live_longer(store, batch):
     store.create(batch)
-    ended = store.turn(KEY, ENDINGS[0])
+    ended = store.transition(KEY, ENDINGS[0])
 
     assert store.extend(KEY, batch.expires_at + timedelta(days=1), LATER) == ended
 
@@ -186,8 +187,8 @@ def test_an_ended_batch_does_not_live_longer(store, batch):
 @pytest.mark.parametrize("store", ["dynamodb"], indirect=True)
 def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
     store.create(batch)
-    store.turn(KEY, ENDINGS[0])
-    store.add_bits(LEAF, 1, batch.pages_expire_at)
+    store.transition(KEY, ENDINGS[0])
+    store.add_bits(LEAF, PageMasks(1), batch.pages_expire_at)
     row = store._row({"pk": {"S": str(KEY)}, "sk": {"S": "batch"}})
 
     assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()

@@ -7,17 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import Group, Listing, State, dynamodb, memory
+from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
-from fanin.tracker.lifecycle import turned
+from fanin.tracker.dynamodb import store as dynamodb
+from fanin.tracker.lifecycle import transition
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
 
 def test_batches_are_due_in_order_and_by_shard(store, batch):
-    first = replace(batch, due_at=NOW)
-    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", due_at=NOW - timedelta(seconds=1))
-    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", due_at=LATER)
+    first = replace(batch, next_check_at=NOW)
+    second = replace(batch, batch_id=batch.batch_id[:-5] + "10001", next_check_at=NOW - timedelta(seconds=1))
+    later = replace(batch, batch_id=batch.batch_id[:-5] + "20001", next_check_at=LATER)
     for each in (first, second, later):
         store.create(each)
     shard = shard_of(batch.batch_id)
@@ -34,7 +35,7 @@ def test_due_and_live_batches_are_listed_to_the_end(store, batch, monkeypatch):
     ids = [f"{batch.batch_id[:-5]}{number}0001" for number in range(9)]
     for place, batch_id in enumerate(ids):
         at = NOW - place * timedelta(seconds=1)
-        store.create(replace(batch, batch_id=batch_id, due_at=at, created_at=at))
+        store.create(replace(batch, batch_id=batch_id, next_check_at=at, created_at=at))
     shard = shard_of(ids[0])
 
     assert [key.batch_id for key in store.due(shard, True, NOW)] == ids[::-1]
@@ -44,15 +45,15 @@ def test_due_and_live_batches_are_listed_to_the_end(store, batch, monkeypatch):
 
 @pytest.mark.parametrize("to", [State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED])
 def test_a_batch_stands_among_the_live_until_it_ends_and_then_among_the_ended(store, batch, to):
-    batch = replace(batch, due_at=NOW, deadline_at=NOW)
+    batch = replace(batch, next_check_at=NOW, deadline_at=NOW)
     store.create(batch)
     shard = shard_of(KEY.batch_id)
-    closed = store.turn(KEY, turned(batch, State.CLOSED, NOW))
+    closed = store.transition(KEY, transition(batch, State.CLOSED, NOW))
     assert on_lists(store, shard) == ([KEY], [], [KEY])
     store.extend(KEY, closed.expires_at + timedelta(days=1), LATER)
     store.postpone(store.get(KEY), LATER)
     assert on_lists(store, shard) == ([KEY], [], [KEY])
-    ended = store.turn(KEY, turned(closed, to, LATER + timedelta(days=400), caller="c"))
+    ended = store.transition(KEY, transition(closed, to, LATER + timedelta(days=400), caller="c"))
 
     assert on_lists(store, shard) == ([], [KEY], [])
     store.postpone(ended, LATER)
@@ -68,15 +69,15 @@ def on_lists(store, shard):
 
 
 def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
-    batch = replace(batch, due_at=NOW)
+    batch = replace(batch, next_check_at=NOW)
     store.create(batch)
-    store.postpone(replace(batch, due_at=LATER), None)
-    assert store.get(KEY).due_at == NOW
+    store.postpone(replace(batch, next_check_at=LATER), None)
+    assert store.get(KEY).next_check_at == NOW
     store.postpone(batch, LATER)
-    assert store.get(KEY).due_at == LATER
+    assert store.get(KEY).next_check_at == LATER
     store.postpone(store.get(KEY), None)
 
-    assert store.get(KEY).due_at is None
+    assert store.get(KEY).next_check_at is None
     assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == []
 
 
@@ -144,6 +145,25 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
 
 
+def test_a_list_by_label_holds_the_batches_that_have_it_with_that_value(store, batch):
+    for number, labels in enumerate(
+        ({"team": "a"}, {"team": "b", "a.b#c": ""}, {}, {"team": "a", "x": ":y: "})
+    ):
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", labels=labels))
+    store.create(replace(batch, tenant="other", labels={"team": "a"}))
+
+    assert store.get(replace(KEY, batch_id=f"{batch.batch_id[:-5]}10001")).labels == {
+        "team": "b",
+        "a.b#c": "",
+    }
+    assert listed(store, label="team:a") == ["30001", "00001"]
+    assert listed(store, label="a.b#c:") == ["10001"]
+    assert listed(store, label="x::y: ") == ["30001"]
+    assert listed(store, label="team:") == []
+    assert listed(store, label="team:a", state=State.CLOSED) == []
+    assert listed(store, label="team:b", user_key=batch.user_key) == ["10001"]
+
+
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CLOSED])
 def test_a_list_that_stops_says_where_to_go_on(store, batch, state):
     """Nothing is left out, nothing comes twice, and the end is said."""
@@ -151,7 +171,7 @@ def test_a_list_that_stops_says_where_to_go_on(store, batch, state):
         at = NOW + timedelta(seconds=number // 2)
         of = State.CLOSED if number % 4 == 0 else State.OPEN
         store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
-    whole = Query(KEY.tenant, None, shard_of(KEY.batch_id), state, limit=100)
+    whole = Query(tenant=KEY.tenant, shard=shard_of(KEY.batch_id), state=state, limit=100)
     parts = [store.listing(replace(whole, limit=2))]
     while parts[-1].resume is not None:
         parts.append(store.listing(replace(whole, limit=2, before=parts[-1].resume)))
@@ -169,7 +189,7 @@ def test_a_state_that_is_rare_is_looked_for_in_so_many_rows_a_call(store, batch,
     for number in range(10):
         at, of = NOW + timedelta(seconds=number), State.OPEN if number else State.CLOSED
         store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", created_at=at, state=of))
-    query = Query(KEY.tenant, None, shard_of(KEY.batch_id), State.CLOSED, limit=10)
+    query = Query(tenant=KEY.tenant, shard=shard_of(KEY.batch_id), state=State.CLOSED, limit=10)
     first = store.listing(query)
     second = store.listing(replace(query, before=first.resume))
     third = store.listing(replace(query, before=second.resume))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker import TrackerStore
+from fanin.tracker import Outcome, TrackerStore
 from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, mask_of
+from fanin.tracker.page import Page, PageMasks, mask_of
+from fanin.tracker.store import Written
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF
 
 FULL = mask_of(0, 1023)
@@ -21,8 +22,8 @@ def test_an_absent_page_is_not_among_the_pages(store):
 
 
 def test_bits_are_added_and_counted(store):
-    store.add_bits(LEAF, 0b101, LATER)
-    written = store.add_bits(LEAF, 1 << 17 | 1 << 1023, LATER)
+    store.add_bits(LEAF, PageMasks(0b101), LATER)
+    written = store.add_bits(LEAF, PageMasks(1 << 17 | 1 << 1023), LATER)
 
     assert written.applied
     assert written.page == page(store) == Page(bits=0b101 | 1 << 17 | 1 << 1023, n=4)
@@ -31,37 +32,37 @@ def test_bits_are_added_and_counted(store):
 @pytest.mark.parametrize("neighbour", range(6))
 def test_neighbours_in_one_digit_are_added_without_conflict(store, neighbour):
     others = 0b111111 & ~(1 << neighbour)
-    store.add_bits(LEAF, others << 12, LATER)
+    store.add_bits(LEAF, PageMasks(others << 12), LATER)
 
-    assert store.add_bits(LEAF, 1 << 12 + neighbour, LATER).applied
+    assert store.add_bits(LEAF, PageMasks(1 << 12 + neighbour), LATER).applied
     assert page(store) == Page(bits=0b111111 << 12, n=6)
 
 
 def test_an_add_with_a_bit_that_is_set_changes_nothing_and_shows_the_page(store):
-    store.add_bits(LEAF, 0b10, LATER)
-    written = store.add_bits(LEAF, 0b11 | 1 << 900, LATER)
+    store.add_bits(LEAF, PageMasks(0b10), LATER)
+    written = store.add_bits(LEAF, PageMasks(0b11 | 1 << 900), LATER)
 
     assert not written.applied
     assert written.page == page(store) == Page(bits=0b10, n=1)
 
 
 def test_a_bulk_write_sets_what_is_left_of_a_page(store):
-    store.add_bits(LEAF, 0b1, LATER)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
     seen = page(store)
-    written = store.replace_bits(LEAF, seen, FULL & ~1, LATER)
+    written = store.replace_bits(LEAF, seen, PageMasks(FULL & ~1), LATER)
 
     assert written.applied
     assert written.page == page(store) == Page(bits=FULL, n=1024)
 
 
 def test_a_bulk_write_makes_a_page_that_is_not_there(store):
-    assert store.replace_bits(LEAF, Page(), FULL, LATER).applied
+    assert store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER).applied
     assert page(store) == Page(bits=FULL, n=1024)
 
 
 def test_a_bulk_write_over_a_page_that_has_moved_changes_nothing(store):
-    store.add_bits(LEAF, 0b1, LATER)
-    written = store.replace_bits(LEAF, Page(), FULL & ~1, LATER)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    written = store.replace_bits(LEAF, Page(), PageMasks(FULL & ~1), LATER)
 
     assert not written.applied
     assert written.page == page(store) == Page(bits=1, n=1)
@@ -70,27 +71,27 @@ def test_a_bulk_write_over_a_page_that_has_moved_changes_nothing(store):
 def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     seen = store.mark_tail(LEAF, 200, root=True, expires_at=LATER)
 
-    assert store.replace_bits(LEAF, seen, mask_of(0, 199), LATER).page == Page(
+    assert store.replace_bits(LEAF, seen, PageMasks(mask_of(0, 199)), LATER).page == Page(
         mask_of(0, 199), 200, 200, True
     )
 
 
 def test_the_last_page_is_told_its_size_whether_it_is_there_or_not(store):
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(size=5)
-    store.add_bits(LEAF, 0b1, LATER)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
 
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(1, 1, 5)
 
 
 def test_only_a_full_page_is_compacted(store):
-    store.add_bits(LEAF, 0b1011, LATER)
+    store.add_bits(LEAF, PageMasks(0b1011), LATER)
     store.compact(LEAF, 4)
 
     assert page(store) == Page(bits=0b1011, n=3)
 
 
 def test_a_compacted_page_has_its_count_and_no_digits(store):
-    store.replace_bits(LEAF, Page(), FULL, LATER)
+    store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER)
     store.compact(LEAF, 1024)
     store.compact(LEAF, 1024)
 
@@ -98,47 +99,48 @@ def test_a_compacted_page_has_its_count_and_no_digits(store):
 
 
 def test_a_compacted_page_takes_no_write(store):
-    store.replace_bits(LEAF, Page(), FULL, LATER)
+    store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER)
     seen = page(store)
     store.compact(LEAF, 1024)
     compacted = Page(n=1024, compacted=True)
 
-    assert store.add_bits(LEAF, 1, LATER) == type(store.add_bits(LEAF, 1, LATER))(compacted, applied=False)
-    assert not store.replace_bits(LEAF, seen, 1, LATER).applied
+    assert store.add_bits(LEAF, PageMasks(1), LATER) == Written(compacted, applied=False)
+    assert not store.replace_bits(LEAF, seen, PageMasks(1), LATER).applied
     assert page(store) == compacted
 
 
 def test_many_pages_are_read_at_once(store):
     keys = [PageKey(KEY, 0, number) for number in range(230)]
     for key in keys[::2]:
-        store.add_bits(key, 1, LATER)
+        store.add_bits(key, PageMasks(1), LATER)
 
     assert store.pages(keys) == {key: Page(1, 1) for key in keys[::2]}
 
 
 def test_failures_are_marked_and_counted_together(store, batch):
     store.create(batch)
-    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
 
-    assert store.fail_bits(LEAF, 0b10 | 1 << 700, LATER)
+    assert store.add_bits(LEAF, PageMasks(failure=0b10 | 1 << 700), LATER).applied
     assert page(store) == Page(0b11 | 1 << 700, 3, failed=0b10 | 1 << 700)
     assert store.get(KEY).failed == 2
 
 
 def test_a_failure_of_an_item_that_was_acked_changes_nothing(store, batch):
     store.create(batch)
-    store.add_bits(LEAF, 1, LATER)
+    store.add_bits(LEAF, PageMasks(1), LATER)
 
-    assert not store.fail_bits(LEAF, 0b11, LATER)
+    assert not store.add_bits(LEAF, PageMasks(failure=0b11), LATER).applied
     assert page(store) == Page(1, 1)
     assert store.get(KEY).failed == 0
 
 
 def test_a_bulk_write_sets_failures_with_their_count(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b01, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b01), LATER)
     store.heal_bits(LEAF, 0b01)
-    written = store.replace_bits(LEAF, page(store), FULL & ~1, LATER, failed=0b10 | 1 << 1023)
+    marks = 0b10 | 1 << 1023
+    written = store.replace_bits(LEAF, page(store), PageMasks(FULL & ~1 & ~marks, marks), LATER)
 
     assert written.applied
     assert written.page == page(store) == Page(FULL, 1024, failed=0b10 | 1 << 1023)
@@ -148,26 +150,26 @@ def test_a_bulk_write_sets_failures_with_their_count(store, batch):
 def test_a_bulk_write_may_fail_every_item_of_a_page(store, batch):
     store.create(batch)
 
-    assert store.replace_bits(LEAF, Page(), FULL, LATER, failed=FULL).applied
+    assert store.replace_bits(LEAF, Page(), PageMasks(failure=FULL), LATER).applied
     assert page(store) == Page(FULL, 1024, failed=FULL)
     assert store.get(KEY).failed == 1024
 
 
 def test_a_bulk_write_of_failures_leaves_a_healing_that_came_between(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b001, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b001), LATER)
     seen = page(store)
     store.heal_bits(LEAF, 0b001)
 
-    assert store.replace_bits(LEAF, seen, 0b110, LATER, failed=0b010).applied
+    assert store.replace_bits(LEAF, seen, PageMasks(0b100, 0b010), LATER).applied
     assert page(store) == Page(0b111, 3, failed=0b010)
     assert store.get(KEY).failed == 1
 
 
 def test_a_bulk_write_of_failures_over_a_page_that_has_moved_changes_nothing(store, batch):
     store.create(batch)
-    store.add_bits(LEAF, 0b1, LATER)
-    written = store.replace_bits(LEAF, Page(), 0b110, LATER, failed=0b010)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    written = store.replace_bits(LEAF, Page(), PageMasks(0b100, 0b010), LATER)
 
     assert not written.applied
     assert written.page == page(store) == Page(1, 1)
@@ -176,9 +178,9 @@ def test_a_bulk_write_of_failures_over_a_page_that_has_moved_changes_nothing(sto
 
 def test_a_bulk_write_of_failures_to_a_batch_that_has_ended_changes_nothing(store, batch):
     store.create(batch)
-    store.add_bits(LEAF, 0b1, LATER)
-    store.turn(KEY, ENDINGS[0])
-    written = store.replace_bits(LEAF, page(store), 0b110, LATER, failed=0b010)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    store.transition(KEY, ENDINGS[0])
+    written = store.replace_bits(LEAF, page(store), PageMasks(0b100, 0b010), LATER)
 
     assert not written.applied
     assert written.page == page(store) == Page(1, 1)
@@ -186,7 +188,7 @@ def test_a_bulk_write_of_failures_to_a_batch_that_has_ended_changes_nothing(stor
 
 def test_healing_takes_the_mark_and_the_count(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b111, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b111), LATER)
 
     assert store.heal_bits(LEAF, 0b101)
     assert page(store) == Page(0b111, 3, failed=0b010)
@@ -195,8 +197,8 @@ def test_healing_takes_the_mark_and_the_count(store, batch):
 
 def test_healing_what_did_not_fail_changes_nothing(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b01, LATER)
-    store.add_bits(LEAF, 0b10, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b01), LATER)
+    store.add_bits(LEAF, PageMasks(0b10), LATER)
 
     assert not store.heal_bits(LEAF, 0b11)
     assert page(store) == Page(0b11, 2, failed=0b01)
@@ -205,25 +207,26 @@ def test_healing_what_did_not_fail_changes_nothing(store, batch):
 
 def test_nothing_fails_or_heals_in_a_batch_that_has_ended(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 1, LATER)
-    store.turn(KEY, ENDINGS[0])
+    store.add_bits(LEAF, PageMasks(failure=1), LATER)
+    store.transition(KEY, ENDINGS[0])
 
-    assert not store.fail_bits(LEAF, 0b10, LATER)
+    assert not store.add_bits(LEAF, PageMasks(failure=0b10), LATER).applied
     assert not store.heal_bits(LEAF, 1)
     assert page(store) == Page(1, 1, failed=1)
     assert store.get(KEY).failed == 1
 
 
 def test_a_climb_carries_the_mark_of_failures(store):
-    store.add_bits(LEAF, 0b100, LATER, failed=0b100)
+    parent = PageKey(KEY, 1, 3)
+    store.add_bits(parent, PageMasks(failure=0b100), LATER)
 
-    assert page(store) == Page(0b100, 1, failed=0b100)
+    assert store.pages([parent])[parent] == Page(0b100, 1, failed=0b100)
 
 
 def test_compaction_keeps_the_marks_of_failures(store, batch):
     store.create(batch)
-    store.fail_bits(LEAF, 0b10, LATER)
-    store.add_bits(LEAF, 0b01, LATER)
+    store.add_bits(LEAF, PageMasks(failure=0b10), LATER)
+    store.add_bits(LEAF, PageMasks(0b01), LATER)
     store.compact(LEAF, 2)
 
     assert page(store) == Page(0, 2, compacted=True, failed=0b10)
@@ -231,10 +234,10 @@ def test_compaction_keeps_the_marks_of_failures(store, batch):
 
 def test_counts_add_up_and_stop_at_compaction(store, batch):
     store.create(batch)
-    store.add_count(LEAF, 5, LATER)
+    store.add_count(LEAF, 5, Outcome.SUCCESS, LATER)
 
-    assert store.fail_count(LEAF, 2, LATER) == type(store.add_count(LEAF, 0, LATER))(Page(n=7), applied=True)
+    assert store.add_count(LEAF, 2, Outcome.FAILURE, LATER) == Written(Page(n=7), applied=True)
     store.compact(LEAF, 7)
-    assert not store.add_count(LEAF, 1, LATER).applied
-    assert not store.fail_count(LEAF, 1, LATER).applied
+    assert not store.add_count(LEAF, 1, Outcome.SUCCESS, LATER).applied
+    assert not store.add_count(LEAF, 1, Outcome.FAILURE, LATER).applied
     assert store.get(KEY).failed == 2

@@ -8,7 +8,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.aws.meter import Meter
 from fanin.errors import StoreUnavailable
-from fanin.tracker import OpenBatch, Tracker, Words
+from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import write
@@ -83,8 +83,8 @@ def test_rows_of_one_batch_go_together_a_hundred_pages_at_a_time():
         ("b", 1),
         ("a", 1),
     ]
-    assert found[0].pages[0] == Words(good=0b01, bad=0b10)
-    assert found[-1].pages == {999: Words(good=0, bad=1)}
+    assert found[0].pages[0] == PageMasks(success=0b01, failure=0b10)
+    assert found[-1].pages == {999: PageMasks(success=0, failure=1)}
 
 
 def test_no_rows_are_no_portion():
@@ -93,9 +93,9 @@ def test_no_rows_are_no_portion():
 
 def test_a_portion_is_reported_item_by_item(tracker):
     batch_id = opened(tracker, 3000)
-    mark(tracker, Portion(batch_id, {0: Words(0b01, 0b10)}))
+    mark(tracker, Portion(batch_id, {0: PageMasks(0b01, 0b10)}))
 
-    (row,), _ = mark(tracker, Portion(batch_id, {0: Words(0b111), 1: Words(0b1000, 0b111)}))
+    (row,), _ = mark(tracker, Portion(batch_id, {0: PageMasks(0b111), 1: PageMasks(0b1000, 0b111)}))
 
     expected = {"pages": 2, "written": 2, "fresh": 5, "failed": 3, "healed": 1, "accepted": 6, "duplicate": 1}
     assert {name: row[name] for name in expected} == expected
@@ -105,9 +105,9 @@ def test_a_portion_is_reported_item_by_item(tracker):
 
 def test_a_page_that_lacks_nothing_counts_as_read_and_not_as_written(tracker):
     batch_id = opened(tracker, 3000)
-    mark(tracker, Portion(batch_id, {0: Words(ALL)}))
+    mark(tracker, Portion(batch_id, {0: PageMasks(ALL)}))
 
-    (row,), _ = mark(tracker, Portion(batch_id, {0: Words(ALL), 1: Words(1)}))
+    (row,), _ = mark(tracker, Portion(batch_id, {0: PageMasks(ALL), 1: PageMasks(1)}))
 
     assert (row["pages"], row["written"], row["duplicate"]) == (2, 1, 1024)
 
@@ -116,7 +116,7 @@ def test_a_throttled_portion_is_marked_after_a_pause(tracker):
     batch_id = opened(tracker, 3000)
     tracker.store.refusals = ATTEMPTS - 1
 
-    _, pauses = mark(tracker, Portion(batch_id, {0: Words(ALL), 1: Words(ALL)}))
+    _, pauses = mark(tracker, Portion(batch_id, {0: PageMasks(ALL), 1: PageMasks(ALL)}))
 
     assert len(pauses) == ATTEMPTS
     assert tracker.progress(tracker.get("tenant", batch_id)).acked == 2048
@@ -126,7 +126,7 @@ def test_each_page_has_its_own_attempts(tracker):
     batch_id = opened(tracker, 30 * 1024)
     tracker.store.every_other = True
 
-    mark(tracker, Portion(batch_id, {number: Words(ALL) for number in range(30)}))
+    mark(tracker, Portion(batch_id, {number: PageMasks(ALL) for number in range(30)}))
 
     assert tracker.progress(tracker.get("tenant", batch_id)).acked == 30 * 1024
 
@@ -136,19 +136,19 @@ def test_a_page_that_the_store_goes_on_refusing_is_named(tracker):
     tracker.store.refusals = 10**6
 
     with pytest.raises(PagesLeft, match=f"page 3 of batch {batch_id} .*run the job again"):
-        mark(tracker, Portion(batch_id, {number: Words(ALL) for number in (3, 8)}))
+        mark(tracker, Portion(batch_id, {number: PageMasks(ALL) for number in (3, 8)}))
 
 
 def test_a_batch_that_is_gone_meanwhile_is_reported_and_keeps_none_back(tracker):
     gone, there = "00000000-0000-4000-8000-000000000009", opened(tracker, 5)
 
-    rows, _ = mark(tracker, Portion(gone, {0: Words(0b111)}), Portion(there, {0: Words(0b1)}))
+    rows, _ = mark(tracker, Portion(gone, {0: PageMasks(0b111)}), Portion(there, {0: PageMasks(0b1)}))
 
     assert [(row["not_found"], row["accepted"]) for row in rows] == [(3, 0), (0, 1)]
 
 
 def test_a_task_rests_until_the_units_that_it_spent_are_due(tracker):
-    portions = [Portion(opened(tracker, 5), {0: Words(1)}) for _ in range(3)]
+    portions = [Portion(opened(tracker, 5), {0: PageMasks(1)}) for _ in range(3)]
 
     _, rests = mark(tracker, *portions, rate=0.001, meter=Spending())
 
@@ -156,7 +156,7 @@ def test_a_task_rests_until_the_units_that_it_spent_are_due(tracker):
 
 
 def test_without_a_rate_a_task_does_not_rest(tracker):
-    _, rests = mark(tracker, Portion(opened(tracker, 5), {0: Words(1)}), meter=Spending())
+    _, rests = mark(tracker, Portion(opened(tracker, 5), {0: PageMasks(1)}), meter=Spending())
 
     assert rests == []
 
@@ -165,7 +165,7 @@ def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
     monkeypatch.setattr(write, "_tracker", lambda tables: tracker)
     batch = tracker.open("tenant", OpenBatch())
     group = tracker.add("tenant", batch.batch_id, 300).groups[0]
-    mark(tracker, Portion(batch.batch_id, {0: Words(0, (1 << 250) - 1)}))
+    mark(tracker, Portion(batch.batch_id, {0: PageMasks(0, (1 << 250) - 1)}))
     said = [
         {"batch_id": batch.batch_id, "item_id": f"{batch.batch_id}:{group.id}:{i}", "reason": f"why {i}"}
         for i in (0, 120, 249, 299, *range(1, 120))

@@ -10,7 +10,7 @@ import pytest
 from fanin.archive.changes import change_of as kept_of
 from fanin.tracker.dynamodb import items
 from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import Page, digits, mask_of
+from fanin.tracker.page import Page, PageMasks, digits, mask_of
 from pipeline.history.acked import rows_of
 from pipeline.history.records import MalformedLine, change_of
 from tests.archive.streams import record
@@ -39,8 +39,8 @@ def reported(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool
     return [(row[2], row[3], row[4]) for row in rows]
 
 
-EMPTY, SOME = Page(), Page().with_bits(0b1001)
-FULL = Page().with_bits(mask_of(0, 7))
+EMPTY, SOME = Page(), Page().with_bits(PageMasks(0b1001))
+FULL = Page().with_bits(PageMasks(mask_of(0, 7)))
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -48,18 +48,20 @@ FULL = Page().with_bits(mask_of(0, 7))
     ("old", "new", "expected"),
     [
         pytest.param(None, SOME, [(0, "success", 1), (3, "success", 1)], id="the first acks of a page"),
-        pytest.param(SOME, SOME.with_bits(1 << 70), [(70, "success", 1)], id="a digit that was not there"),
-        pytest.param(SOME, SOME.with_bits(0b100), [(2, "success", 1)], id="a bit more of a digit"),
-        pytest.param(SOME, SOME.with_bits(0b10, 0b10), [(1, "failure", 1)], id="a failure"),
+        pytest.param(
+            SOME, SOME.with_bits(PageMasks(1 << 70)), [(70, "success", 1)], id="a digit that was not there"
+        ),
+        pytest.param(SOME, SOME.with_bits(PageMasks(0b100)), [(2, "success", 1)], id="a bit more of a digit"),
+        pytest.param(SOME, SOME.with_bits(PageMasks(failure=0b10)), [(1, "failure", 1)], id="a failure"),
         pytest.param(
             SOME,
-            SOME.with_bits(0b110110, 0b110000),
+            SOME.with_bits(PageMasks(0b110, 0b110000)),
             [(1, "success", 1), (2, "success", 1), (4, "failure", 1), (5, "failure", 1)],
             id="both at once",
         ),
         pytest.param(
-            SOME.with_bits(0b10, 0b10),
-            SOME.with_bits(0b10),
+            SOME.with_bits(PageMasks(failure=0b10)),
+            SOME.with_bits(PageMasks(0b10)),
             [(1, "healed", 0)],
             id="a failure healed",
         ),
@@ -89,13 +91,15 @@ def test_a_change_yields_the_items_that_it_acked(old, new, expected, whole):
 
 @pytest.mark.parametrize("bits", [1, 4, 5, 6, 7, 11, 12, 171, 1023])
 def test_every_bit_of_a_page_is_reported(bits):
-    old = Page().with_bits(mask_of(0, 1023) & ~(1 << bits))
+    old = Page().with_bits(PageMasks(mask_of(0, 1023) & ~(1 << bits)))
 
-    assert reported(old.with_bits(1 << bits), old) == [(bits, "success", 1)]
+    assert reported(old.with_bits(PageMasks(1 << bits)), old) == [(bits, "success", 1)]
 
 
 def test_a_whole_page_at_once_is_every_item():
-    assert reported(Page().with_bits(mask_of(0, 1023)), None) == [(bit, "success", 1) for bit in range(1024)]
+    assert reported(Page().with_bits(PageMasks(mask_of(0, 1023))), None) == [
+        (bit, "success", 1) for bit in range(1024)
+    ]
 
 
 def test_parents_hold_no_items():
@@ -107,7 +111,7 @@ def test_a_page_that_goes_acks_nothing():
 
 
 def test_how_full_the_page_is_stands_in_every_row():
-    came = record(image(SOME.with_bits(0b110)), image(SOME))
+    came = record(image(SOME.with_bits(PageMasks(0b110))), image(SOME))
     rows = list(rows_of(change_of(json.dumps(came).encode())))
 
     assert [row[5] for row in rows] == [4, 4]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import PAGE_BITS_MAX, Page, digits
+from fanin.tracker.page import PAGE_BITS_MAX, Page, PageMasks, digits
 from fanin.tracker.tree import stretches
 from pipeline.fan_out import messages
 from pipeline.reconcile import outstanding
@@ -27,7 +27,7 @@ def folded_by_the_rules(items, page_bits: int) -> dict[int, int]:
     for item in items:
         for number, first, _ in stretches(item, item, page_bits):
             page = pages.get(number, Page())
-            pages[number] = page.with_bits(page.unset(1 << first))
+            pages[number] = page.with_bits(PageMasks(page.unset(1 << first)))
     return {number: page.bits for number, page in sorted(pages.items())}
 
 

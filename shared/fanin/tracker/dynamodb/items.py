@@ -1,24 +1,14 @@
-"""How the tracker's values are written as DynamoDB items, and read back."""
+"""Convert the tracker's values to DynamoDB items and back."""
 
 from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fanin.aws.rows import Item, number, text
-from fanin.tracker.model import (
-    Batch,
-    BatchKey,
-    Group,
-    Mode,
-    PageKey,
-    Place,
-    Receipt,
-    Retention,
-    Sample,
-    State,
-    shard_of,
-)
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
+from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
 
 SECOND = timedelta(seconds=1)
@@ -34,109 +24,129 @@ def milliseconds(at: datetime) -> int:
 
 
 def seconds(at: datetime) -> int:
-    """The first whole second at which *at* has come: TTL deletes no row before its time."""
+    """Return *at* rounded up to a whole second, so that TTL deletes no row early."""
     return -((EPOCH - at) // SECOND)
 
 
 def elapsed_seconds(at: datetime) -> int:
-    """The last whole second that has come at *at*: a row has expired if its ``ttl`` is no later."""
+    """Return *at* rounded down to a whole second: a row has expired if its ``ttl`` is not later."""
     return (at - EPOCH) // SECOND
 
 
 def receipt_row(key: str) -> str:
-    """The sort key of the reservation made under an idempotency key (its hash)."""
+    """Return the sort key of the reservation made under an idempotency key (its hash)."""
     return f"add#{key}"
 
 
 def batch_item(batch: Batch) -> Item:
-    """The row of a batch that was just opened."""
-    kept = batch.retention
+    """Return the row of a new batch."""
     item = {
         "pk": text(str(batch.key)),
         "sk": text(BATCH_ROW),
         "tenant": text(batch.tenant),
         "batchId": text(batch.batch_id),
         "state": text(batch.state),
-        "mode": text(batch.mode),
         "total": number(batch.total),
         "failed": number(batch.failed),
         "pageBits": number(batch.page_bits),
         "salt": {"B": batch.salt},
         "fingerprint": text(batch.fingerprint),
-        "retainOpen": number(kept.open // SECOND),
-        "retainClosed": number(kept.closed // SECOND),
-        "retainComplete": number(kept.complete // SECOND),
         "createdAt": number(milliseconds(batch.created_at)),
         "createdKey": text(created_key(batch.created_at, batch.batch_id)),
         "tenantShard": text(f"{batch.tenant}#{shard_of(batch.batch_id)}"),
         "expiresAt": number(milliseconds(batch.expires_at)),
         "ttl": number(seconds(batch.row_expires_at)),
     }
-    return item | _options(batch)
+    return item | _options_item(batch) | _indexes(batch)
 
 
-def _options(batch: Batch) -> Item:
-    """What only some batches have."""
-    options = {
-        "userKey": batch.user_key and text(batch.user_key),
+def _options_item(options: BatchOptions) -> Item:
+    """Return the attributes of a batch's options; :func:`_options_of` reads them."""
+    kept = options.retention
+    attributes: Item = {
+        "mode": text(options.mode),
+        "retainOpen": number(kept.open // SECOND),
+        "retainClosed": number(kept.closed // SECOND),
+        "retainComplete": number(kept.complete // SECOND),
+        "userKey": options.user_key and text(options.user_key),
+        "expectedItems": _optional(options.expected_items),
+        "maxFailures": _optional(options.max_failures),
+        "parentItemId": options.parent_item_id and text(options.parent_item_id),
+        "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
+        if options.labels
+        else None,
+    }
+    return {name: value for name, value in attributes.items() if value}
+
+
+def _options_of(item: Item) -> dict[str, Any]:
+    """Return the options that the row of a batch holds, by their names in the model."""
+    return {
+        "mode": Mode(item["mode"]["S"]),
+        "retention": _retention(item),
+        "user_key": item.get("userKey", {}).get("S"),
+        "expected_items": _number_if(item, "expectedItems"),
+        "max_failures": _number_if(item, "maxFailures"),
+        "parent_item_id": item.get("parentItemId", {}).get("S"),
+        "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
+    }
+
+
+def _indexes(batch: Batch) -> Item:
+    """Return the attributes that only some batches have: the deadline, and the keys of sparse indexes."""
+    attributes = {
         "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
-        "expectedItems": _optional(batch.expected_items),
-        "maxFailures": _optional(batch.max_failures),
-        "parentItemId": batch.parent_item_id and text(batch.parent_item_id),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
-        "dueAt": batch.due_at and number(milliseconds(batch.due_at)),
-        "dueShard": batch.due_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
+        "dueAt": batch.next_check_at and number(milliseconds(batch.next_check_at)),
+        "dueShard": batch.next_check_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
         "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
     }
-    return {name: value for name, value in options.items() if value}
+    return {name: value for name, value in attributes.items() if value}
 
 
 def user_list(tenant: str, user_key: str) -> str:
-    """The list of a tenant's user key; the length keeps two tenants apart, whatever their names hold."""
+    """Return the index key of a tenant's user key; the length keeps tenants apart, whatever their names."""
     return f"{len(tenant)}#{tenant}#{user_key}"
 
 
 def created_key(at: datetime, batch_id: str) -> str:
-    """Sorts batches by the time they were opened, and by id where that is the same."""
+    """Return the sort key of lists: the time of opening, then the id."""
     return f"{milliseconds(at):013d}#{batch_id}"
 
 
-def place_of(key: str) -> Place:
-    """The inverse of :func:`created_key`."""
+def position_of(key: str) -> Position:
+    """Return the position in a list: the inverse of :func:`created_key`."""
     at, batch_id = key.split("#")
     return EPOCH + int(at) * MILLISECOND, batch_id
 
 
 def due_list(shard: int, alive: bool) -> str:
-    """The list of the batches of a shard to look at: those that ended never stand before the live ones."""
+    """Return the list of a shard's batches to check: ended batches are in another list than live ones."""
     return str(shard) if alive else f"{shard}#ended"
 
 
 def live_list(shard: int) -> str:
-    """The list of the live batches of a shard."""
+    """Return the list of the live batches of a shard."""
     return str(shard)
 
 
 def key_of(pk: str) -> BatchKey:
-    """The batch whose rows have this partition key."""
+    """Return the key of the batch whose rows have this partition key."""
     tenant, batch_id = pk.rsplit("#", 1)
     return BatchKey(tenant, batch_id)
 
 
 def batch_of(item: Item) -> Batch:
-    """The batch that a row describes."""
+    """Return the batch of a row."""
     return Batch(
         tenant=item["tenant"]["S"],
         batch_id=item["batchId"]["S"],
         state=State(item["state"]["S"]),
-        mode=Mode(item["mode"]["S"]),
-        user_key=item.get("userKey", {}).get("S"),
         total=int(item["total"]["N"]),
         failed=int(item["failed"]["N"]),
         page_bits=int(item["pageBits"]["N"]),
         salt=bytes(item["salt"]["B"]),
         fingerprint=item["fingerprint"]["S"],
-        retention=_retention(item),
         created_at=_time(item, "createdAt"),
         expires_at=_time(item, "expiresAt"),
         closed_at=_time_if(item, "closedAt"),
@@ -144,12 +154,10 @@ def batch_of(item: Item) -> Batch:
         completed_by=item.get("completedBy", {}).get("S"),
         ended_at=_time_if(item, "endedAt"),
         end_reason=item.get("endReason", {}).get("S"),
-        expected_items=_number_if(item, "expectedItems"),
         deadline_at=_time_if(item, "deadlineAt"),
-        max_failures=_number_if(item, "maxFailures"),
-        parent_item_id=item.get("parentItemId", {}).get("S"),
-        due_at=_time_if(item, "dueAt"),
+        next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        **_options_of(item),
     )
 
 
@@ -168,7 +176,7 @@ def receipt_of(key: str, item: Item) -> Receipt:
 
 
 def group_item(batch: Batch, start: int, group: Group) -> Item:
-    """The row that maps a stretch of the index space back to its group; rows sort by start."""
+    """Return the row that maps a stretch of the index space to its group; rows sort by start."""
     return {
         "pk": text(str(batch.key)),
         "sk": text(f"group#{start:013d}"),
@@ -199,13 +207,13 @@ def sample_of(item: Item) -> Sample:
 
 
 def key_item(tenant: str, route: str, key: str, fingerprint: str, expires_at: datetime) -> Item:
-    """An idempotency key, hashed as it comes from outside, under its tenant and route; a partition each."""
+    """Return the row of an idempotency key: hashed, under its tenant and route, in its own partition."""
     expiry = {"ttl": number(seconds(expires_at))}
     return key_key(tenant, route, key) | {"fingerprint": text(fingerprint)} | expiry
 
 
 def open_key_item(batch: Batch, key: str) -> Item:
-    """The idempotency key of an open, with the batch that it stands for."""
+    """Return the row of an open's idempotency key, with the id of its batch."""
     stands_for = {"batchId": text(batch.batch_id), "ttl": number(seconds(batch.row_expires_at))}
     return open_key(batch.tenant, key) | stands_for
 
@@ -215,7 +223,7 @@ def open_key(tenant: str, key: str) -> Item:
 
 
 def key_key(tenant: str, route: str, key: str) -> Item:
-    """The key of an idempotency key's row."""
+    """Return the primary key of an idempotency key's row."""
     digest = hashlib.sha256(key.encode()).hexdigest()
     return {"pk": text(f"{tenant}#key#{route}#{digest}"), "sk": text(KEY_ROW)}
 
@@ -225,7 +233,7 @@ def page_key(key: PageKey) -> Item:
 
 
 def page_of(item: Item | None) -> Page:
-    """The page that a row describes; no row is a page on which nothing was acked."""
+    """Return the page of a row; without a row, a page on which nothing is acked."""
     if not item:
         return Page()
     return Page(
@@ -239,7 +247,7 @@ def page_of(item: Item | None) -> Page:
 
 
 def _bits(item: Item, family: str) -> int:
-    """The bits of one family of digits: ``d`` those that are set, ``x`` those that failed."""
+    """Return the bits of one family of digits: ``d`` the acked bits, ``x`` the failed ones."""
     return bits_of(
         (int(name[1:]), int(value["N"]))
         for name, value in item.items()

@@ -1,4 +1,4 @@
-"""Every query of the tracker's tables, as plain data: no client, no network, nothing sent here."""
+"""Build every query of the tracker's tables as plain data; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
 ROWS_A_LOOK = 10
-"""Rows of the live batches that are read at once: the first is the answer, unless the index lags."""
+"""Rows of the live batches in one read: the first is the oldest, unless the index lags."""
 
 
 def group_before(table: str, key: BatchKey, start: int) -> Item:
-    """The group that begins at item *start*, or the last one before it."""
+    """Query the group that begins at item *start*, or the last one before it."""
     return _rows(table, key, GROUP.format(0), GROUP.format(start)) | {"ScanIndexForward": False, "Limit": 1}
 
 
 def groups(table: str, key: BatchKey, first: int, last: int) -> Item:
-    """The groups that begin at the items *first* to *last*."""
+    """Query the groups that begin at the items *first* to *last*."""
     return _rows(table, key, GROUP.format(first), GROUP.format(last))
 
 
 def samples(table: str, key: BatchKey) -> Item:
-    """The kept reasons of failures."""
+    """Query the kept reasons of failures."""
     return _rows(table, key, "sample#", "sample#~")
 
 
 def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
-    """Keys of the batches of a shard that are due by *at*, live or ended."""
+    """Query the keys of a shard's live or ended batches whose check is due by *at*."""
     return {
         "TableName": table,
         "IndexName": NEXT_CHECK_INDEX,
@@ -42,7 +42,7 @@ def due(table: str, shard: int, alive: bool, at: datetime) -> Item:
 
 
 def live(table: str, shard: int) -> Item:
-    """Keys of the live batches of a shard, the oldest first."""
+    """Query the keys of a shard's live batches, the oldest first."""
     return {
         "TableName": table,
         "IndexName": LIVE_BATCHES_INDEX,
@@ -53,7 +53,7 @@ def live(table: str, shard: int) -> Item:
 
 
 def listing(table: str, query: Query) -> Item:
-    """The rows of one list, newest first, after the place to go on from; a state is looked for in many."""
+    """Query the rows of one list, newest first, after a position; a filter reads many rows."""
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
         index, name, value = USER_KEY_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
@@ -63,19 +63,32 @@ def listing(table: str, query: Query) -> Item:
         "KeyConditionExpression": f"{name} = :list",
         "ExpressionAttributeValues": {":list": text(value)},
         "ScanIndexForward": False,
-        "Limit": query.limit if query.state is None else ROWS_A_READ,
+        "Limit": ROWS_A_READ if query.reads_rows else query.limit,
     }
     if query.before is not None:
         request["KeyConditionExpression"] += " AND createdKey < :before"
         request["ExpressionAttributeValues"][":before"] = text(created_key(*query.before))
+    return _filtered(request, query)
+
+
+def _filtered(request: Item, query: Query) -> Item:
+    """Return *request* with a filter expression for the state and the label."""
+    conditions, names = [], {}
+    values = request["ExpressionAttributeValues"]
     if query.state is not None:
-        request |= {"FilterExpression": "#state = :state", "ExpressionAttributeNames": {"#state": "state"}}
-        request["ExpressionAttributeValues"][":state"] = text(query.state)
-    return request
+        conditions.append("#state = :state")
+        names["#state"], values[":state"] = "state", text(query.state)
+    if query.label_pair is not None:
+        conditions.append("#labels.#key = :label")
+        names |= {"#labels": "labels", "#key": query.label_pair[0]}
+        values[":label"] = text(query.label_pair[1])
+    if not conditions:
+        return request
+    return request | {"FilterExpression": " AND ".join(conditions), "ExpressionAttributeNames": names}
 
 
 def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:
-    """Rows that belong to a batch, by their sort keys, read consistently."""
+    """Query rows of a batch by their sort keys, with a consistent read."""
     return {
         "TableName": table,
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",

@@ -1,6 +1,6 @@
-"""Every write to the tracker's tables, as plain data: no client, no network, nothing sent here.
+"""Build every write to the tracker's tables as plain data; nothing is sent here.
 
-Names of attributes are constants of this module; whatever comes from outside travels as a value.
+Attribute names are constants of this module; all input from outside is passed as expression values.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from fanin.tracker.dynamodb.items import (
     sample_item,
     seconds,
 )
-from fanin.tracker.lifecycle import Turn
+from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
-from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, digits, mask_of
+from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
 
 
 def create(table: str, batch: Batch) -> Item:
-    """Store the batch unless one of its key is there."""
+    """Store the batch unless a batch with its key is stored."""
     return put_new(table, batch_item(batch))
 
 
 def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> Item:
-    """One transaction: the batch, and its id under an idempotency key that stands for *instead_of* until now.
+    """One transaction: the batch, and its id under a key that is unbound or bound to *instead_of*.
 
-    Batch ids are never used again, so this holds however late the row of an earlier batch is deleted.
+    Batch ids are never reused, so the condition holds however late the row of an earlier batch is deleted.
     """
     named = {"TableName": table, "Item": open_key_item(batch, key), "ConditionExpression": ABSENT}
     if instead_of is not None:
@@ -48,7 +48,7 @@ def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> 
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
-    """One transaction: the receipt, the group's row, and the batch grown from the total that was seen."""
+    """One transaction: the receipt, the group's row, and the batch's total, if it is still the total seen."""
     grown = {
         "TableName": table,
         "Key": batch_key(seen.key),
@@ -66,33 +66,27 @@ def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
     return {"TransactItems": [*puts, {"Update": grown}]}
 
 
-def add_bits(table: str, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Item:
-    """The guarded add: DynamoDB knows no bitwise OR, but a digit has only 64 values, so the condition can
-    name those in which the wanted bits are clear; then an addition is an OR. A bit of the failed family is
-    set with its twin and never before it, so it needs no guard of its own.
+def add_bits(table: str, key: PageKey, masks: PageMasks, expires_at: datetime) -> Item:
+    """The guarded add. DynamoDB has no bitwise OR, but a digit has only 64 values, so the condition lists
+    those in which the bits to set are clear; then an addition is an OR. A bit of the failed family is set
+    together with its bit in the first family and never earlier, so it needs no guard.
     """
     guards, adds = ["attribute_not_exists(compacted)"], ["n :count"]
-    values: Item = {":count": number(mask.bit_count())}
-    for digit, value in digits(mask):
+    values: Item = {":count": number(masks.mask.bit_count())}
+    for digit, value in digits(masks.mask):
         clear = [v for v in range(DIGIT_MAX + 1) if not v & value]
         values |= {f":v{v}": number(v) for v in clear} | {f":m{digit}": number(value)}
         guards.append(f"(attribute_not_exists(d{digit}) OR d{digit} IN ({_names(clear)}))")
         adds.append(f"d{digit} :m{digit}")
-    for digit, value in digits(failed):
+    for digit, value in digits(masks.failed):
         values[f":x{digit}"] = number(value)
         adds.append(f"x{digit} :x{digit}")
     update = f"SET #ttl = :ttl ADD {', '.join(adds)}"
     return _page_update(table, key, update, " AND ".join(guards), values, expires_at)
 
 
-def fail_bits(tables: tuple[str, str], key: PageKey, mask: int, expires_at: datetime) -> Item:
-    """One transaction: the bits of the page as failed, and their number on the live batch."""
-    page = add_bits(tables[1], key, mask, expires_at, failed=mask)
-    return _with_count(tables[0], key.batch, in_transaction(page), mask.bit_count())
-
-
 def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
-    """One transaction: the failed bits off the page, where all of them are set, and off the batch's count."""
+    """One transaction: remove failed bits from the page, if all are set, and from the batch's count."""
     guards, adds = [], []
     values: Item = {}
     for digit, value in digits(mask):
@@ -111,29 +105,27 @@ def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
 
 
 def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Item:
-    """Acks of an estimated batch, counted."""
+    """Add acks to the count of a page of an estimated batch."""
     guard = "attribute_not_exists(compacted)"
     return _page_update(
         table, key, "SET #ttl = :ttl ADD n :count", guard, {":count": number(count)}, expires_at
     )
 
 
-def fail_count(tables: tuple[str, str], key: PageKey, count: int, expires_at: datetime) -> Item:
-    """One transaction: failures of an estimated batch, counted in its page and on the live batch."""
-    return _with_count(
-        tables[0], key.batch, in_transaction(add_count(tables[1], key, count, expires_at)), count
-    )
+def with_failures(table: str, key: BatchKey, page: Item, failures: int) -> Item:
+    """Return one transaction: the write of a *page*, and the number of its *failures* on the live batch."""
+    return _with_count(table, key, in_transaction(page), failures)
 
 
-def replace_bits(
-    table: str, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-) -> Item:
-    """Many digits at once, over the page as it was seen: bits are only ever set, so ``n`` is its version.
+def replace_bits(table: str, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Item:
+    """Set many digits over the page as it was seen. Bits are never cleared, so ``n`` is the page's version.
 
-    Healing leaves ``n`` as it was, so the failed family is added to; its new bits are clear, as their twins
-    are. Digits share the names of their values: all of a page, in both families, stay within 4 KB.
+    Healing does not change ``n``, so the failed family is written by addition: its new bits are clear,
+    because the same bits of the first family are. Digits with the same value share one placeholder, so
+    that all digits of a page, in both families, fit into 4 KB.
     """
-    after, marks = dict(digits(seen.bits | mask)), dict(digits(failed))
+    mask = masks.mask
+    after, marks = dict(digits(seen.bits | mask)), dict(digits(masks.failed))
     written = {digit: after[digit] for digit, _ in digits(mask)}
     values = {f":v{value}": number(value) for value in {*written.values(), *marks.values()}}
     values |= {":count": number(mask.bit_count())}
@@ -146,16 +138,8 @@ def replace_bits(
     return _page_update(table, key, f"SET #ttl = :ttl,{sets} ADD {adds}", guard, values, expires_at)
 
 
-def replace_and_fail(
-    tables: tuple[str, str], key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int
-) -> Item:
-    """One transaction: many digits at once, and the number of those that failed on the live batch."""
-    page = replace_bits(tables[1], key, seen, mask, expires_at, failed)
-    return _with_count(tables[0], key.batch, in_transaction(page), failed.bit_count())
-
-
 def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datetime) -> Item:
-    """What close tells the last page of a level; said again it changes nothing."""
+    """Write the size of a level's last page, and whether it is the root; a repetition changes nothing."""
     request = _page_update(
         table,
         key,
@@ -169,9 +153,9 @@ def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datet
 
 
 def compact(table: str, key: PageKey, count: int) -> Item:
-    """Drop the digits of a page that is full: its bits 0 to *count* - 1 are set, and no others.
+    """Remove the digits of a full page, whose bits 0 to *count* - 1 are set.
 
-    A leaf of an estimated batch counts further than a page has bits, and has no digits to drop.
+    A leaf of an estimated batch can count beyond the bits of a page; it has no digits to remove.
     """
     dropped = ", ".join(f"d{digit}" for digit, _ in digits(mask_of(0, min(count, PAGE_BITS_MAX) - 1)))
     return {
@@ -187,8 +171,8 @@ def batch_key(key: BatchKey) -> Item:
     return {"pk": text(str(key)), "sk": text(BATCH_ROW)}
 
 
-def turn(table: str, key: BatchKey, step: Turn) -> Item:
-    """A step in the life of a batch, if it is in a state from which the step starts."""
+def transition(table: str, key: BatchKey, step: Transition) -> Item:
+    """Apply a transition of a batch, if the batch admits it."""
     conditions, values = _conditions(step)
     facts: Item = {"#state": text(step.to)}
     facts |= {name: number(milliseconds(at)) for name, at in _times(step).items()}
@@ -203,24 +187,24 @@ def turn(table: str, key: BatchKey, step: Turn) -> Item:
     return _batch_update(table, key, facts, conditions, values, left)
 
 
-def extend(table: str, key: BatchKey, expires_at: datetime, due_at: datetime) -> Item:
-    """A live batch lives longer, if this is longer."""
+def extend(table: str, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Item:
+    """Extend the expiry of a live batch, if the new one is later."""
     until = number(milliseconds(expires_at))
-    facts = {"expiresAt": until, "dueAt": number(milliseconds(due_at))}
+    facts = {"expiresAt": until, "dueAt": number(milliseconds(next_check_at))}
     facts |= _lists(key, alive=True)[0]
     values = {":until": until} | _states(ALIVE)
     return _batch_update(table, key, facts, [_in(ALIVE), "expiresAt < :until"], values)
 
 
-def postpone(table: str, seen: Batch, due_at: datetime | None) -> Item:
-    """Look at a batch later, or never again, unless it has moved since it was seen."""
+def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:
+    """Set the next check of a batch, or remove it, unless the batch has changed since it was seen."""
     values: Item = {":state": text(seen.state)}
     conditions = ["#state = :state", "attribute_not_exists(dueAt)"]
-    if seen.due_at is not None:
-        conditions[1], values[":seen"] = "dueAt = :seen", number(milliseconds(seen.due_at))
+    if seen.next_check_at is not None:
+        conditions[1], values[":seen"] = "dueAt = :seen", number(milliseconds(seen.next_check_at))
     lists, left = _lists(seen.key, seen.is_alive)
-    facts = lists | {"dueAt": number(milliseconds(due_at))} if due_at is not None else {}
-    left = left if due_at is not None else ("dueAt", "dueShard", *left)
+    facts = lists | {"dueAt": number(milliseconds(next_check_at))} if next_check_at is not None else {}
+    left = left if next_check_at is not None else ("dueAt", "dueShard", *left)
     values |= {f":{name}": fact for name, fact in facts.items()}
     return {
         "TableName": table,
@@ -233,23 +217,23 @@ def postpone(table: str, seen: Batch, due_at: datetime | None) -> Item:
 
 
 def notice(table: str, batch: Batch, at: datetime) -> Item:
-    """A row whose coming sends the ending event once more; it goes by itself."""
+    """Put a row whose stream record makes the ending event be sent again; TTL deletes the row."""
     row = _row(batch.key, f"notice#{milliseconds(at):013d}", batch.expires_at)
     return {"TableName": table, "Item": row, "ConditionExpression": ABSENT}
 
 
 def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
-    """The bus has the ending event."""
+    """Record that the bus has the ending event."""
     return {"TableName": table, "Item": _row(key, EVENT_ROW, expires_at), "ConditionExpression": ABSENT}
 
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
-    """A failure's reason, in a slot that is free."""
+    """Put a failure's reason into a slot, if the slot is free."""
     return put_new(table, sample_item(key, slot, kept, expires_at))
 
 
 def remember(table: str, row: Item, at: datetime) -> Item:
-    """An idempotency key with its payload's fingerprint, unless the key came before and has not expired."""
+    """Put an idempotency key with its payload's fingerprint, unless the key is stored and not expired."""
     return put_new(table, row) | {
         "ConditionExpression": f"{ABSENT} OR #ttl <= :now",
         "ExpressionAttributeNames": {"#ttl": "ttl"},
@@ -261,9 +245,9 @@ def _row(key: BatchKey, sort_key: str, expires_at: datetime) -> Item:
     return {"pk": text(str(key)), "sk": text(sort_key), "ttl": number(seconds(expires_at))}
 
 
-def _times(step: Turn) -> dict[str, datetime]:
-    """The times that a step writes down."""
-    times = {"expiresAt": step.expires_at, "dueAt": step.due_at}
+def _times(step: Transition) -> dict[str, datetime]:
+    """Return the times that a transition writes."""
+    times = {"expiresAt": step.expires_at, "dueAt": step.next_check_at}
     if step.to is State.CLOSED:
         return times | {"closedAt": step.at}
     if step.to is State.COMPLETE:
@@ -271,8 +255,8 @@ def _times(step: Turn) -> dict[str, datetime]:
     return times | {"endedAt": step.at}
 
 
-def _conditions(step: Turn) -> tuple[list[str], Item]:
-    """What :meth:`Turn.admits` says, as conditions and their values."""
+def _conditions(step: Transition) -> tuple[list[str], Item]:
+    """Return the condition of :meth:`Transition.admits` as expressions and their values."""
     conditions, values = [_in(step.sources)], _states(step.sources)
     if step.expected:
         conditions.append("(attribute_not_exists(expectedItems) OR #total >= expectedItems)")
@@ -288,14 +272,14 @@ def _conditions(step: Turn) -> tuple[list[str], Item]:
 
 
 def _lists(key: BatchKey, alive: bool) -> tuple[Item, tuple[str, ...]]:
-    """The lists on which a batch that is to be looked at stands, and the attributes of those it has left."""
+    """Return the index keys of a batch that has a next check, and the attributes of lists it has left."""
     shard = shard_of(key.batch_id)
     lists = {"dueShard": text(due_list(shard, alive))}
     return (lists | {"liveShard": text(live_list(shard))}, ()) if alive else (lists, ("liveShard",))
 
 
 def _update(facts: Item, left: tuple[str, ...]) -> str:
-    """The expression that sets *facts* and removes the attributes *left*."""
+    """Return the expression that sets *facts* and removes the attributes *left*."""
     sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)
     parts = [f"SET {sets}" if facts else "", f"REMOVE {', '.join(left)}" if left else ""]
     return " ".join(part for part in parts if part)
@@ -309,7 +293,7 @@ def _batch_update(
     values: Item,
     left: tuple[str, ...] = (),
 ) -> Item:
-    """Facts written to a batch's row, attributes *left* out, if the conditions hold; the row comes back."""
+    """Write *facts* to a batch's row and remove *left*, if the conditions hold; the row is returned."""
     names = {"#state": "state"}
     if any("#total" in condition for condition in conditions):
         names["#total"] = "total"

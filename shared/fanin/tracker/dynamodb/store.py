@@ -14,9 +14,9 @@ from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
 from fanin.tracker.dynamodb import items, lookups, requests
-from fanin.tracker.lifecycle import Turn
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page
+from fanin.tracker.lifecycle import Transition
+from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
+from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DynamoStore:
-    """Keeps the tracker's items in DynamoDB through a low-level client."""
+    """Keeps the tracker's rows in DynamoDB through a low-level client."""
 
     client: DynamoDBClient
     tables: Tables
@@ -74,14 +74,14 @@ class DynamoStore:
             found += [items.group_of(row) for row in rows]
         return found
 
-    def turn(self, key: BatchKey, turn: Turn) -> Batch | None:
-        return self._change(key, requests.turn(self.tables.batches, key, turn))
+    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
+        return self._change(key, requests.transition(self.tables.batches, key, change))
 
-    def extend(self, key: BatchKey, expires_at: datetime, due_at: datetime) -> Batch | None:
-        return self._change(key, requests.extend(self.tables.batches, key, expires_at, due_at))
+    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
+        return self._change(key, requests.extend(self.tables.batches, key, expires_at, next_check_at))
 
-    def postpone(self, seen: Batch, due_at: datetime | None) -> None:
-        self._written(self.client.update_item, requests.postpone(self.tables.batches, seen, due_at))
+    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
+        self._written(self.client.update_item, requests.postpone(self.tables.batches, seen, next_check_at))
 
     def notice(self, batch: Batch, at: datetime) -> None:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
@@ -92,33 +92,21 @@ class DynamoStore:
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._written(self.client.put_item, requests.confirm(self.tables.batches, key, expires_at))
 
-    def add_bits(self, key: PageKey, mask: int, expires_at: datetime, failed: int = 0) -> Written:
-        return self._write(key, requests.add_bits(self.tables.pages, key, mask, expires_at, failed))
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
+        request = requests.add_bits(self.tables.pages, key, masks, expires_at)
+        return self._write(key, request, masks.failed.bit_count())
 
-    def replace_bits(
-        self, key: PageKey, seen: Page, mask: int, expires_at: datetime, failed: int = 0
-    ) -> Written:
-        if not failed:
-            return self._write(key, requests.replace_bits(self.tables.pages, key, seen, mask, expires_at))
-        request = requests.replace_and_fail(self._both, key, seen, mask, expires_at, failed)
-        applied = self._written(self.client.transact_write_items, request)
-        return Written(self.pages([key]).get(key, Page()), applied)
-
-    def fail_bits(self, key: PageKey, mask: int, expires_at: datetime) -> bool:
-        return self._written(
-            self.client.transact_write_items, requests.fail_bits(self._both, key, mask, expires_at)
-        )
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+        request = requests.replace_bits(self.tables.pages, key, seen, masks, expires_at)
+        return self._write(key, request, masks.failed.bit_count())
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
-        return self._written(self.client.transact_write_items, requests.heal_bits(self._both, key, mask))
+        tables = self.tables.batches, self.tables.pages
+        return self._written(self.client.transact_write_items, requests.heal_bits(tables, key, mask))
 
-    def add_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        return self._write(key, requests.add_count(self.tables.pages, key, count, expires_at))
-
-    def fail_count(self, key: PageKey, count: int, expires_at: datetime) -> Written:
-        request = requests.fail_count(self._both, key, count, expires_at)
-        applied = self._written(self.client.transact_write_items, request)
-        return Written(self.pages([key]).get(key, Page()), applied)
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
+        request = requests.add_count(self.tables.pages, key, count, expires_at)
+        return self._write(key, request, count if outcome is Outcome.FAILURE else 0)
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._write(key, requests.mark_tail(self.tables.pages, key, size, root, expires_at)).page
@@ -174,15 +162,11 @@ class DynamoStore:
                 break
             request |= {"ExclusiveStartKey": last}
         if len(found) > query.limit:
-            return Listing(tuple(found[: query.limit]), found[query.limit - 1].place)
-        return Listing(tuple(found), items.place_of(last["createdKey"]["S"]) if last else None)
-
-    @property
-    def _both(self) -> tuple[str, str]:
-        return self.tables.batches, self.tables.pages
+            return Listing(tuple(found[: query.limit]), found[query.limit - 1].position)
+        return Listing(tuple(found), items.position_of(last["createdKey"]["S"]) if last else None)
 
     def _query(self, request: Item, limit: int | None = None) -> Iterator[Item]:
-        """The rows that a query finds, page by page; at most *limit*, and no more is read."""
+        """Yield the rows of a query, page by page; with a *limit*, no more rows are read."""
         if limit is not None:
             request = {**request, "Limit": limit}
         while True:
@@ -201,7 +185,7 @@ class DynamoStore:
         return send(self.client.get_item, request).get("Item")
 
     def _written(self, operation: Callable[..., Any], request: Item) -> bool:
-        """Whether a write was applied; refused, it found its work done, or its time past."""
+        """Send a write; return whether its condition held."""
         try:
             send(operation, request)
         except StaleWrite:
@@ -215,11 +199,19 @@ class DynamoStore:
             return self._stored_batch(key, stale)
 
     def _stored_batch(self, key: BatchKey, stale: StaleWrite) -> Batch | None:
-        """The batch that a refused write came upon, read where the refusal did not bring it along."""
+        """Return the stored batch after a refused write, from the refusal or by a read."""
         (item,) = stale.stored
         return items.batch_of(item) if item else self.get(key)
 
-    def _write(self, key: PageKey, request: Item) -> Written:
+    def _write(self, key: PageKey, request: Item, failures: int = 0) -> Written:
+        """Write a page, in one transaction with the number of *failures* if it is a leaf that has any.
+
+        A transaction does not return the page, so the page is read after it.
+        """
+        if failures and key.is_leaf:
+            counted = requests.with_failures(self.tables.batches, key.batch, request, failures)
+            applied = self._written(self.client.transact_write_items, counted)
+            return Written(self.pages([key]).get(key, Page()), applied)
         try:
             answer = send(self.client.update_item, request)
         except StaleWrite as stale:

@@ -1,0 +1,136 @@
+"""The options of a batch: chosen at open, never changed, and the filter by which batches are listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fanin.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from fanin.tracker.model import Batch, State
+
+LIFETIME_MAX = timedelta(days=400)
+"""The longest lifetime of a batch, whatever its activity; its pages expire after that."""
+USER_KEY_MAX = 256
+"""Characters of a user key."""
+LABELS_MAX = 10
+LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:]{1,64}")
+LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,256}")
+
+
+class Mode(StrEnum):
+    """Exact: one bit for each item. Estimated: counters, in which a duplicate ack counts twice."""
+
+    EXACT = "exact"
+    ESTIMATED = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a batch is kept in each state, counted from entering the state."""
+
+    open: timedelta = timedelta(days=7)
+    closed: timedelta = timedelta(days=14)
+    complete: timedelta = timedelta(days=7)
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(kept, timedelta) for kept in (self.open, self.closed, self.complete)):
+            raise InvalidRequest(
+                "a retention is given in timedeltas, such as timedelta(days=1)", field="retentionSeconds"
+            )
+        if self.open + self.closed + self.complete > LIFETIME_MAX:
+            raise InvalidRequest(
+                f"the three retentions may add up to {LIFETIME_MAX.days} days", field="retentionSeconds"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOptions:
+    """The options of a batch that every answer about it shows; they are chosen at open and never change."""
+
+    user_key: str | None = None
+    mode: Mode = Mode.EXACT
+    expected_items: int | None = None
+    max_failures: int | None = None
+    parent_item_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions(ShownOptions):
+    """All options of a batch that its row keeps."""
+
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenBatch(BatchOptions):
+    """A request for a new batch. *deadline*: the batch times out so long after it was opened."""
+
+    deadline: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
+            raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
+        object.__setattr__(self, "labels", _checked_labels(self.labels))
+
+
+def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Return *labels* in the order of their keys; raise InvalidRequest for a key or a value out of bounds."""
+    if not isinstance(labels, Mapping) or len(labels) > LABELS_MAX:
+        raise InvalidRequest(f"labels are a mapping of at most {LABELS_MAX} keys to values", field="labels")
+    for key, value in labels.items():
+        if not isinstance(key, str) or not LABEL_KEY.fullmatch(key):
+            raise InvalidRequest(
+                "the key of a label has 1 to 64 characters, no control character and no colon", field="labels"
+            )
+        if not isinstance(value, str) or not LABEL_VALUE.fullmatch(value):
+            raise InvalidRequest(
+                "the value of a label has up to 256 characters and no control character", field="labels"
+            )
+    return dict(sorted(labels.items()))
+
+
+def options_of(source: BatchOptions) -> dict[str, Any]:
+    """Return the options of a batch, or of the request for it, by their names."""
+    return {option.name: getattr(source, option.name) for option in fields(BatchOptions)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFilter:
+    """Which batches of a tenant are listed: those that have every property given here."""
+
+    user_key: str | None = None
+    state: State | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.label is not None and (not isinstance(self.label, str) or ":" not in self.label):
+            raise InvalidRequest("batches are listed by a label as key:value", field="label")
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether rows have to be read to find the batches: only a user key has a list of its own."""
+        return self.state is not None or self.label is not None
+
+    @property
+    def label_pair(self) -> tuple[str, str] | None:
+        """The key and the value of the label, where it is given."""
+        key, _, value = (self.label or "").partition(":")
+        return None if self.label is None else (key, value)
+
+    def matches(self, batch: Batch) -> bool:
+        """Whether *batch* has every property."""
+        same_key = self.user_key is None or batch.user_key == self.user_key
+        labeled = self.label_pair is None or self.label_pair in batch.labels.items()
+        return same_key and labeled and (self.state is None or batch.state is self.state)
+
+
+def filter_of(source: BatchFilter) -> dict[str, Any]:
+    """Return the properties of a filter, or of a query that has one, by their names."""
+    return {wanted.name: getattr(source, wanted.name) for wanted in fields(BatchFilter)}
