@@ -76,3 +76,9 @@ JOBS_IN_PROGRESS = "JobsInProgress"
 JOBS_DELAYED = "JobsDelayed"
 JOBS_DEAD = "JobsDead"
 OLDEST_JOB_SECONDS = "OldestJobSeconds"
+
+
+def camel(name: str) -> str:
+    """Return the name in JSON of a field."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -151,7 +151,7 @@ def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: 
     single = gateway.send("GET", f"/v1/batches/{UUID}", query={"x" * 500: "1"}).body
 
     assert listing["detail"] == (
-        "there is no query parameter 'stat' on this route; it takes userKey, state, limit, cursor"
+        "there is no query parameter 'stat' on this route; it takes userKey, state, label, limit, cursor"
     )
     assert [error["field"] for error in listing["errors"]] == ["stat"]
     assert single["detail"].endswith(f"{'x' * 64}' on this route; it takes none")

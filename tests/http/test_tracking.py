@@ -89,7 +89,7 @@ def test_t9_many_concurrent_acks_tell_exactly_one(api):
 
 @pytest.mark.parametrize("race", [close_against_ack, ack_against_ack])
 def test_t10_t11_races_tell_exactly_once(api, race):
-    assert rounds(api, race, 20) == {"told 1 times, complete": 20}
+    assert rounds(api, race, 20) == {"1 completions, complete": 20}
 
 
 def test_t12_nothing_completes_twice(api):

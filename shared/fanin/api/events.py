@@ -7,10 +7,9 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from pydantic.alias_generators import to_camel
-
 from fanin.api.instants import iso
 from fanin.errors import InvalidRequest
+from fanin.names import camel
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
 from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
@@ -58,9 +57,7 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
 
 def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
     event = CompletionEvent.of(batch)
-    detail: dict[str, Any] = {
-        to_camel(fact.name): _value(getattr(event, fact.name)) for fact in fields(event)
-    }
+    detail: dict[str, Any] = {camel(fact.name): _value(getattr(event, fact.name)) for fact in fields(event)}
     if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
         return detail
     ranges = tracker.outstanding(batch, 0, RANGES_IN_EVENT).ranges

@@ -35,6 +35,7 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
+from fanin.names import camel
 from fanin.tracker import Ack, BatchFilter, Mode, OpenBatch, Outcome, Sample, State, Verdict
 from fanin.tracker.options import filter_of
 
@@ -74,12 +75,6 @@ def open_body(spec: OpenBatch) -> Document:
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
-
-
-def camel(name: str) -> str:
-    """Return the name in JSON of a field."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
 
 
 def task_body(task: NewTask) -> Document:

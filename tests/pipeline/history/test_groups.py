@@ -154,7 +154,7 @@ class Line:
 
     def add(self, name):
         spec = NewJob(name, payload="secret")
-        self.store.add(lifecycle.born(spec, self.key(name), f"id-{name}", self.now, None), None)
+        self.store.add(lifecycle.new_job(spec, self.key(name), f"id-{name}", self.now, None), None)
 
     def take(self, name):
         (entry,) = (each for each in self.store.ready(PART, 100) if each.job_id == f"id-{name}")
