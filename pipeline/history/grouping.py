@@ -47,15 +47,16 @@ def tasks(images: DataFrame, of_bundles: DataFrame) -> DataFrame:
 def jobs(images: DataFrame) -> DataFrame:
     """Return (tenant, queue, job_id, name, state, added_at, ended_at, waited, worked, ...): each job's end.
 
+    Producers choose the ids: jobs of one id and different names are different jobs.
     *waited*: seconds ready in the queue; *worked*: seconds in progress, all its deliveries together.
     """
     state = F.col("state")
     rank = F.when(state == "dead", 2).when(state == "done", 1).otherwise(0)
     order = F.struct(rank.alias("rank"), "place", "at")
-    last = F.max_by(F.struct("name", "state", "added_at"), order).alias("last")
+    last = F.max_by(F.struct("state", "added_at"), order).alias("last")
     most = [F.max(name).alias(name) for name in ("waited", "worked", "deliveries", "failures", "collisions")]
     ends = (F.max("ended_at").alias("ended_at"), F.max("error").alias("error"))
-    folded = images.groupBy("tenant", "queue", "job_id").agg(last, *ends, *most).select("*", "last.*")
+    folded = images.groupBy("tenant", "queue", "job_id", "name").agg(last, *ends, *most).select("*", "last.*")
     facts = ("waited", "worked", "deliveries", "failures", "collisions", "error")
     return folded.select("tenant", "queue", "job_id", "name", "state", "added_at", "ended_at", *facts)
 

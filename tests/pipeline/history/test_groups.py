@@ -24,6 +24,7 @@ from fanin.queue import lifecycle
 from fanin.queue.dynamodb import DynamoStore as JobStore
 from fanin.queue.keys import PartKey, QueueKey, job_key
 from fanin.queue.model import Dead, GivenBack, NewJob, Rerun
+from pipeline.history import schemas
 from pipeline.history.archive import Archive, Days
 from pipeline.history.grouping import bundles, jobs, queues, sizes, targets, tasks
 from pipeline.history.reading import changes
@@ -210,6 +211,23 @@ def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(worked, job_i
 
     assert (row.state, row.waited, row.worked, row.deliveries) == (state, waited, busy, deliveries)
     assert (row.ended_at and row.ended_at.timestamp()) == ended
+
+
+def test_two_jobs_of_one_id_are_two_rows(spark):
+    facts = {name: None for name in schemas.JOB_IMAGES.names} | {
+        "tenant": "t",
+        "queue": "q",
+        "job_id": "mine",
+    }
+    images = [facts | {"name": name, "place": "1", "state": "done"} for name in ("a", "b")]
+    rows = [[image[name] for name in schemas.JOB_IMAGES.names] for image in images]
+
+    found = jobs(spark.createDataFrame(rows, schemas.JOB_IMAGES)).collect()
+
+    assert sorted((row.job_id, row.name, row.state) for row in found) == [
+        ("mine", "a", "done"),
+        ("mine", "b", "done"),
+    ]
 
 
 def test_every_job_is_there_once_and_the_dead_one_says_why(worked):
