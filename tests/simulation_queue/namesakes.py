@@ -6,10 +6,12 @@ The producers choose the ids. Time to live deletes marks early, late or never.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from unittest.mock import patch
 
+from fanin.errors import StoreUnavailable
 from fanin.queue import Dead, NewJob, Queue, QueueKey, model
 from fanin.queue.keys import JobKey, job_key
 from tests.simulating.expiry import TimeToLive
@@ -87,7 +89,8 @@ class Namesakes(World):
                 self.loop.sleep(int(self.random.uniform(10, 30) * SECOND))
                 for of, name, job_id in sorted(self.used, key=str):
                     if of == queue.key:
-                        self._add_again(queue, name, job_id)
+                        with suppress(StoreUnavailable):
+                            self._add_again(queue, name, job_id)
         finally:
             self.producing -= 1
 
