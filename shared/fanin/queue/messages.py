@@ -23,7 +23,7 @@ def ring_of(queue: QueueKey, text: str, receipt: str) -> Ring:
         key = fields["tenant"], fields["queue"]
         ring = Ring(int(fields["part"]), bool(fields["due"]), receipt)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise InvalidRequest("this message is no ring of a doorbell") from error
+        raise InvalidRequest("the message body is not a ring of a doorbell") from error
     if key != (queue.tenant, queue.name):
         raise InvalidRequest("a ring for another queue came through this doorbell")
     return ring

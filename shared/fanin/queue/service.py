@@ -127,7 +127,7 @@ class Queue(Listings):
 
         *event*, *context*: the arguments of the invocation; its session ends with its time. At most one job
         is taken for each ring. Leaving the block is as with ``take``; an exception is raised again, so that
-        SQS delivers the rings again. Raises InvalidRequest where a message is no ring of this queue.
+        SQS delivers the rings again. Raises InvalidRequest if a message is not a ring of this queue.
         """
         rings = messages.rings_of(self.key, event)
         parts = sorted({ring.part for ring in rings})
@@ -244,7 +244,7 @@ class Queue(Listings):
         if lost is None or lost.session.alive():
             return
         if not lost.session.member.beats:
-            raise ShutDown(f"the time for queue {self.key.name} is over")
+            raise ShutDown(f"queue {self.key.name}: the session of this invocation has expired")
         state.worker = None
         lost.leave()
 
