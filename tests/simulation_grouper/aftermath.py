@@ -25,6 +25,8 @@ def check(world: World) -> None:
 
 
 def _check_task(world: World, task: Task) -> None:
+    if world.has_expired(task):
+        return
     name = task.task_id
     require(task.state.ended, "B3", f"{name} is still {task.state}")
     require(

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fanin.errors import KeyReused
-from fanin.grouper import TaskState, Timing
+from fanin.grouper import BundleKey, Task, TaskState, Timing
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation_grouper.scenario import START, Scenario, Wanted
@@ -76,11 +76,16 @@ class Expiring(World):
         for copy in late:
             self.network.land(next(place for place, one in enumerate(stalled) if one is copy))
 
+    def has_expired(self, task: Task) -> bool:
+        """Return whether the task, or the bundle that ends and reports it, has expired on some clock."""
+        at = self.loop.at + timedelta(seconds=2 * self.scenario.skew + 2)
+        bundle = self.referee.known_bundles.get(BundleKey(task.tenant, task.bundle_id or ""))
+        return task.expired(at) or (bundle is not None and bundle.expires_at <= at)
+
     def check_expired(self) -> None:
         """Every task that was taken in ended, unless it expired before."""
         for (key, _), task in self.referee.lives.items():
-            gone = task.expired(self.loop.at + timedelta(seconds=2 * self.scenario.skew + 2))
-            require(task.state.ended or gone, "B3", f"{key.task_id} is still {task.state}")
+            require(task.state.ended or self.has_expired(task), "B3", f"{key.task_id} is still {task.state}")
             if task.state is TaskState.SUCCEEDED:
                 called = task.payload in self.api.payloads_done
                 require(called, "B7", f"{key.task_id} succeeded, and no call was made for it")

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import Grouper, NewTask, Policies, TaskMessage, Timing
+from fanin.grouper import Grouper, NewTask, Policies, Task, TaskMessage, Timing
 from fanin.grouper import World as Effects
 from tests.simulating.faults import Crash
 from tests.simulating.loop import Actor, Loop
@@ -56,6 +56,10 @@ class World:
     def calm(self) -> bool:
         """Whether nothing goes wrong in this run."""
         return self.scenario.calm
+
+    def has_expired(self, task: Task) -> bool:
+        """Return whether time to live may have taken the task or its bundle: here nothing expires."""
+        return False
 
     def check_expired(self) -> None:
         """Ask for what is not stored any more; here everything is."""
