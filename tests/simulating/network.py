@@ -36,11 +36,11 @@ class Network:
 
     def fault(self, name: str) -> Fault | None:
         """Return what happens to a request of that name, None if nothing does."""
-        raise NotImplementedError
+        raise NotImplementedError  # each simulator has its own
 
     def apply(self, request: Request, note: str) -> Any:
         """Carry *request* out and return the answer. *note*: what happened to it, for the trace."""
-        raise NotImplementedError
+        raise NotImplementedError  # each simulator has its own
 
     def note(self, request: Request, text: str) -> None:
         """Write a request that was not applied into the trace."""
