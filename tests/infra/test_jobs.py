@@ -125,15 +125,12 @@ def worked_at(client):
 
 def add_and_collide(client):
     queue = fresh(client)
-    queue.context.store.configure(KEY, 2)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
 
 
 def look_up(client):
-    parts = Registry(client, QUEUE_TABLE).parts(KEY)
-    context = QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, Options(parts=parts))
-    queue = Queue(context, configured=True)
+    queue = Queue(QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY))
     for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
         look(10)
 
@@ -141,9 +138,8 @@ def look_up(client):
 def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
     store = DynamoStore(client, QUEUE_TABLE)
-    for key, parts in Registry(client, QUEUE_TABLE).queues():
-        context = QueueContext(store, MemoryDoorbell(), key, Options(parts=parts), late, lambda _: None)
-        queue = Queue(context, configured=True)
+    for key in Registry(client, QUEUE_TABLE).queues():
+        queue = Queue(QueueContext(store, MemoryDoorbell(), key, Options(), late, lambda _: None))
         queue.sweep()
         queue.depth()
 

@@ -15,7 +15,7 @@ from tests.simulating.violation import require
 
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
-    | {"configure", "enter", "beat", "end_session", "forget"}
+    | {"create", "reconfigure", "enter", "beat", "end_session", "forget"}
 )
 
 

@@ -56,7 +56,7 @@ class Maintenance:
 
     def own_parts(self) -> range:
         """Return the parts of this session by the members read last; all parts without a heartbeat."""
-        parts = self.context.options.parts
+        parts = self.context.config().parts
         if self.session is None or not self.session.member.beats:
             return range(parts)
         return owned(parts, owners(self.members), self.session.id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
@@ -24,14 +25,25 @@ class MemoryStore:
     dead_jobs: dict[QueueKey, dict[str, Dead]] = field(default_factory=dict)
     outboxes: dict[QueueKey, dict[str, OutboxEntry]] = field(default_factory=dict)
     sessions: dict[QueueKey, dict[str, Member]] = field(default_factory=dict)
-    parts: dict[QueueKey, int] = field(default_factory=dict)
+    configs: dict[QueueKey, QueueConfig] = field(default_factory=dict)
     written: list[Write] = field(default_factory=list)
     admits: Callable[[Write], bool] = lambda _: True
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def configure(self, queue: QueueKey, parts: int) -> int:
+    def config(self, queue: QueueKey) -> QueueConfig | None:
         with self.lock:
-            return self.parts.setdefault(queue, parts)
+            return self.configs.get(queue)
+
+    def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
+        with self.lock:
+            return self.configs.setdefault(queue, config)
+
+    def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
+        with self.lock:
+            seen = self.configs.get(queue)
+            if seen is not None and seen.revision == config.revision - 1:
+                self.configs[queue] = config
+            return self.configs.get(queue)
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         with self.lock:

@@ -12,6 +12,7 @@ from typing import Any
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
 from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
@@ -19,9 +20,20 @@ from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Out
 OVER_DONE = "#st = :done AND #generation = :seen"
 
 
-def configure(table: str, queue: QueueKey, parts: int) -> Item:
-    """Store the number of parts, unless one is stored."""
-    return put_new(table, items.config_item(queue, parts))
+def create(table: str, queue: QueueKey, config: QueueConfig) -> Item:
+    """Store the config of a queue, unless one is stored."""
+    return put_new(table, items.config_item(queue, config))
+
+
+def reconfigure(table: str, queue: QueueKey, config: QueueConfig) -> Item:
+    """Store a config over the one of the revision before it; version 0.1 wrote rows without a revision."""
+    seen = config.revision - 1
+    put = put_new(table, items.config_item(queue, config))
+    if seen == 0:
+        guard = "attribute_exists(#pk) AND (attribute_not_exists(#revision) OR #revision = :seen)"
+    else:
+        guard = "#revision = :seen"
+    return put | _expression({":seen": number(seen)}, ConditionExpression=guard)
 
 
 def add(table: str, job: Job, over: Job | None) -> Item:

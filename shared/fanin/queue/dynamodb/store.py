@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
-from fanin.errors import StaleWrite
+from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
@@ -31,13 +32,18 @@ class DynamoStore:
     table: str
     pause: Callable[[int], None] = pause
 
-    def configure(self, queue: QueueKey, parts: int) -> int:
-        try:
-            send(self.client.put_item, requests.configure(self.table, queue, parts))
-        except StaleWrite as stale:
-            row = stale.stored[0] or self._row(items.config_row(queue)) or {}
-            return int(row["parts"]["N"])
-        return parts
+    def config(self, queue: QueueKey) -> QueueConfig | None:
+        row = self._row(items.config_row(queue))
+        return items.config_of(row) if row else None
+
+    def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
+        stored = self._put_config(queue, requests.create(self.table, queue, config), config)
+        if stored is None:
+            raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
+        return stored
+
+    def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
+        return self._put_config(queue, requests.reconfigure(self.table, queue, config), config)
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         try:
@@ -152,6 +158,15 @@ class DynamoStore:
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
         return lifecycle.ended(job, at)
+
+    def _put_config(self, queue: QueueKey, request: Item, config: QueueConfig) -> QueueConfig | None:
+        """Send the put of a config; return the config that is stored then, if any."""
+        try:
+            send(self.client.put_item, request)
+        except StaleWrite as stale:
+            (row,) = stale.stored
+            return items.config_of(row) if row else self.config(queue)
+        return config
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
