@@ -49,6 +49,12 @@ class QueueContext:
         self.cache.keep(stored, read_at)
         return stored
 
+    def refresh(self, revision: int) -> None:
+        """Read the config where one of a later *revision* than the cached one is stored."""
+        cached = self.cache.config
+        if cached is None or cached.revision < revision:
+            self.read_config()
+
     def _create(self) -> QueueConfig:
         read_at = self.effects.monotonic()
         new = QueueConfig(self.options.parts)
