@@ -33,8 +33,10 @@ class Config:
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
     ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
-    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000.
-    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit.
+    ``lambda_concurrency``: the concurrent executions that this stack may use of the account's quota.
+    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
+    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit; 0: its
+    share of ``lambda_concurrency``.
     ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
     ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
@@ -65,9 +67,10 @@ class Config:
     page_bits: int = 1024
     protect_data: bool = False
     max_request_units: int = 0
-    consumer_concurrency: int = 10
-    throttle_rate: int = 500
-    throttle_burst: int = 1000
+    lambda_concurrency: int = 10
+    consumer_concurrency: int = 0
+    throttle_rate: int = 0
+    throttle_burst: int = 0
     log_retention_days: int = 14
     jwt_issuer: str = ""
     jwt_audience: str = ""
@@ -231,9 +234,13 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
     "page_bits": _between(2, 1024),
     "max_request_units": _between(0, 1_000_000),
-    "consumer_concurrency": _between(2, 1000),
-    "throttle_rate": _between(1, 10_000),
-    "throttle_burst": _between(1, 5_000),
+    "lambda_concurrency": _between(10, 100_000),
+    "consumer_concurrency": (
+        lambda value: value == 0 or 2 <= value <= 1000,
+        "a whole number from 2 to 1000, or 0 for a share of lambda_concurrency",
+    ),
+    "throttle_rate": _between(0, 10_000),
+    "throttle_burst": _between(0, 5_000),
     "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
     "jwt_tenant_claim": (_matches(r"\S{1,255}"), "the name of a claim"),

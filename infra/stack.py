@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
-from aws_cdk import CfnOutput, Duration, Stack, Tags
+from aws_cdk import Annotations, CfnOutput, Stack, Tags
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from infra.concurrency import shortage
 from infra.config import Config
 from infra.constructs.analytics import Analytics
 from infra.constructs.analytics_roles import Reach
@@ -63,6 +65,8 @@ class FaninStack(Stack):
         monitoring = Monitoring(self, "Monitoring", config, self._watched())
         if config.analytics != "off":
             self._add_analytics(monitoring.topic)
+        if config.target == "aws" and (warning := shortage(config)):
+            Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
@@ -75,10 +79,14 @@ class FaninStack(Stack):
             self._add_archive()
 
     def _acks(self) -> SourceQueue:
-        # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
-        acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
-        environment = {"FANIN_TENANT": self.config.acks_tenant} if self.config.acks_tenant else {}
-        acks.feed(self.functions.add(CONSUME_ACKS, environment), self.config)
+        acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
+        environment = {"FANIN_ACKS_DEAD_LETTERS_URL": acks.dead_letter_queue.queue_url}
+        if self.config.acks_tenant:
+            environment["FANIN_TENANT"] = self.config.acks_tenant
+        consumer = self.functions.add(CONSUME_ACKS, environment)
+        send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[acks.dead_letter_queue.queue_arn])
+        consumer.add_to_role_policy(send)
+        acks.feed(consumer, self.config)
         return acks
 
     def _user_dead_letter_queues(self) -> DeadLetterQueues:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -63,8 +62,8 @@ class Grouper(Construct):
         self.bus = bus
         self.tables = GroupTables(self, "Tables", config)
         self.queues = {
-            TASKS: _queue(self, "TaskMessages", LEAD_TASKS),
-            BUNDLES: _queue(self, "BundleMessages", HANDLE_BUNDLE),
+            TASKS: SourceQueue.of_consumer(self, "TaskMessages", LEAD_TASKS.lambda_.timeout_seconds),
+            BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", HANDLE_BUNDLE.lambda_.timeout_seconds),
         }
         self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
         self.queues[TASKS].feed(self.add(LEAD_TASKS), config, TASKS_AT_ONCE)
@@ -103,11 +102,6 @@ class Grouper(Construct):
             return environment
         of_calls = {"FANIN_GROUPER_DOWNSTREAM": self.config.grouper_downstream}
         return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
-
-
-def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:
-    # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
-    return SourceQueue(scope, id_, visibility=Duration.seconds(6 * consumer.lambda_.timeout_seconds))
 
 
 def _allow_index(function: lambda_.Function, of: dynamodb.Table, name: str, actions: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Sends messages that no consumer can process to the dead-letter queue of their queue.
 
-SQS moves a message after ``maxReceiveCount`` receives, whatever they were: an invocation that Lambda throttled
-counts as one. So that number is high, and a consumer that knows that a message is invalid sends it itself.
+SQS moves a message after ``maxReceiveCount`` receives, and one whose invocation Lambda throttled counts too.
+So that number is high, and a consumer that finds a message invalid sends it itself.
 """
 
 from __future__ import annotations
