@@ -43,6 +43,8 @@ class Config:
     ``acks_tenant``: the tenant of the items in the acks queue's messages. Default: the account id.
     ``alarm_email``: e-mail address for alarms. Default: none.
     ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
+    ``oldest_message_alarm_minutes``: the age of a message in a consumed queue that raises an alarm.
+    ``throttle_alarms``: adds alarms on throttled functions and tables.
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
@@ -79,6 +81,8 @@ class Config:
     acks_tenant: str = ""
     alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
+    oldest_message_alarm_minutes: int = 15
+    throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     grouper: bool = True
@@ -247,6 +251,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "jwt_caller_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
     "acks_tenant": (_matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
     "oldest_batch_alarm_hours": _between(1, 10_000),
+    "oldest_message_alarm_minutes": _between(1, 20_160),
     "dead_letter_queue_arns": (
         _is_of_different_queues,
         "ARNs of different SQS queues, each alone or as ARN=TENANT",

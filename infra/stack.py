@@ -28,7 +28,7 @@ from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
-from infra.constructs.watched import Watched
+from infra.constructs.watched import Watched, WatchedTable
 from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
 
 
@@ -53,12 +53,14 @@ class FaninStack(Stack):
             self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT)
         )
         self.queues = {"Acks": self.acks.queue, **self.user_dead_letter_queues.by_name}
+        self.consumed = dict(self.queues)
         self.dead_letter_queues = {
             "Acks": self.acks.dead_letter_queue,
             "Events": self.events.dead_letter_queue,
             "Confirmation": self.confirmation.dead_letter_queue,
         }
         self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
+        self.watched_tables = dict(self.tables.watched)
         self._output_names()
         self.archive: Archive | None = None
         self._add_parts()
@@ -105,8 +107,13 @@ class FaninStack(Stack):
         return Watched(
             functions=self.functions.made,
             sweepers=self.sweepers,
+            readers=[self.archive.function] if self.archive else [],
             queues=self.queues,
+            consumed=self.consumed,
             dead_letter_queues=self.dead_letter_queues,
+            tables=self.watched_tables,
+            api=self.api.http,
+            pipe=self.events.pipe,
         )
 
     def _add_jobs(self) -> None:
@@ -119,6 +126,7 @@ class FaninStack(Stack):
             name: doorbell.dead_letter_queue for name, doorbell in jobs.doorbells.items()
         }
         self.changing |= {"jobs": jobs.table}
+        self.watched_tables |= jobs.watched
         self._output(
             QueueTable=jobs.table.table_name,
             DoorbellQueueUrl=jobs.shared.queue.queue_url,
@@ -130,9 +138,12 @@ class FaninStack(Stack):
         self.sweepers.append(grouper.sweep)
         for route, function in grouper.routes.items():
             self.api.add(route, function)
-        self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}
+        queues = {name: queue.queue for name, queue in grouper.queues.items()}
+        self.queues |= queues
+        self.consumed |= queues
         self.dead_letter_queues |= {name: queue.dead_letter_queue for name, queue in grouper.queues.items()}
         self.changing |= {"tasks": grouper.tables.tasks, "bundles": grouper.tables.bundles}
+        self.watched_tables |= grouper.tables.watched
         self._output(
             GroupTasksTable=grouper.tables.tasks.table_name,
             GroupBundlesTable=grouper.tables.bundles.table_name,
@@ -144,6 +155,11 @@ class FaninStack(Stack):
         demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)
         jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
         self.queues |= {"DemoWork": demo.work.queue}
+        self.consumed |= {"DemoWork": demo.work.queue}
+        self.watched_tables |= {
+            "DemoIndex": WatchedTable(table=demo.index),
+            "DemoOutcomes": WatchedTable(table=jobs.outcomes),
+        }
         self.dead_letter_queues |= demo.dead_letter_queues
         self._output(
             DemoQueueUrl=demo.work.queue.queue_url,

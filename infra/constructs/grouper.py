@@ -16,6 +16,7 @@ from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, number, table, text
+from infra.constructs.watched import WatchedTable
 from infra.group_handlers import (
     BUNDLES,
     GROUP_ROUTES,
@@ -48,6 +49,11 @@ class GroupTables(Construct):
             self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
         )
         index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        self.watched = {
+            "GroupTasks": WatchedTable(table=self.tasks, indexes=[OPEN_TASKS_INDEX]),
+            "GroupLeases": WatchedTable(table=self.leases),
+            "GroupBundles": WatchedTable(table=self.bundles, indexes=[LIVE_BUNDLES_INDEX, LANE_INDEX]),
+        }
 
 
 class Grouper(Construct):

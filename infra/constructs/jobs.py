@@ -16,6 +16,7 @@ from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, table, text
+from infra.constructs.watched import WatchedTable
 from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
 
 SHARED = "Doorbell"
@@ -38,6 +39,7 @@ class Jobs(Construct):
         super().__init__(scope, id_)
         self.functions = functions
         self.table = _table(self, config)
+        self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX])}
         self.shared = SourceQueue(self, SHARED, visibility=SHARED_VISIBILITY, max_receives=SHARED_RECEIVES)
         self.own = {
             name: SourceQueue(self, f"{SHARED}-{name}", visibility=OWN_VISIBILITY) for name in _own(config)

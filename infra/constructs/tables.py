@@ -10,6 +10,7 @@ from constructs import Construct
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from infra.config import Config
+from infra.constructs.watched import WatchedTable
 
 # Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
 TTL_ATTRIBUTE = "ttl"
@@ -48,6 +49,11 @@ class Tables(Construct):
         index(self.batches, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
         index(self.batches, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
         self.pages = table(self, "Pages", config, stream=archived(config))
+        indexes = (NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX, TENANT_INDEX, USER_KEY_INDEX)
+        self.watched = {
+            "Batches": WatchedTable(table=self.batches, indexes=indexes),
+            "Pages": WatchedTable(table=self.pages),
+        }
 
 
 def table(
