@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
+from infra import restored
+
 Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
 ByPattern = NewType("ByPattern", str)
@@ -32,6 +34,7 @@ class Config:
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
     ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
+    ``restored_tables``: tables of a restore that replace the stack's own: ``batches=ARN``, and so on.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
     ``lambda_concurrency``: the concurrent executions that this stack may use of the account's quota.
     ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
@@ -68,6 +71,7 @@ class Config:
     python_version: str = "3.14"
     page_bits: int = 1024
     protect_data: bool = False
+    restored_tables: tuple[str, ...] = ()
     max_request_units: int = 0
     lambda_concurrency: int = 10
     consumer_concurrency: int = 0
@@ -103,10 +107,23 @@ class Config:
                 raise _refused(name, value, takes)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+        self._check_restored_tables()
         if self.demo and not self.grouper:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+
+    def _check_restored_tables(self) -> None:
+        if self.restored_tables and not self.protect_data:
+            raise ConfigError(
+                "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
+                "that are replaced are retained"
+            )
+        if kinds := restored.without_stream(self.restored_tables, self.archive):
+            raise ConfigError(
+                f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
+                "(LatestStreamArn of describe-table)"
+            )
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
@@ -204,6 +221,11 @@ def _is_of_different_queues(entries: Any) -> bool:
     return _distinct(DEAD_LETTER_QUEUE)(entries) and len(queues) == len(entries)
 
 
+def _is_of_different_kinds(entries: Any) -> bool:
+    """Return whether *entries* are restored tables, each of another kind."""
+    return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
+
+
 def _is_by_pattern(text: Any) -> bool:
     """Return whether *text* is a JSON list of objects with a ``pattern``; other fields are checked later."""
     try:
@@ -255,6 +277,11 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "dead_letter_queue_arns": (
         _is_of_different_queues,
         "ARNs of different SQS queues, each alone or as ARN=TENANT",
+    ),
+    "restored_tables": (
+        _is_of_different_kinds,
+        f"KIND=ARN for different tables, each the ARN of a table or of its stream; KIND is one of "
+        f"{', '.join(restored.KINDS)}",
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),

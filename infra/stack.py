@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from aws_cdk import Annotations, CfnOutput, Stack, Tags
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -59,7 +60,10 @@ class FaninStack(Stack):
             "Events": self.events.dead_letter_queue,
             "Confirmation": self.confirmation.dead_letter_queue,
         }
-        self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
+        self.changing: dict[str, dynamodb.ITable] = {
+            "batches": self.tables.batches,
+            "pages": self.tables.pages,
+        }
         self.watched_tables = dict(self.tables.watched)
         self._output_names()
         self.archive: Archive | None = None

@@ -15,7 +15,7 @@ from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import archived, index, number, table, text
+from infra.constructs.tables import archived, index, number, restored_table, table, text
 from infra.constructs.watched import WatchedTable
 from infra.group_handlers import (
     BUNDLES,
@@ -41,19 +41,27 @@ class GroupTables(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.tasks = table(self, "Tasks", config, stream=archived(config))
-        index(self.tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
-        self.leases = table(self, "Leases", config, key="lane")
-        self.bundles = table(self, "Bundles", config, stream=archived(config))
-        index(
-            self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
+        self.tasks = restored_table(self, "Tasks", config, "tasks") or self._new_tasks(config)
+        self.leases = restored_table(self, "Leases", config, "leases") or table(
+            self, "Leases", config, key="lane"
         )
-        index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        self.bundles = restored_table(self, "Bundles", config, "bundles") or self._new_bundles(config)
         self.watched = {
             "GroupTasks": WatchedTable(table=self.tasks, indexes=[OPEN_TASKS_INDEX]),
             "GroupLeases": WatchedTable(table=self.leases),
             "GroupBundles": WatchedTable(table=self.bundles, indexes=[LIVE_BUNDLES_INDEX, LANE_INDEX]),
         }
+
+    def _new_tasks(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Tasks", config, stream=archived(config))
+        index(made, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        return made
+
+    def _new_bundles(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Bundles", config, stream=archived(config))
+        index(made, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
+        index(made, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        return made
 
 
 class Grouper(Construct):
@@ -110,7 +118,7 @@ class Grouper(Construct):
         return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
 
 
-def _allow_index(function: lambda_.Function, of: dynamodb.Table, name: str, actions: Sequence[str]) -> None:
+def _allow_index(function: lambda_.Function, of: dynamodb.ITable, name: str, actions: Sequence[str]) -> None:
     _allow(function, actions, [f"{of.table_arn}/index/{name}"])
 
 
