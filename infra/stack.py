@@ -53,6 +53,18 @@ class FaninStack(Stack):
         self.confirmation = Confirmation(
             self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT)
         )
+        self._start_watching()
+        self._output_names()
+        self.archive: Archive | None = None
+        self._add_parts()
+        monitoring = Monitoring(self, "Monitoring", config, self._watched())
+        if config.analytics != "off":
+            self._add_analytics(monitoring.topic)
+        if config.target == "aws" and (warning := shortage(config)):
+            Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
+
+    def _start_watching(self) -> None:
+        """Collect what the tracker's part has for alarms, dashboard and archive; other parts add theirs."""
         self.queues = {"Acks": self.acks.queue, **self.user_dead_letter_queues.by_name}
         self.consumed = dict(self.queues)
         self.dead_letter_queues = {
@@ -65,14 +77,6 @@ class FaninStack(Stack):
             "pages": self.tables.pages,
         }
         self.watched_tables = dict(self.tables.watched)
-        self._output_names()
-        self.archive: Archive | None = None
-        self._add_parts()
-        monitoring = Monitoring(self, "Monitoring", config, self._watched())
-        if config.analytics != "off":
-            self._add_analytics(monitoring.topic)
-        if config.target == "aws" and (warning := shortage(config)):
-            Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
@@ -86,7 +90,7 @@ class FaninStack(Stack):
 
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
-        environment = {"FANIN_ACKS_DEAD_LETTERS_URL": acks.dead_letter_queue.queue_url}
+        environment = {"FANIN_ACKS_DEAD_LETTER_URL": acks.dead_letter_queue.queue_url}
         if self.config.acks_tenant:
             environment["FANIN_TENANT"] = self.config.acks_tenant
         consumer = self.functions.add(CONSUME_ACKS, environment)

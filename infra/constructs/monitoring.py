@@ -55,7 +55,7 @@ class Monitoring(Construct):
     def _watch_for_failures(self, watched: Watched) -> None:
         for name, queue in watched.dead_letter_queues.items():
             meaning = f"{name}: messages were given up on"
-            runbook = f"{_anchor(name)}-dead-letters"
+            runbook = f"{_anchor(name)}-dead-letter-queue"
             self.alarms.add(f"{name}DeadLetters", aws_metrics.depth(queue), meaning, runbook)
         for function in watched.functions:
             name = name_of(function)
