@@ -90,7 +90,7 @@ class FaninStack(Stack):
 
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
-        environment = {"FANIN_ACKS_DEAD_LETTER_URL": acks.dead_letter_queue.queue_url}
+        environment = {"FANIN_ACKS_DEAD_LETTER_QUEUE": acks.dead_letter_queue.queue_url}
         if self.config.acks_tenant:
             environment["FANIN_TENANT"] = self.config.acks_tenant
         consumer = self.functions.add(CONSUME_ACKS, environment)

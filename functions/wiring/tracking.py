@@ -64,7 +64,7 @@ def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
 
 def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
     """Send invalid messages of the acks queue to its dead-letter queue, and return the ids of those sent."""
-    url = settings().acks_dead_letter_url
+    url = settings().acks_dead_letter_queue
     return Isolation(clients.sqs(), url).isolate(records) if url else ()
 
 
