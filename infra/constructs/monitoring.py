@@ -40,7 +40,7 @@ class Monitoring(Construct):
         super().__init__(scope, id_)
         self.emitted = Emitted(config)
         self.topic = _topic(self)
-        self.alarms = Alarms(self, self.topic)
+        self.alarms = Alarms(self, self.topic, config)
         if config.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
         self._watch_for_failures(watched)
