@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from infra.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
 from infra.config import Config
-from tests.infra.synthesis import UNBUNDLED, Assembly, scratch_folder, synthesised
+from tests.infra.synthesis import Assembly, synthesised
 
 NEW_ACCOUNT = 10
 """AWS: "New AWS accounts have reduced concurrency" (Lambda quotas); Service Quotas shows 10."""
@@ -96,17 +97,15 @@ def test_given_settings_replace_the_shares() -> None:
     assert "3 queues of 7, 3 for the API at 30 requests a second" in shortage(given)
 
 
-def warnings(**settings: Any) -> list[str]:
+def warnings(assembly: Assembly) -> list[str]:
     """The warnings that a synthesis leaves for the CDK command line."""
-    from infra.app import build
-
-    app, stack = build({**UNBUNDLED, **settings}, outdir=str(scratch_folder()))
-    found = app.synth().get_stack_by_name(stack.stack_name).messages
-    return [str(each.entry.data) for each in found if str(each.level).endswith("WARNING")]
+    (path,) = assembly.folder.glob("Fanin-*.metadata.json")
+    entries = [entry for of_path in json.loads(path.read_text()).values() for entry in of_path]
+    return [entry["data"] for entry in entries if entry["type"] == "aws:cdk:warning"]
 
 
-def test_the_synthesis_warns_of_a_shortage_on_aws_alone() -> None:
-    (warning,) = warnings(archive=True)
+def test_the_synthesis_warns_of_a_shortage_on_aws_alone(plain: Assembly) -> None:
+    (warning,) = warnings(synthesised(archive=True))
 
     assert "docs/operations.md#quotas" in warning
-    assert warnings() == warnings(archive=True, demo=True, target="local") == []
+    assert warnings(plain) == warnings(synthesised(demo=True, target="local")) == []
