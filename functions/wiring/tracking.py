@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws import clients
+from fanin.aws.isolation import Isolation
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
@@ -59,6 +60,12 @@ def transport_of(event: Mapping[str, Any]) -> DirectTransport:
 def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
     """Hide messages that return to their queue; the SQS client is created at the first call."""
     _visibility().hide(queue_arn, pauses)
+
+
+def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
+    """Send invalid messages of the acks queue to its dead-letter queue, and return the ids of those sent."""
+    url = settings().acks_dead_letter_queue
+    return Isolation(clients.sqs(), url).isolate(records) if url else ()
 
 
 @lru_cache(maxsize=1)

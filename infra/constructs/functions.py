@@ -108,13 +108,13 @@ def name_of(function: lambda_.Function) -> str:
     return function.node.path.split("/")[-2]
 
 
-def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[str]) -> None:
+def allow(function: lambda_.Function, table: dynamodb.ITable, actions: Sequence[str]) -> None:
     """Grant *actions* on *table*; nothing if empty."""
     if actions:
         function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=[table.table_arn]))
 
 
-def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Sequence[str]) -> None:
+def _allow_indexes(function: lambda_.Function, table: dynamodb.ITable, names: Sequence[str]) -> None:
     """Grant *function* Query on the named indexes of *table*, and no others."""
     if names:
         arns = [f"{table.table_arn}/index/{name}" for name in names]

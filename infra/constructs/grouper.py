@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -16,7 +15,8 @@ from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import archived, index, number, table, text
+from infra.constructs.tables import archived, index, number, restored_table, table, text
+from infra.constructs.watched import WatchedTable
 from infra.group_handlers import (
     BUNDLES,
     GROUP_ROUTES,
@@ -41,14 +41,27 @@ class GroupTables(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.tasks = table(self, "Tasks", config, stream=archived(config))
-        index(self.tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
-        self.leases = table(self, "Leases", config, key="lane")
-        self.bundles = table(self, "Bundles", config, stream=archived(config))
-        index(
-            self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
+        self.tasks = restored_table(self, "Tasks", config, "tasks") or self._new_tasks(config)
+        self.leases = restored_table(self, "Leases", config, "leases") or table(
+            self, "Leases", config, key="lane"
         )
-        index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        self.bundles = restored_table(self, "Bundles", config, "bundles") or self._new_bundles(config)
+        self.watched = {
+            "GroupTasks": WatchedTable(table=self.tasks, indexes=[OPEN_TASKS_INDEX]),
+            "GroupLeases": WatchedTable(table=self.leases),
+            "GroupBundles": WatchedTable(table=self.bundles, indexes=[LIVE_BUNDLES_INDEX, LANE_INDEX]),
+        }
+
+    def _new_tasks(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Tasks", config, stream=archived(config))
+        index(made, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        return made
+
+    def _new_bundles(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Bundles", config, stream=archived(config))
+        index(made, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
+        index(made, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        return made
 
 
 class Grouper(Construct):
@@ -63,8 +76,8 @@ class Grouper(Construct):
         self.bus = bus
         self.tables = GroupTables(self, "Tables", config)
         self.queues = {
-            TASKS: _queue(self, "TaskMessages", LEAD_TASKS),
-            BUNDLES: _queue(self, "BundleMessages", HANDLE_BUNDLE),
+            TASKS: SourceQueue.of_consumer(self, "TaskMessages", LEAD_TASKS.lambda_.timeout_seconds),
+            BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", HANDLE_BUNDLE.lambda_.timeout_seconds),
         }
         self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
         self.queues[TASKS].feed(self.add(LEAD_TASKS), config, TASKS_AT_ONCE)
@@ -105,12 +118,7 @@ class Grouper(Construct):
         return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
 
 
-def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:
-    # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
-    return SourceQueue(scope, id_, visibility=Duration.seconds(6 * consumer.lambda_.timeout_seconds))
-
-
-def _allow_index(function: lambda_.Function, of: dynamodb.Table, name: str, actions: Sequence[str]) -> None:
+def _allow_index(function: lambda_.Function, of: dynamodb.ITable, name: str, actions: Sequence[str]) -> None:
     _allow(function, actions, [f"{of.table_arn}/index/{name}"])
 
 

@@ -83,7 +83,7 @@ def test_the_stage_throttles_and_logs_each_request(plain):
 
     assert stage["StageName"] == "$default"
     assert stage["AutoDeploy"] is True
-    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 1000, "ThrottlingRateLimit": 500}
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 40, "ThrottlingRateLimit": 20}
     assert line["requestId"] == "$context.requestId"
     assert line["status"] == "$context.status"
 

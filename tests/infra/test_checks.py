@@ -64,7 +64,8 @@ def findings(settings, *, spoil=nothing):
 
 @pytest.mark.parametrize("variant", ["glue", "emr", "demo", "prod"])
 def test_cdk_nag_finds_nothing(variant):
-    assert findings(VARIANTS[variant]) == []
+    # With a raised quota: the stack's own warning is in the same report.
+    assert findings({"lambda_concurrency": 1000, **VARIANTS[variant]}) == []
 
 
 def test_cdk_nag_would_stop_a_queue_that_takes_plain_http_and_loses_messages():

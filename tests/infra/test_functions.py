@@ -42,7 +42,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "get_outstanding": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "ack_items": ACK,
-    "consume_acks": ACK | {"AcksQueue": QUEUE_EATER},
+    "consume_acks": ACK | {"AcksQueue": QUEUE_EATER, "AcksDeadLetters": SEND},
     "fail_letters": ACK,
     "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},

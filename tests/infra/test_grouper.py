@@ -63,7 +63,7 @@ def test_a_queue_feeds_its_function_and_only_what_failed_returns(plain, queue, f
 
     assert found["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert found["ScalingConfig"] == {"MaximumConcurrency": 10}
+    assert found["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert (found["BatchSize"], found.get("MaximumBatchingWindowInSeconds")) == (at_once, None)
     assert hidden == 6 * timeout
 

@@ -190,7 +190,7 @@ def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(demo, queue, fun
 
     assert mapping["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
 
 
@@ -211,7 +211,7 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
     for mapping in found.values():
         assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailLetters")
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
 def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():

@@ -45,6 +45,7 @@ class Settings:
     stack names another for one of its queues.
     ``FANIN_DEAD_LETTER_TENANTS``: JSON, the tenant of the items of a dead-letter queue by its ARN, if it is
     not ``FANIN_TENANT``.
+    ``FANIN_ACKS_DEAD_LETTER_QUEUE``: the dead-letter queue of the acks queue; only its consumer has it.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
@@ -56,6 +57,7 @@ class Settings:
     allow_anonymous: bool = False
     jwt: JwtClaims = JwtClaims()
     dead_letter_tenants: Mapping[str, str] = field(default_factory=dict)
+    acks_dead_letter_queue: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -68,6 +70,7 @@ class Settings:
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
             jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
             dead_letter_tenants=texts_by_name(env, "FANIN_DEAD_LETTER_TENANTS", DEAD_LETTER_TENANTS),
+            acks_dead_letter_queue=env.get("FANIN_ACKS_DEAD_LETTER_QUEUE", ""),
         )
 
     def tenant_of(self, queue_arn: str) -> str:
