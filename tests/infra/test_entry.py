@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from infra import app
 from infra.config import ConfigError
 from infra.node import choose_node, packaged_node
 from infra.paths import CDK_JSON, ROOT
@@ -60,7 +59,10 @@ def test_too_long_a_list_ends_it_with_the_number_that_fits_and_no_traceback(tmp_
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_of_the_checks_ends_it_with_a_message_and_no_traceback(monkeypatch):
+def test_an_error_of_the_checks_ends_it_with_a_message_and_no_traceback():
+    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
+    from infra import app
+
     def synth():
         raise RuntimeError("ValidationFailed: SQS4")
 
