@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.cost.items import Page
 from fanin.cost import PRICES, Bill, Price, Usage
-from fanin.cost.prices import PAGES, READ_ON
+from fanin.cost.prices import AS_OF, PAGES
 
 MILLION, BILLION = 10**6, 10**9
 
@@ -41,12 +41,13 @@ are acked together, and {alone} one by one, before what brings them to the table
 
 `make cost` writes this page. It counts alarms, schedules and mappings in the synthesised template; and
 requests, DynamoDB units, metrics and log bytes of the handlers, which it runs in memory. A test compares
-the page with a new count. A month has 30 days. Prices are list prices of us-east-1, as read on {read_on},
+the page with a new count. A month has 30 days. Prices are list prices of us-east-1, as of {as_of},
 without free tiers: [Prices](#prices).
 
 Assumed, because only an account can measure it: an invocation takes 10 ms, and 8 ms for each request;
-X-Ray records the first trace of each second and 5 % of the others; reads of table streams by Lambda and
-EventBridge Pipes are free. Your own queues and consumers, and data transfer, are not included.
+X-Ray records the first trace of each second and 5 % of the others; what EventBridge Pipes reads of a table's
+stream is free, as it is for Lambda. Every unit has the price of the first tier. Your own queues and
+consumers, and data transfer, are not included.
 """
 IDLE = """
 The custom metrics are those that the sweepers emit each minute. Lambda polls each queue that feeds a
@@ -79,7 +80,7 @@ def _introduction(counts: Counts) -> Iterable[str]:
         idle=dollars(Bill(counts.idle).dollars),
         together=dollars(Bill(counts.queue[0].acks(MILLION)).dollars),
         alone=dollars(Bill(counts.queue[-1].acks(MILLION)).dollars),
-        read_on=READ_ON,
+        as_of=AS_OF,
     )
 
 
@@ -137,7 +138,7 @@ def _switches(counts: Counts) -> Iterable[str]:
 
 def _prices() -> Iterable[str]:
     yield "## Prices\n"
-    yield f"`shared/fanin/cost/prices.py` has them, as read on {READ_ON}. Check those of your region.\n"
+    yield f"`shared/fanin/cost/prices.py` has them, as of {AS_OF}. Check those of your region.\n"
     yield from _head("service", "unit", "price")
     for price in PRICES.values():
         yield _line(f"[{price.service}]({PAGES[price.service]})", price.unit, _price(price))

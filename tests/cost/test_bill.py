@@ -14,7 +14,7 @@ def test_every_price_has_the_page_of_its_service() -> None:
 
 
 def test_a_price_of_a_million_units_is_that_of_one_too() -> None:
-    assert (SQS_REQUEST, WRITE_UNIT, READ_UNIT) == pytest.approx((0.4e-6, 0.625e-6, 0.125e-6))
+    assert pytest.approx((0.4e-6, 0.625e-6, 0.125e-6)) == (SQS_REQUEST, WRITE_UNIT, READ_UNIT)
 
 
 def test_a_bill_is_the_sum_of_its_lines_by_service() -> None:

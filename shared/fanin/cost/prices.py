@@ -1,15 +1,14 @@
 """List prices of AWS in us-east-1, in US dollars, the first tier of each, without free tiers.
 
-Each is that of the pricing page of its service in ``PAGES``, as of ``READ_ON``.
+Each is that of the pricing page of its service in ``PAGES``, as of ``AS_OF``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 
-READ_ON = date(2026, 11, 22)
+AS_OF = "June 2026"
 MILLION = 1_000_000
 PAGES = {
     "API Gateway": "https://aws.amazon.com/api-gateway/pricing/",
