@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,14 +54,18 @@ class Assembly:
         return found
 
 
-@functools.cache
 def synthesised(**settings: Any) -> Assembly:
     """The app with *settings* in its context, synthesised."""
+    return _synthesised(json.dumps(settings, sort_keys=True))
+
+
+@functools.cache
+def _synthesised(settings: str) -> Assembly:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
     folder = scratch_folder()
-    app, stack = build({**UNBUNDLED, **settings}, outdir=str(folder))
+    app, stack = build({**UNBUNDLED, **json.loads(settings)}, outdir=str(folder))
     template: Mapping[str, Any] = app.synth().get_stack_by_name(stack.stack_name).template
     return Assembly(dict(template), folder)
 
