@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
+from fanin.errors import InvalidRequest
+from fanin.grouper.parsing import Rows, endpoints_of, policies_of
 from infra import restored
 
 Target = Literal["aws", "local"]
@@ -112,6 +114,8 @@ class Config:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+        _check_entries("grouper_policies", policies_of, self.grouper_policies)
+        _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
 
     def _check_restored_tables(self) -> None:
         if self.restored_tables and not self.protect_data:
@@ -216,9 +220,17 @@ def _distinct(pattern: str) -> Callable[[Any], bool]:
 
 
 def _is_of_different_queues(entries: Any) -> bool:
-    """Return whether *entries* are ARNs of different queues, each with or without its tenant."""
+    """Return whether *entries* are ARNs of different queues of one region, with or without tenants."""
     queues = {entry.partition("=")[0] for entry in entries}
-    return _distinct(DEAD_LETTER_QUEUE)(entries) and len(queues) == len(entries)
+    if not _distinct(DEAD_LETTER_QUEUE)(entries) or len(queues) != len(entries):
+        return False
+    return len({queue.split(":")[3] for queue in queues}) <= 1
+
+
+def _is_schedule(text: Any) -> bool:
+    """Return whether *text* is empty or a cron expression; AWS requires ``?`` for one of the two days."""
+    fields = text[5:-1].split(" ")
+    return not text or (bool(re.fullmatch(CRON, text)) and (fields[2] == "?") != (fields[4] == "?"))
 
 
 def _is_of_different_kinds(entries: Any) -> bool:
@@ -227,12 +239,19 @@ def _is_of_different_kinds(entries: Any) -> bool:
 
 
 def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``; other fields are checked later."""
+    """Return whether *text* is a JSON list of objects with a ``pattern``."""
     try:
         rows = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+
+
+def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+    try:
+        parse(json.loads(text))
+    except InvalidRequest as error:
+        raise ConfigError(f"{name}, {error}") from error
 
 
 def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
@@ -251,7 +270,7 @@ TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
 DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 # Minute, hour, day of the month, month, day of the week, year.
-CRON = r"cron\(\S+( \S+){5}\)"
+CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -276,7 +295,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "oldest_message_alarm_minutes": _between(1, 20_160),
     "dead_letter_queue_arns": (
         _is_of_different_queues,
-        "ARNs of different SQS queues, each alone or as ARN=TENANT",
+        "ARNs of different SQS queues in the stack's region, each alone or as ARN=TENANT",
     ),
     "restored_tables": (
         _is_of_different_kinds,
@@ -291,6 +310,9 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "analytics_workers": _between(2, 299),
     "analytics_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
     "analytics_bucket_arns": (_distinct(BUCKET_ARN), "ARNs of different S3 buckets"),
-    "analytics_schedule": (_matches(rf"|{CRON}"), "cron(...) of six fields with one space between them"),
+    "analytics_schedule": (
+        _is_schedule,
+        "cron(...) of six fields with one space between them; one of day-of-month and day-of-week is ?",
+    ),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }
