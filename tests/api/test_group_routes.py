@@ -127,7 +127,7 @@ def test_another_tenants_task_is_not_found(gateway, grouper):
 def filled(grouper, shard, fence, *members):
     """A bundle of that term, with these members."""
     store = grouper.world.store
-    term = rules.first_term(None, Lane(TENANT, "x", str(shard)), "me", AT, grouper.world.timing)
+    term = rules.first_term(None, Lane(TENANT, "x", str(shard)), "me", AT, Policy())
     bundle = rules.empty_bundle(type(term)(term.lane, fence, "me", AT), AT, grouper.world.timing)
     claim = store.claim(bundle.joined(members), members)
     assert claim.bundle is not None

@@ -156,7 +156,7 @@ def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
 
 def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
     bench.register("a")
-    slow = replace(bench.world, timing=Timing(lease=timedelta(seconds=3), margin=timedelta(seconds=3)))
+    slow = replace(bench.world, timing=Timing(margin=Policy().lease))
     result = type(bench.grouper)(slow).lead(bench.queue.receive())
 
     assert result.bundles == ()

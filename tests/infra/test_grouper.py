@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin.grouper import Timing
+from fanin.grouper import Policy
 from infra.config import Config, ConfigError
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised
@@ -74,8 +74,8 @@ def test_a_handler_outlives_the_lease_of_its_call_and_a_leader_his(plain):
         for each in plain.of_type("AWS::Lambda::Function").values()
     }
 
-    assert timeouts["handle_bundle"] > Timing().call.total_seconds()
-    assert timeouts["lead_tasks"] > Timing().lease.total_seconds()
+    assert timeouts["handle_bundle"] > Policy().call_lease.total_seconds()
+    assert timeouts["lead_tasks"] > Policy().lease.total_seconds()
 
 
 def test_the_sweeper_runs_every_minute(plain):

@@ -22,6 +22,9 @@ NAMES = {
     "isolation": "isolation",
     "max_attempts": "maxAttempts",
     "in_place": "inPlace",
+    "lease": "leaseSeconds",
+    "call_lease": "callLeaseSeconds",
+    "call_timeout": "callTimeoutSeconds",
 }
 TIMEOUT, TIMEOUT_MAX = 10.0, 30.0
 """Seconds. The call and its outcome have to fit into the lease of a call."""
@@ -50,8 +53,8 @@ class Endpoint:
 def policies_of(text: str) -> Policies:
     """Return the policies in *text*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
 
-    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace``; a name
-    that is left out has its default. Raises InvalidRequest for anything else.
+    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace
+    leaseSeconds callLeaseSeconds callTimeoutSeconds``; a name that is left out has its default. Raises InvalidRequest for anything else.
     """
     return Policies(tuple((_pattern(row), _policy(row)) for row in _rows(text)))
 
@@ -111,7 +114,7 @@ def _only(row: Mapping[str, Any], known: set[str]) -> None:
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:
-    if kind is timedelta:
+    if kind in (timedelta, timedelta | None):
         return timedelta(seconds=_number(name, value))
     if kind is Isolation:
         return _isolation(name, value)

@@ -79,13 +79,13 @@ def worth_another(candidates: Sequence[Candidate], policy: Policy, now: datetime
     return any(c.lane.is_part or c.due_at + policy.max_delay <= now for c in candidates)
 
 
-def first_term(seen: Lease | None, lane: Lane, holder: str, now: datetime, timing: Timing) -> Lease:
+def first_term(seen: Lease | None, lane: Lane, holder: str, now: datetime, policy: Policy) -> Lease:
     """Return the term that *holder* tries to acquire after the term *seen*.
 
     The first fence is the time in milliseconds, so fences keep growing after the row of a lease was deleted.
     """
     fence = int(now.timestamp() * 1000) if seen is None else seen.fence + 1
-    return Lease(lane, fence, holder, now + timing.lease)
+    return Lease(lane, fence, holder, now + policy.lease)
 
 
 def empty_bundle(term: Lease, now: datetime, timing: Timing) -> Bundle:
@@ -108,12 +108,12 @@ def next_step(bundle: Bundle | None, policy: Policy, now: datetime) -> tuple[Ste
     return Step.CALL, NO_WAIT
 
 
-def is_overdue(bundle: Bundle | None, timing: Timing, now: datetime) -> bool:
-    """Whether a bundle with members has made no progress for *timing.overdue*."""
+def is_overdue(bundle: Bundle | None, policy: Policy, now: datetime) -> bool:
+    """Whether a bundle with members has made no progress for *policy.overdue*."""
     if bundle is None or bundle.is_void or bundle.state.ended:
         return False
     last = bundle.call_until if bundle.state is BundleState.CALLING else bundle.not_before
-    return max(last or bundle.created_at, bundle.created_at) + timing.overdue <= now
+    return max(last or bundle.created_at, bundle.created_at) + policy.overdue <= now
 
 
 def verdicts(
