@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
+from fanin.errors import InvalidRequest
+from fanin.grouper.parsing import Rows, endpoints_of, policies_of
+
 Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
 ByPattern = NewType("ByPattern", str)
@@ -100,6 +103,8 @@ class Config:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+        _check_entries("grouper_policies", policies_of, self.grouper_policies)
+        _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
@@ -198,12 +203,19 @@ def _is_of_different_queues(entries: Any) -> bool:
 
 
 def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``; other fields are checked later."""
+    """Return whether *text* is a JSON list of objects with a ``pattern``."""
     try:
         rows = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+
+
+def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+    try:
+        parse(json.loads(text))
+    except InvalidRequest as error:
+        raise ConfigError(f"{name}, {error}") from error
 
 
 def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:

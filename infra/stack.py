@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from aws_cdk import CfnOutput, Duration, Stack, Tags
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -15,7 +13,7 @@ from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
-from infra.constructs.dead_letter_queues import DeadLetterQueues, tenants_by_queue
+from infra.constructs.dead_letter_queues import DeadLetterQueues
 from infra.constructs.demo import Demo
 from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
@@ -82,11 +80,7 @@ class FaninStack(Stack):
         return acks
 
     def _user_dead_letter_queues(self) -> DeadLetterQueues:
-        tenants = {arn: tenant for arn, tenant in tenants_by_queue(self.config).items() if tenant}
-        environment = {"FANIN_DEAD_LETTER_TENANTS": json.dumps(tenants)} if tenants else {}
-        return DeadLetterQueues(
-            self, "Letters", self.config, self.functions.add(DEAD_LETTER_HANDLER, environment)
-        )
+        return DeadLetterQueues(self, "Letters", self.config, self.functions.add(DEAD_LETTER_HANDLER))
 
     def _sweep(self) -> lambda_.Function:
         sweep = self.functions.add(SWEEP)

@@ -34,7 +34,8 @@ DOORS: dict[str, set[str]] = {
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
     "functions": {"fanin"},
-    "infra": {"fanin.names"},
+    # Settings are checked at synthesis by what reads them in the functions.
+    "infra": {"fanin.errors", "fanin.names", "fanin.aws.settings_file", "fanin.grouper.parsing"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},

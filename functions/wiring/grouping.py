@@ -15,6 +15,7 @@ from fanin.grouper.http import HttpDownstream
 from fanin.grouper.parsing import endpoints_of, policies_of
 from fanin.grouper.sqs import SqsQueue
 from functions.wiring import tracking
+from functions.wiring.deployed import settings_file
 
 
 @lru_cache(maxsize=1)
@@ -33,13 +34,13 @@ def grouper() -> Grouper:
     tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
     store = DynamoStore(tracking.dynamodb(), tables)
     queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
-    return Grouper(World(store, queue, policies_of(names.policies)))
+    return Grouper(World(store, queue, policies_of(settings_file().grouper_policies)))
 
 
 @lru_cache(maxsize=1)
 def downstream() -> ByTarget:
     """Return the batch APIs by target."""
-    endpoints = endpoints_of(settings().downstream)
+    endpoints = endpoints_of(settings_file().grouper_downstream)
     return ByTarget([(each.pattern, HttpDownstream(each.url, each.timeout)) for each in endpoints])
 
 

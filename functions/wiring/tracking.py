@@ -17,6 +17,7 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+from functions.wiring.deployed import settings_file
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -53,7 +54,7 @@ def transport_of(event: Mapping[str, Any]) -> DirectTransport:
     An event source mapping reads one queue, so all messages of a delivery have the same queue.
     """
     arn: str = event["Records"][0]["eventSourceARN"]
-    return replace(transport(), tenant=settings().tenant_of(arn))
+    return replace(transport(), tenant=settings_file().dead_letter_tenants.get(arn, settings().tenant))
 
 
 def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:

@@ -23,6 +23,7 @@ from infra.constructs.tables import Tables
 from infra.handlers import Handler
 from infra.layer import Build
 from infra.nag import accept
+from infra.settings_file import write_settings_file
 
 
 class Functions(Construct):
@@ -75,6 +76,7 @@ class Functions(Construct):
     def _code(self) -> lambda_.Code:
         with TemporaryDirectory() as staging:
             assemble(Path(staging))
+            write_settings_file(self.config, Path(staging))
             code = lambda_.Code.from_asset(staging)
             # Binding copies the folder into the output.
             code.bind(self)

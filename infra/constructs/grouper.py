@@ -97,12 +97,10 @@ class Grouper(Construct):
             "FANIN_GROUP_BUNDLES_TABLE": self.tables.bundles.table_name,
             "FANIN_GROUPER_QUEUE_URL": self.queues[TASKS].queue.queue_url,
             "FANIN_BUNDLES_QUEUE_URL": self.queues[BUNDLES].queue.queue_url,
-            "FANIN_GROUPER_POLICIES": self.config.grouper_policies,
         }
         if not handler.publishes:
             return environment
-        of_calls = {"FANIN_GROUPER_DOWNSTREAM": self.config.grouper_downstream}
-        return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name}
 
 
 def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:

@@ -14,7 +14,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
+from functions.wiring import deployed, tracking
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
@@ -24,7 +24,9 @@ ENVIRONMENT = {
     "FANIN_PAGES_TABLE": TABLES[1],
     "FANIN_TENANT": "111122223333",
     "FANIN_ALLOW_ANONYMOUS": "true",
+    "FANIN_SETTINGS": "{}",
 }
+CACHED = (tracking.settings, deployed.settings_file)
 
 
 @pytest.fixture
@@ -32,9 +34,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
     """The environment of a deployed function."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    tracking.settings.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
     yield monkeypatch
-    tracking.settings.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from fanin.aws.settings_file import SettingsFile
+
 Resource = dict[str, Any]
 
 # No stack is bundled: these tests look at the layer's place, not at its packages.
@@ -23,6 +25,18 @@ class Assembly:
 
     template: dict[str, Any]
     folder: Path
+
+    @property
+    def code(self) -> Path:
+        """The folder that becomes the zip of every function."""
+        functions = self.of_type("AWS::Lambda::Function").values()
+        (key,) = {each["Properties"]["Code"]["S3Key"] for each in functions}
+        return self.folder / f"asset.{key.removesuffix('.zip')}"
+
+    @property
+    def settings_file(self) -> SettingsFile:
+        """What the functions read from their code, as they read it."""
+        return SettingsFile.read(self.code / "functions", env={})
 
     def of_type(self, kind: str) -> dict[str, Resource]:
         """The resources of a CloudFormation type by logical id."""

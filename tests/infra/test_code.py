@@ -32,18 +32,17 @@ def keys_of(assembly):
 @pytest.fixture(scope="module")
 def asset(demo):
     """The folder that becomes the zip of every function."""
-    (key,) = keys_of(demo)
-    return demo.folder / f"asset.{key.removesuffix('.zip')}"
+    return demo.code
 
 
 def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
     assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
 
 
-def test_the_zip_holds_sources_alone_and_not_the_command_or_the_local_run(asset):
+def test_the_zip_holds_sources_and_the_settings_file_and_not_the_command_or_the_local_run(asset):
     files = [path.relative_to(asset) for path in asset.rglob("*") if path.is_file()]
 
-    assert {path.suffix for path in files} == {".py"}
+    assert [path.as_posix() for path in files if path.suffix != ".py"] == ["functions/settings.json"]
     assert not [path for path in files if path.parts[:2] in {("fanin", "cli"), ("fanin", "local")}]
 
 

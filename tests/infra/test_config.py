@@ -139,13 +139,17 @@ def test_half_an_issuer_is_refused(name):
         Config.from_context({name: "https://issuer.example.com/"})
 
 
-@pytest.mark.parametrize("name", ["grouper_policies", "grouper_downstream"])
-def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_line(name):
+@pytest.mark.parametrize(
+    ("name", "row", "whole"),
+    [
+        ("grouper_policies", {"maxSize": 25.0, "rate": 2.5, "isolation": "solo"}, {"maxSize": 25}),
+        ("grouper_downstream", {"url": "http://127.0.0.1/", "timeoutSeconds": 5.0}, {"timeoutSeconds": 5}),
+    ],
+)
+def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_line(name, row, whole):
     # A number comes back from a file as a float.
-    rows = [
-        {"pattern": "mails", "maxSize": 25.0, "rate": 2.5, "isolation": "solo", "url": "http://127.0.0.1/"}
-    ]
-    text = json.dumps([{**rows[0], "maxSize": 25}])
+    rows = [{"pattern": "mails", **row}]
+    text = json.dumps([{**rows[0], **whole}])
 
     assert getattr(Config.from_context({name: rows}), name) == text
     assert getattr(Config.from_context({name: text}), name) == text

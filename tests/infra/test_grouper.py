@@ -90,11 +90,25 @@ def test_the_sweeper_runs_every_minute(plain):
 
 def test_policies_and_batch_apis_reach_those_who_read_them():
     assembly = synthesised(grouper_policies=POLICIES, grouper_downstream=DOWNSTREAM)
-    handlers = ("register_task", "lead_tasks", "handle_bundle", "list_tasks", "sweep_groups")
 
-    assert {variables(assembly, each)["FANIN_GROUPER_POLICIES"] for each in handlers} == {POLICIES}
-    assert variables(assembly, "handle_bundle")["FANIN_GROUPER_DOWNSTREAM"] == DOWNSTREAM
-    assert "FANIN_GROUPER_DOWNSTREAM" not in variables(assembly, "lead_tasks")
+    assert assembly.settings_file.grouper_policies == json.loads(POLICIES)
+    assert assembly.settings_file.grouper_downstream == json.loads(DOWNSTREAM)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "reason"),
+    [
+        ("grouper_policies", {"maxsize": 5}, "unknown setting of a target: maxsize"),
+        ("grouper_policies", {"maxSize": 0}, "maxSize "),
+        ("grouper_downstream", {}, "each batch API needs a url, a text"),
+        ("grouper_downstream", {"url": "ftp://x"}, "the url of a batch API must be an http"),
+    ],
+)
+def test_an_invalid_entry_is_refused_at_synthesis_with_its_number(name, entry, reason):
+    good = {"pattern": "a", "url": "https://a"} if name == "grouper_downstream" else {"pattern": "a"}
+
+    with pytest.raises(ConfigError, match=f"^{name}, entry 2: {reason}"):
+        Config.from_context({name: [good, {"pattern": "b"} | entry]})
 
 
 def test_without_the_grouper_nothing_of_it_is_there():

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fanin import names
+from fanin.aws.settings_file import SettingsFile
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
@@ -247,11 +246,11 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
 
     failing, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
     assert mapped(assembly).keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
-    assert json.loads(failing["FANIN_DEAD_LETTER_TENANTS"]) == {DEAD_LETTER_QUEUE: "acme"}
+    assert assembly.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
-    assert "FANIN_DEAD_LETTER_TENANTS" not in environment_of(plain, "FailLetters")
+    assert plain.settings_file == SettingsFile(grouper_policies=[], grouper_downstream=[])
 
 
 def environment_of(assembly, function):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.policy import Isolation, Policies, Policy
 
+T = TypeVar("T")
+Rows = Sequence[Mapping[str, Any]]
+"""An object for each pattern of targets; the settings file has them."""
 NAMES = {
     "linger": "lingerSeconds",
     "max_delay": "maxDelaySeconds",
@@ -50,34 +52,31 @@ class Endpoint:
             )
 
 
-def policies_of(text: str) -> Policies:
-    """Return the policies in *text*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
+def policies_of(rows: Rows) -> Policies:
+    """Return the policies in *rows*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
 
     The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace
     leaseSeconds callLeaseSeconds callTimeoutSeconds``; a name that is left out has its default. Raises InvalidRequest for anything else.
     """
-    return Policies(tuple((_pattern(row), _policy(row)) for row in _rows(text)))
+    return Policies(tuple(_each(lambda row: (_pattern(row), _policy(row)), rows)))
 
 
-def endpoints_of(text: str) -> tuple[Endpoint, ...]:
-    """Return the batch APIs in *text*.
+def endpoints_of(rows: Rows) -> tuple[Endpoint, ...]:
+    """Return the batch APIs in *rows*.
 
-    Its form is ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``. Raises InvalidRequest
-    for anything else.
+    Their form is ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``. Raises
+    InvalidRequest for anything else.
     """
-    return tuple(_endpoint(row) for row in _rows(text))
+    return tuple(_each(_endpoint, rows))
 
 
-def _rows(text: str) -> list[dict[str, Any]]:
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest("grouper_policies and grouper_downstream must be JSON") from error
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InvalidRequest(
-            "grouper_policies and grouper_downstream must be lists of objects, one for each pattern"
-        )
-    return rows
+def _each(parse: Callable[[Mapping[str, Any]], T], rows: Rows) -> Iterator[T]:
+    """Yield each row parsed; an error names the row by its number, from 1."""
+    for number, row in enumerate(rows, start=1):
+        try:
+            yield parse(row)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"entry {number}: {error}", field=error.field) from error
 
 
 def _pattern(row: Mapping[str, Any]) -> str:
