@@ -7,7 +7,7 @@ from fanin.grouper import BundleMessage, Handled
 from fanin.grouper.consuming import consume
 from functions.metrics.counts import measured
 from functions.metrics.grouping import count_handled
-from functions.wiring import grouping
+from functions.wiring import calling, grouping
 
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -23,4 +23,4 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _handle(body: str) -> Handled:
     message = BundleMessage.parse(body)
-    return grouping.grouper().handle(message, grouping.downstream(), grouping.notifier())
+    return grouping.grouper().handle(message, calling.downstream(), grouping.notifier())

@@ -8,11 +8,10 @@ from fanin.api.task_acks import ack_items
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
-from fanin.grouper import ByTarget, Grouper, OutcomeNotifier, World
+from fanin.grouper import Grouper, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.parsing import endpoints_of, policies_of
+from fanin.grouper.parsing import policies_of
 from fanin.grouper.sqs import SqsQueue
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
@@ -35,13 +34,6 @@ def grouper() -> Grouper:
     store = DynamoStore(tracking.dynamodb(), tables)
     queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
     return Grouper(World(store, queue, policies_of(settings_file().grouper_policies)))
-
-
-@lru_cache(maxsize=1)
-def downstream() -> ByTarget:
-    """Return the batch APIs by target."""
-    endpoints = endpoints_of(settings_file().grouper_downstream)
-    return ByTarget([(each.pattern, HttpDownstream(each.url, each.timeout)) for each in endpoints])
 
 
 @lru_cache(maxsize=1)

@@ -116,9 +116,8 @@ class Handler:
         if not members:
             return Answer()
         lane = bundle.lane
-        call = Call(
-            lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, policy.call_timeout
-        )
+        limits = policy.call_timeout, policy.longest_call
+        call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, *limits)
         return done(self.downstream.call(call), "call")
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:

@@ -15,7 +15,7 @@ SIZE_MAX = 1000
 DELAY_MAX = timedelta(seconds=900)
 """The longest delay of an SQS message."""
 LEASE_MIN, LEASE_MAX = timedelta(seconds=5), timedelta(seconds=300)
-"""A leader stops filling 3 s before the end of its lease; its function runs for two leases, of Lambda's 900 s."""
+"""A leader stops filling 3 s before its lease ends; its function runs for two leases, of Lambda's 900 s."""
 CALL_LEASE_MIN, CALL_LEASE_MAX = timedelta(seconds=5), timedelta(seconds=840)
 """The function that calls has a minute more to apply the outcome; Lambda allows 900 s."""
 
@@ -84,9 +84,9 @@ class Policy:
         """Refuse a *timeout* of a call that does not leave the time to store the outcome."""
         if not timedelta() < timeout <= self.longest_call:
             raise InvalidRequest(
-                f"{name} is {timeout.total_seconds():g}; it must be more than 0 and at most half of"
-                f" callLeaseSeconds, {self.longest_call.total_seconds():g}, so that the outcome is stored before"
-                " the lease of the call ends",
+                f"{name} is {timeout.total_seconds():g}; it must be more than 0 and at most"
+                f" {self.longest_call.total_seconds():g}, half of callLeaseSeconds, so that the outcome is"
+                " stored before the lease of the call ends",
                 field=name,
             )
 
@@ -128,8 +128,9 @@ class Policies:
 class Timing:
     """The durations and bounds of the protocol that are the same for all targets.
 
-    *margin*: a leader stops filling that long before its lease ends. *rounds*: bundles that it fills at most. *chunk*: tasks that one transaction claims, at most 98: with the bundle 99 of its 100 actions.
-    *pending* and *ended*: the retention of tasks before and after their end.
+    *margin*: a leader stops filling that long before its lease ends. *rounds*: bundles that it fills at most.
+    *chunk*: tasks that one transaction claims, at most 98: with the bundle 99 of its 100 actions. *pending*
+    and *ended*: the retention of tasks before and after their end.
     """
 
     margin: timedelta = timedelta(seconds=3)
