@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from fanin.api.task_acks import ack_items
@@ -13,6 +14,8 @@ from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
 from fanin.grouper.parsing import policies_of
 from fanin.grouper.sqs import SqsQueue
+from fanin.grouper.targeting import TargetTemplate
+from fanin.pacing import each_in_threads
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 
@@ -33,7 +36,14 @@ def grouper() -> Grouper:
     tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
     store = DynamoStore(tracking.dynamodb(), tables)
     queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
-    return Grouper(World(store, queue, policies_of(settings_file().grouper_policies)))
+    policies = policies_of(settings_file().grouper_policies)
+    return Grouper(World(store, queue, policies, each=each_in_threads))
+
+
+def registering() -> Grouper:
+    """Return the group-batcher with the template of targets, for functions that register tasks."""
+    template = settings_file().grouper_target
+    return replace(grouper(), target_of=TargetTemplate.parse(template)) if template else grouper()
 
 
 @lru_cache(maxsize=1)

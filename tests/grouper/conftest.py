@@ -25,6 +25,7 @@ from fanin.grouper import (
     World,
 )
 from fanin.grouper.http import HttpDownstream
+from fanin.grouper.listing import WaitingPlace
 from fanin.grouper.memory import MemoryStore
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -64,13 +65,16 @@ class Queue:
 
 @dataclass
 class Api:
-    """Returns its configured answers, then successes."""
+    """Returns its configured answers, then successes; *says*, if it is set, answers each call."""
 
     answers: list[Answer] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    says: object = None
 
     def call(self, call: Call) -> Answer:
         self.calls.append(call)
+        if self.says:
+            return self.says(call)
         return self.answers.pop(0) if self.answers else Answer()
 
 
@@ -177,6 +181,11 @@ def service():
     yield kind
     server.shutdown()
     server.server_close()
+
+
+def waiting(bench, limit=100):
+    """The tasks of the usual target that wait for a bundle."""
+    return bench.grouper.tasks(TENANT, "search").waiting(limit, WaitingPlace())[0]
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from fanin.errors import (
     FaninError,
     InvalidRequest,
     KeyReused,
+    NoTarget,
     NotFound,
     StoreUnavailable,
     TooManyBatches,
@@ -49,11 +50,12 @@ MEANING: Mapping[int, type[FaninError]] = {
     422: KeyReused,
     429: StoreUnavailable,
 }
-TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
+REFUSALS: Mapping[str, type[InvalidRequest]] = {
+    "urn:fanin:problem:no-target": NoTarget,
     "urn:fanin:problem:too-many-pages": TooManyPages,
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
-"""Problems of a request that succeeds in smaller parts."""
+"""Refusals with an error of their own: a status alone does not tell them from others."""
 
 
 def open_body(spec: OpenBatch) -> Document:
@@ -117,12 +119,14 @@ def error_of(status: int, body: bytes) -> FaninError:
     """Return the error of an answer, with the detail of its problem document."""
     problem = _problem(body)
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
+    refusal = REFUSALS.get(str(problem.get("type")))
+    if refusal is not None:
+        return refusal(detail, field=_field(problem))
     meaning = MEANING.get(status)
     if meaning is not None:
         return meaning(detail)
     if 400 <= status < 500:
-        refusal = TOO_MUCH.get(str(problem.get("type")), InvalidRequest)
-        return refusal(detail, field=_field(problem))
+        return InvalidRequest(detail, field=_field(problem))
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
 
 
