@@ -22,6 +22,7 @@ ROUTES = {
     "GET /v1/tasks/{taskId}": "GetTask",
     "GET /v1/bundles": "ListBundles",
     "GET /v1/bundles/{bundleId}": "GetBundle",
+    "GET /v1/targets": "ListTargets",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }

@@ -16,14 +16,11 @@ from fanin.client.model import (
     Completion,
     Failures,
     ItemVerdict,
-    NewTask,
     Ranges,
     RangeVerdict,
-    Registered,
     Status,
     Summaries,
     Summary,
-    TaskStatus,
 )
 from fanin.errors import (
     Conflict,
@@ -79,13 +76,6 @@ def filter_query(wanted: BatchFilter) -> dict[str, str]:
     return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
 
 
-def task_body(task: NewTask) -> Document:
-    """Return the body of a task, without the options that have their defaults."""
-    options = {"taskId": task.task_id, "itemId": task.item_id, "priority": task.priority or None}
-    given = {name: value for name, value in options.items() if value is not None}
-    return {"target": task.target, "payload": task.payload} | given
-
-
 def acks_body(acks: Sequence[Ack]) -> Document:
     """Return the body of ack: a list of ids if all are successes of one item, else ack entries."""
     if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
@@ -117,7 +107,11 @@ def read(body: bytes, reader: Callable[[Document], T]) -> T:
 
 def error_of(status: int, body: bytes) -> FaninError:
     """Return the error of an answer, with the detail of its problem document."""
-    problem = _problem(body)
+    return problem_error(status, _problem(body))
+
+
+def problem_error(status: int, problem: Document) -> FaninError:
+    """Return the error of a problem document, which may be empty."""
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
     refusal = REFUSALS.get(str(problem.get("type")))
     if refusal is not None:
@@ -174,25 +168,6 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
 }
 """How a field of a summary is read, where JSON has no such type."""
-
-
-def registered_of(answer: Document) -> Registered:
-    return Registered(answer["taskId"], answer["state"])
-
-
-def task_of(answer: Document) -> TaskStatus:
-    return TaskStatus(
-        task_id=answer["taskId"],
-        target=answer["target"],
-        state=answer["state"],
-        priority=answer["priority"],
-        attempts=answer["attempts"],
-        created_at=datetime.fromisoformat(answer["createdAt"]),
-        expires_at=datetime.fromisoformat(answer["expiresAt"]),
-        bundle_id=answer.get("bundleId"),
-        item_id=answer.get("itemId"),
-        reason=answer.get("reason"),
-    )
 
 
 def items_of(answer: Document) -> Items:
