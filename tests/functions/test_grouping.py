@@ -30,7 +30,7 @@ from fanin.grouper.memory import MemoryStore
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
 from functions import handle_bundle, lead_tasks, sweep_groups
-from functions.wiring import grouping
+from functions.wiring import calling, grouping
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -80,7 +80,7 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     grouper = Grouper(world)
     notifier = OutcomeNotifier(made.published.extend, lambda entries: ack_items(tracker, entries))
     environment.setattr(grouping, "grouper", lambda: grouper)
-    environment.setattr(grouping, "downstream", lambda: made)
+    environment.setattr(calling, "downstream", lambda: made)
     environment.setattr(grouping, "notifier", lambda: notifier)
     return made
 

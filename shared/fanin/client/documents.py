@@ -52,7 +52,7 @@ REFUSALS: Mapping[str, type[InvalidRequest]] = {
     "urn:fanin:problem:too-many-pages": TooManyPages,
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
-"""Refusals with an error of their own: a status alone does not tell them from others."""
+"""Refusals with an error of their own: a status alone does not distinguish them."""
 
 
 def open_body(spec: OpenBatch) -> Document:

@@ -28,8 +28,8 @@ def checked_target(text: str) -> str:
     """Return *text* if it is a valid target; raise InvalidRequest if not."""
     if not TARGET_FORM.fullmatch(text):
         raise InvalidRequest(
-            "a target is 1 to 128 characters of A-Z, a-z, 0-9, '.', '_', '-' and '/', and begins with a"
-            " letter or digit",
+            "a target is 1 to 128 characters of A-Z, a-z, 0-9, '.', '_', '-' and '/', and begins with one"
+            " of A-Z, a-z and 0-9",
             field="target",
         )
     return text

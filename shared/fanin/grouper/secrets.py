@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,8190}[\x21-\x7e])?")
 SHORTEST_HIDDEN = 8
-"""A shorter part of a value is no credential by itself, and would be found in ordinary words."""
+"""A shorter part of a value is no credential by itself, and would be found in ordinary text."""
 
 
 class Secrets(Protocol):
