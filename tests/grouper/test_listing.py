@@ -102,6 +102,18 @@ def test_an_id_that_was_used_again_is_listed_as_its_new_task():
     assert by_state(bench) == {}
 
 
+def test_an_id_that_was_used_again_and_divided_again_is_listed_with_its_new_target_alone():
+    bench = Bench(Policy(max_size=2))
+    bench.api.says = lambda call: Answer(FAIL) if "b" in {m.task_id for m in call.members} else Answer()
+    bench.register("a", "b")
+    bench.drain()
+    bench.clock.advance(days=8)
+    bench.register("a", "b", target="mail")
+    bench.drain()
+
+    assert by_state(bench) == {}
+
+
 def test_a_page_reads_a_bounded_number_of_rows():
     bench = Bench(Policy(max_size=2))
     bench.register(*(f"t{number}" for number in range(60)))

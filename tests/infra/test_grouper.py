@@ -107,7 +107,7 @@ def test_policies_and_batch_apis_reach_those_who_read_them():
     [
         ("grouper_policies", {"maxsize": 5}, "unknown setting of a target: maxsize"),
         ("grouper_policies", {"maxSize": 0}, "maxSize "),
-        ("grouper_downstream", {}, "each batch API needs a url, a text"),
+        ("grouper_downstream", {}, "each batch API needs either a url or a function"),
         ("grouper_downstream", {"url": "ftp://x"}, "the url of a batch API must be an http"),
     ],
 )
