@@ -26,8 +26,8 @@ class GroupHandler:
 
     ``tasks``, ``leases``, ``bundles``: DynamoDB actions on each table; ``open_index``, ``live_index``,
     ``lane_index``, ``targets_index``: on the indexes of tasks, of bundles and of leases. ``sends``: the
-    queues that it sends to. ``publishes``: whether it puts events on the bus. ``calls``: whether it calls the batch
-    APIs, with the grants that their settings need.
+    queues that it sends to. ``publishes``: whether it puts events on the bus. ``calls``: whether it calls the
+    batch APIs, with the grants that their settings need.
     """
 
     lambda_: Handler
