@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
 from fanin.errors import InvalidRequest
+from fanin.grouper.endpoints import Endpoint, check_timeouts
 from fanin.grouper.parsing import Rows, endpoints_of, policies_of
+from fanin.grouper.policy import Policies
+from fanin.grouper.targeting import TargetTemplate
 from infra import restored
 
 Target = Literal["aws", "local"]
@@ -45,7 +48,8 @@ class Config:
     ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
     ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
-    ``acks_tenant``: the tenant of the items in the acks queue's messages. Default: the account id.
+    ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
+    registrations queue. Default: the account id.
     ``alarm_email``: e-mail address for alarms. Default: none.
     ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
     ``oldest_message_alarm_minutes``: the age of a message in a consumed queue that raises an alarm.
@@ -57,7 +61,8 @@ class Config:
     others share one. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
-    their fields), or such lists as JSON text.
+    their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
+    are registered without one, such as ``{customer}/{region}``.
     ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
@@ -94,6 +99,7 @@ class Config:
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
+    grouper_target: str = ""
     archive: bool = False
     archive_days: int = 90
     analytics: Engine = "off"
@@ -116,6 +122,26 @@ class Config:
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
         _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
+        self._check_batch_apis()
+
+    @property
+    def policies(self) -> Policies:
+        """The policies of targets."""
+        return policies_of(json.loads(self.grouper_policies))
+
+    @property
+    def batch_apis(self) -> tuple[Endpoint, ...]:
+        """The batch APIs of targets."""
+        return endpoints_of(json.loads(self.grouper_downstream))
+
+    def _check_batch_apis(self) -> None:
+        """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
+        try:
+            check_timeouts(self.policies, self.batch_apis)
+            if self.grouper_target:
+                TargetTemplate.parse(self.grouper_target)
+        except InvalidRequest as error:
+            raise ConfigError(str(error)) from error
 
     def _check_restored_tables(self) -> None:
         if self.restored_tables and not self.protect_data:

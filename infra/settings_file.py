@@ -16,6 +16,7 @@ def settings_file(config: Config) -> SettingsFile:
         dead_letter_tenants={arn: tenant for arn, tenant in tenants_by_queue(config).items() if tenant},
         grouper_policies=json.loads(config.grouper_policies),
         grouper_downstream=json.loads(config.grouper_downstream),
+        grouper_target=config.grouper_target,
     )
 
 

@@ -151,6 +151,7 @@ class FaninStack(Stack):
             GroupBundlesTable=grouper.tables.bundles.table_name,
             GrouperQueueUrl=grouper.queues["GroupTasks"].queue.queue_url,
             BundlesQueueUrl=grouper.queues["GroupBundles"].queue.queue_url,
+            RegistrationsQueueUrl=grouper.queues["GroupRegistrations"].queue.queue_url,
         )
 
     def _add_demo(self) -> None:

@@ -36,7 +36,15 @@ DOORS: dict[str, set[str]] = {
     "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
-    "infra": {"fanin.errors", "fanin.names", "fanin.aws.settings_file", "fanin.grouper.parsing"},
+    "infra": {
+        "fanin.errors",
+        "fanin.names",
+        "fanin.aws.settings_file",
+        "fanin.grouper.endpoints",
+        "fanin.grouper.targeting",
+        "fanin.grouper.parsing",
+        "fanin.grouper.policy",
+    },
     # The pipeline: entry -> jobs -> a room for each job -> snapshot -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},
@@ -117,6 +125,7 @@ RULES = {
     },
     "fanin.grouper": {
         "downstream",
+        "endpoints",
         "ids",
         "messages",
         "model",
@@ -125,12 +134,14 @@ RULES = {
         "parsing",
         "policy",
         "rate",
+        "responses",
         "rules",
+        "targeting",
     },
     "fanin.queue": {"config", "errors", "keys", "lifecycle", "members", "messages", "model", "order"},
     "fanin.archive": {"changes"},
 }
-ADAPTERS = {"dynamodb", "eventbridge", "http", "memory", "s3", "sqs"}
+ADAPTERS = {"dynamodb", "eventbridge", "http", "invoking", "memory", "s3", "secrets", "sqs"}
 REQUESTS = {"items", "lookups", "requests"}
 """In ``dynamodb/``: requests and rows as plain data, so these are rules too."""
 EFFECTS = {

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from fanin.api.task_acks import ack_items
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
-from fanin.grouper import ByTarget, Grouper, OutcomeNotifier, World
+from fanin.grouper import Grouper, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.parsing import endpoints_of, policies_of
+from fanin.grouper.parsing import policies_of
 from fanin.grouper.sqs import SqsQueue
+from fanin.grouper.targeting import TargetTemplate
+from fanin.pacing import each_in_threads
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 
@@ -34,14 +36,14 @@ def grouper() -> Grouper:
     tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
     store = DynamoStore(tracking.dynamodb(), tables)
     queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
-    return Grouper(World(store, queue, policies_of(settings_file().grouper_policies)))
+    policies = policies_of(settings_file().grouper_policies)
+    return Grouper(World(store, queue, policies, each=each_in_threads))
 
 
-@lru_cache(maxsize=1)
-def downstream() -> ByTarget:
-    """Return the batch APIs by target."""
-    endpoints = endpoints_of(settings_file().grouper_downstream)
-    return ByTarget([(each.pattern, HttpDownstream(each.url, each.timeout)) for each in endpoints])
+def registering() -> Grouper:
+    """Return the group-batcher with the template of targets, for functions that register tasks."""
+    template = settings_file().grouper_target
+    return replace(grouper(), target_of=TargetTemplate.parse(template)) if template else grouper()
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ CONSUMERS = (
     "describe_event",
     "confirm_event",
     "sweep",
+    "consume_tasks",
     "lead_tasks",
     "handle_bundle",
     "sweep_groups",

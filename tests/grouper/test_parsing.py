@@ -109,7 +109,7 @@ def test_batch_apis_are_read():
         {"pattern": "*", "url": "https://"},
         {"pattern": "*", "url": 5},
         {"pattern": "*", "url": "https://a", "timeoutSeconds": 0},
-        {"pattern": "*", "url": "https://a", "timeoutSeconds": 31},
+        {"pattern": "*", "url": "https://a", "timeoutSeconds": 421},
         {"pattern": "*", "url": "https://a", "headers": {}},
     ],
     ids=str,

@@ -164,6 +164,7 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
         "AcksQueue",
         "DemoWorkQ",
         "GrouperBu",
+        "GrouperRe",
         "GrouperTa",
         "JobsDoorb",
         "JobsDoorb",

@@ -19,6 +19,8 @@ QUEUES = (
     "GrouperTaskMessagesDeadLetters",
     "GrouperBundleMessagesQueue",
     "GrouperBundleMessagesDeadLetters",
+    "GrouperRegistrationsQueue",
+    "GrouperRegistrationsDeadLetters",
     "JobsDoorbellQueue",
     "JobsDoorbellDeadLetters",
     "DemoWorkQueue",
@@ -121,7 +123,7 @@ def test_a_cap_on_request_units_holds_for_every_table():
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 14
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 15
 
 
 def dead_letter_queues(assembly):
@@ -144,7 +146,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one(demo):
     without = {name for name, queue in queues.items() if "RedrivePolicy" not in queue["Properties"]}
 
     assert without == dead_letter_queues(demo)
-    assert len(queues) - len(without) == 7
+    assert len(queues) - len(without) == 8
 
 
 def test_the_dead_are_kept_as_long_as_can_be(demo):
@@ -267,7 +269,7 @@ def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_
 def test_the_ceiling_is_configured():
     mappings = properties_of(synthesised(consumer_concurrency=3), "AWS::Lambda::EventSourceMapping")
 
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 3
+    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 4
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,19 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.client.items import Items
 from fanin.client.model import (
     AckReport,
+    BundleSummary,
     Cancelled,
     Closed,
     Failures,
+    ListedTask,
     NewTask,
     Ranges,
     Registered,
+    Rows,
     Status,
     Summaries,
+    TargetSummary,
+    TaskResult,
     TaskStatus,
 )
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
@@ -70,7 +75,16 @@ class Transport(Protocol):
     def register(self, task: NewTask, key: str) -> Registered:
         """Register a task. Raises InvalidRequest if the transport has no group-batcher."""
 
+    def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        """Register up to 100 tasks, each by itself."""
+
     def task(self, task_id: str) -> TaskStatus: ...
+
+    def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]: ...
+
+    def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]: ...
+
+    def targets(self, cursor: Cursor) -> Rows[TargetSummary]: ...
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 

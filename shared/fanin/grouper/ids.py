@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from fanin.errors import InvalidRequest
 
 TASK_ID_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-TARGET_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+TARGET_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 BUNDLE_ID_FORM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _BUNDLES = UUID("6f0a5a43-2f67-5a0e-9d0c-5a5b0f6a7d11")
 
@@ -28,7 +28,9 @@ def checked_target(text: str) -> str:
     """Return *text* if it is a valid target; raise InvalidRequest if not."""
     if not TARGET_FORM.fullmatch(text):
         raise InvalidRequest(
-            "a target is 1 to 128 characters of A-Z, a-z, 0-9, '.', '_' and '-'", field="target"
+            "a target is 1 to 128 characters of A-Z, a-z, 0-9, '.', '_', '-' and '/', and begins with one"
+            " of A-Z, a-z and 0-9",
+            field="target",
         )
     return text
 
