@@ -23,6 +23,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "dead_letter_queue_arns": f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders-dead"
     },
     "each of `job_queues`": {"job_queues": "thumbs"},
+    "`grouper_registrations=true`": {"grouper_registrations": True},
     "`archive=true`": {"archive": True},
     "`analytics=glue`": {"analytics": "glue"},
 }
