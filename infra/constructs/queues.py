@@ -67,8 +67,8 @@ class SourceQueue(Construct):
     def let_isolate(self, consumer: lambda_.Function) -> None:
         """Let *consumer* send invalid messages to the dead-letter queue itself (``fanin.isolating``)."""
         consumer.add_environment("FANIN_OWN_DEAD_LETTER_QUEUE", self.dead_letter_queue.queue_url)
-        dead_letters = [self.dead_letter_queue.queue_arn]
-        consumer.add_to_role_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=dead_letters))
+        arns = [self.dead_letter_queue.queue_arn]
+        consumer.add_to_role_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=arns))
 
 
 def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:

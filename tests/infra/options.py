@@ -38,6 +38,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
+    "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
     "grouper_downstream": ([], DOWNSTREAM),
