@@ -12,6 +12,7 @@ from functions.wiring import grouping, tracking
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     tenant = tracking.settings().tenant
-    consumed = register_messages(grouping.registering(), tenant, event["Records"], new_task_of)
+    registering, isolate = grouping.registering(), tracking.isolate
+    consumed = register_messages(registering, tenant, event["Records"], new_task_of, isolate)
     count({names.TASKS_REGISTERED: len(consumed.done), names.REGISTRATIONS_RETURNED: len(consumed.failed)})
     return consumed.response()

@@ -47,7 +47,7 @@ class Shares:
 
 def shares(config: Config) -> Shares:
     """Return the shares of *config*; a setting that is given replaces its computed value."""
-    queues = len(config.dead_letter_queue_arns) + 1 + 2 * config.grouper + 2 * config.demo
+    queues = _queues(config)
     duties = DUTIES + (_streams(config) if config.archive else 0)
     api = max(API_MIN, config.lambda_concurrency // API_PART)
     if config.throttle_rate:
@@ -75,6 +75,12 @@ def shortage(config: Config) -> str:
         f"requests a second, {found.duties} for sweepers, Pipe and streams. Under load they throttle each "
         "other. Raise the quota of the account, then the setting: docs/operations.md#quotas"
     )
+
+
+def _queues(config: Config) -> int:
+    """Return the number of queues that functions consume: acks, and those of users, tasks and the demo."""
+    of_tasks = 2 * config.grouper + config.grouper_registrations
+    return 1 + len(config.dead_letter_queue_arns) + of_tasks + 2 * config.demo
 
 
 def _streams(config: Config) -> int:

@@ -62,7 +62,8 @@ class Config:
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
-    are registered without one, such as ``{customer}/{region}``.
+    are registered without one, such as ``{customer}/{region}``. ``grouper_registrations``: adds a queue
+    whose messages are tasks to register.
     ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
@@ -100,6 +101,7 @@ class Config:
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
     grouper_target: str = ""
+    grouper_registrations: bool = False
     archive: bool = False
     archive_days: int = 90
     analytics: Engine = "off"
@@ -118,6 +120,8 @@ class Config:
         self._check_restored_tables()
         if self.demo and not self.grouper:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.grouper_registrations and not self.grouper:
+            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         _check_entries("grouper_policies", policies_of, self.grouper_policies)

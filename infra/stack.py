@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aws_cdk import Annotations, CfnOutput, Stack, Tags
 from aws_cdk import aws_dynamodb as dynamodb
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -20,7 +19,7 @@ from infra.constructs.dead_letter_queues import DeadLetterQueues
 from infra.constructs.demo import Demo
 from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
-from infra.constructs.functions import Functions
+from infra.constructs.functions import Functions, tenant_of_messages
 from infra.constructs.grouper import Grouper
 from infra.constructs.jobs import Jobs
 from infra.constructs.monitoring import Monitoring
@@ -28,6 +27,7 @@ from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
 from infra.constructs.watched import Watched, WatchedTable
+from infra.group_handlers import REGISTRATIONS
 from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
 
 
@@ -88,12 +88,8 @@ class FaninStack(Stack):
 
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
-        environment = {"FANIN_ACKS_DEAD_LETTER_QUEUE": acks.dead_letter_queue.queue_url}
-        if self.config.acks_tenant:
-            environment["FANIN_TENANT"] = self.config.acks_tenant
-        consumer = self.functions.add(CONSUME_ACKS, environment)
-        send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[acks.dead_letter_queue.queue_arn])
-        consumer.add_to_role_policy(send)
+        consumer = self.functions.add(CONSUME_ACKS, tenant_of_messages(self.config))
+        acks.let_isolate(consumer)
         acks.feed(consumer, self.config)
         return acks
 
@@ -151,8 +147,9 @@ class FaninStack(Stack):
             GroupBundlesTable=grouper.tables.bundles.table_name,
             GrouperQueueUrl=grouper.queues["GroupTasks"].queue.queue_url,
             BundlesQueueUrl=grouper.queues["GroupBundles"].queue.queue_url,
-            RegistrationsQueueUrl=grouper.queues["GroupRegistrations"].queue.queue_url,
         )
+        if self.config.grouper_registrations:
+            self._output(RegistrationsQueueUrl=grouper.queues[REGISTRATIONS].queue.queue_url)
 
     def _add_demo(self) -> None:
         demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)

@@ -23,6 +23,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "dead_letter_queue_arns": f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders-dead"
     },
     "each of `job_queues`": {"job_queues": "thumbs"},
+    "`grouper_registrations=true`": {"grouper_registrations": True},
     "`archive=true`": {"archive": True},
     "`analytics=glue`": {"analytics": "glue"},
 }
@@ -59,7 +60,7 @@ def _sweep(stack: Stack, meter: UnitMeter, handler: str) -> Counted:
 
 def _sweep_with_a_queue(stack: Stack, meter: UnitMeter) -> Counted:
     """Return the count of a sweep of the work queues where there is one, without jobs."""
-    queueing.made(ACCOUNT, "empty")
+    queueing.made(ACCOUNT, "empty").context.config()  # the first use creates the queue
     return _sweep(stack, meter, "sweep_jobs")
 
 

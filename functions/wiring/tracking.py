@@ -64,8 +64,8 @@ def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
 
 
 def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
-    """Send invalid messages of the acks queue to its dead-letter queue, and return the ids of those sent."""
-    url = settings().acks_dead_letter_queue
+    """Send invalid messages to the dead-letter queue of their queue, and return the ids of those sent."""
+    url = settings().own_dead_letter_queue
     return Isolation(clients.sqs(), url).isolate(records) if url else ()
 
 

@@ -19,6 +19,7 @@ from infra.constructs.metrics import (
     JOBS,
     LEADERS,
     MESSAGES,
+    OF_REGISTRATIONS,
     PERIOD,
     REGISTERED,
     SWEEPS,
@@ -27,6 +28,7 @@ from infra.constructs.metrics import (
     Emitted,
 )
 from infra.constructs.watched import Watched
+from infra.group_handlers import REGISTRATIONS
 
 HALF, HEIGHT = 12, 6
 ALARMS = 100
@@ -41,7 +43,7 @@ def draw(
     for number in range(0, len(alarms), ALARMS):
         shown = alarms[number : number + ALARMS]
         dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
-    ours = (*_of_batches(emitted), *_of_bundles(emitted), *_of_jobs(emitted))
+    ours = (*_of_batches(emitted), *_of_bundles(emitted, watched), *_of_jobs(emitted))
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
@@ -65,12 +67,13 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
     ]
 
 
-def _of_bundles(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+def _of_bundles(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    messages = (*MESSAGES, *(OF_REGISTRATIONS if REGISTRATIONS in watched.consumed else ()))
     sizes = [emitted.metric(names.BUNDLE_SIZE, statistic) for statistic in ("Average", "Maximum")]
     return [
         [_graph("Tasks and bundles", emitted.sums((*REGISTERED, *BUNDLES))), _graph("Bundle size", sizes)],
         [
-            _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *MESSAGES, *WOKEN))),
+            _graph("Leaders, messages and what was woken", emitted.sums((*LEADERS, *messages, *WOKEN))),
             _graph(
                 "Longest wait of a bundle's member, seconds",
                 [emitted.metric(names.BUNDLE_WAIT_SECONDS, "Maximum")],

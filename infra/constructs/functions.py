@@ -100,6 +100,11 @@ class Functions(Construct):
         }
 
 
+def tenant_of_messages(config: Config) -> dict[str, str]:
+    """Return the variable of the tenant of the stack's own queues, if it is configured."""
+    return {"FANIN_TENANT": config.acks_tenant} if config.acks_tenant else {}
+
+
 def service_name(config: Config) -> str:
     """Return the service name of the stage's logs and metrics, which differs between stages."""
     return f"fanin-{config.stage}"

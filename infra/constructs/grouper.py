@@ -1,4 +1,4 @@
-"""The group-batcher: its tables, its two queues, its functions and their schedule."""
+"""The group-batcher: its tables, its queues, its functions and their schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from constructs import Construct
 from fanin.grouper.endpoints import Endpoint
 from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGETS_INDEX
 from infra.config import Config
-from infra.constructs.functions import Functions, allow
+from infra.constructs.functions import Functions, allow, tenant_of_messages
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, number, restored_table, table, text
@@ -86,17 +86,22 @@ class Grouper(Construct):
         self.queues = {
             TASKS: SourceQueue.of_consumer(self, "TaskMessages", leader.lambda_.timeout_seconds),
             BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", caller.lambda_.timeout_seconds),
-            REGISTRATIONS: SourceQueue.of_consumer(
-                self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds
-            ),
         }
         self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
         self.queues[TASKS].feed(self.add(leader), config, TASKS_AT_ONCE)
         self.queues[BUNDLES].feed(self.add(caller), config, BUNDLES_AT_ONCE)
-        tenant = {"FANIN_TENANT": config.acks_tenant} if config.acks_tenant else {}
-        self.queues[REGISTRATIONS].feed(self.add(CONSUME_TASKS, tenant), config)
+        if config.grouper_registrations:
+            self.queues[REGISTRATIONS] = self._registrations()
         self.sweep = self.add(SWEEP_GROUPS)
         Sweeper(self, "Sweeper", self.sweep)
+
+    def _registrations(self) -> SourceQueue:
+        """Return the queue whose messages are tasks to register."""
+        made = SourceQueue.of_consumer(self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds)
+        consumer = self.add(CONSUME_TASKS, tenant_of_messages(self.config))
+        made.let_isolate(consumer)
+        made.feed(consumer, self.config)
+        return made
 
     def add(self, handler: GroupHandler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the grants that it names, and no others.

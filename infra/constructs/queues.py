@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
@@ -62,6 +63,12 @@ class SourceQueue(Construct):
     def feed(self, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
         """Add the queue as event source of *consumer*, with partial batch responses."""
         feed(self.queue, consumer, config, at_once)
+
+    def let_isolate(self, consumer: lambda_.Function) -> None:
+        """Let *consumer* send invalid messages to the dead-letter queue itself (``fanin.isolating``)."""
+        consumer.add_environment("FANIN_OWN_DEAD_LETTER_QUEUE", self.dead_letter_queue.queue_url)
+        arns = [self.dead_letter_queue.queue_arn]
+        consumer.add_to_role_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=arns))
 
 
 def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:

@@ -15,13 +15,13 @@ from fanin.aws import clients
 from fanin.client.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
-    TRIES,
     Adapter,
     pause_of,
 )
 from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.errors import StoreUnavailable
+from fanin.isolating import TRIES
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.functions.deliveries import delivery

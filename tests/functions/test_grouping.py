@@ -30,7 +30,8 @@ from fanin.grouper.memory import MemoryStore
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
 from functions import consume_tasks, handle_bundle, lead_tasks, sweep_groups
-from functions.wiring import calling, grouping
+from functions.wiring import calling, grouping, tracking
+from tests.functions.deliveries import delivery
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -54,12 +55,12 @@ class Stage:
     def get_remaining_time_in_millis(self) -> int:
         return self.left_ms
 
-    def deliver(self, handler: Any, *bodies: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def deliver(self, handler: Any, *bodies: str, receives: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the handler answers, and what it measured."""
-        records = [{"messageId": f"m{number}", "body": body} for number, body in enumerate(bodies)]
+        event = delivery(*bodies, receives=receives, prefix="m")
         said = io.StringIO()
         with redirect_stdout(said):
-            answer = handler({"Records": records}, self)
+            answer = handler(event, self)
         return answer, json.loads(said.getvalue())
 
     def bodies(self, kind: type) -> list[str]:
@@ -106,7 +107,7 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     good = registered(stage, None)
     answer, line = stage.deliver(lead_tasks.handler, "{}", *good)
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
@@ -126,7 +127,7 @@ def test_without_time_for_anything_a_message_goes_back(stage: Stage) -> None:
     stage.left_ms = 2_000
     answer, _ = stage.deliver(lead_tasks.handler, *registered(stage, None))
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert not stage.bodies(TaskMessage)
 
 
@@ -135,7 +136,7 @@ def test_without_time_for_a_call_no_bundle_is_called(stage: Stage) -> None:
     stage.left_ms = 59_000
     answer, line = stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert line["BundleCalls"] == [0]
 
 
@@ -212,6 +213,32 @@ def test_a_delivery_of_registrations_returns_what_is_malformed_and_counts_both(s
     good = json.dumps({"target": "x", "payload": 1, "taskId": "a"})
     answer, line = stage.deliver(consume_tasks.handler, good, "{", json.dumps({"payload": 1}))
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-1"}, {"itemIdentifier": "m-2"}]}
     assert (line["TasksRegistered"], line["RegistrationsReturned"]) == ([1], [2])
     assert grouping.grouper().task("111122223333", "a").state == "CREATED"
+
+
+def isolating(environment: pytest.MonkeyPatch) -> list[str]:
+    """The bodies that the function sends to the dead-letter queue of its queue."""
+    sent: list[str] = []
+
+    def isolate(records: Any) -> list[str]:
+        sent.extend(record["body"] for record in records)
+        return [record["messageId"] for record in records]
+
+    environment.setattr(tracking, "isolate", isolate)
+    return sent
+
+
+def test_a_registration_without_a_task_is_isolated_at_its_fifth_receive(
+    stage: Stage, environment: pytest.MonkeyPatch
+) -> None:
+    sent, good = isolating(environment), json.dumps({"target": "x", "payload": 1})
+
+    fourth, line = stage.deliver(consume_tasks.handler, good, "{", receives=4)
+    assert fourth == {"batchItemFailures": [{"itemIdentifier": "m-1"}]}
+    assert (sent, line["RegistrationsReturned"]) == ([], [1])
+
+    fifth, line = stage.deliver(consume_tasks.handler, good, "{", receives=5)
+    assert fifth == {"batchItemFailures": []}
+    assert (sent, line["RegistrationsReturned"], line["TasksRegistered"]) == (["{"], [0], [1])

@@ -10,6 +10,7 @@ from fanin.api.task_messages import new_task_of
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.grouper import NewTask, Task
 from fanin.grouper.registrations import register_messages
+from fanin.isolating import TRIES
 from tests.grouper.conftest import TENANT
 
 ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:7"
@@ -19,8 +20,24 @@ def message(message_id, **said):
     return {"messageId": message_id, "body": json.dumps({"target": "search", "payload": message_id} | said)}
 
 
-def register(bench, *records):
-    return register_messages(bench.grouper, TENANT, records, new_task_of)
+def register(bench, *records, isolate=None):
+    return register_messages(bench.grouper, TENANT, records, new_task_of, isolate)
+
+
+def received(record, times):
+    return record | {"attributes": {"ApproximateReceiveCount": str(times)}}
+
+
+class DeadLetters:
+    """A dead-letter queue that accepts so many messages, and their ids."""
+
+    def __init__(self, accepts=10):
+        self.accepts = accepts
+        self.ids = []
+
+    def __call__(self, records):
+        self.ids += [record["messageId"] for record in records[: self.accepts]]
+        return self.ids
 
 
 def test_each_task_has_its_result_and_all_messages_are_sent_at_once(bench):
@@ -113,3 +130,43 @@ def test_a_message_needs_a_payload_which_may_be_null(bench):
 
     assert register(bench, {"messageId": "m-1", "body": body}).failed == ("m-1",)
     assert register(bench, message("m-1", payload=None)).done
+
+
+MALFORMED = {"messageId": "m-1", "body": "{"}
+WITHOUT_TARGET = message("m-1", target=None)
+OF_ANOTHER_TASK = message("m-1", taskId="a", target="elsewhere")
+
+
+@pytest.mark.parametrize(
+    "record", [MALFORMED, WITHOUT_TARGET, OF_ANOTHER_TASK], ids=["malformed", "no target", "another task"]
+)
+@pytest.mark.parametrize(("times", "isolated"), [(1, False), (TRIES - 1, False), (TRIES, True), (121, True)])
+def test_a_message_that_registers_no_task_is_isolated_at_its_fifth_receive(bench, record, times, isolated):
+    bench.register("a")
+    dead = DeadLetters()
+    good = received(message("m-2"), times)
+    consumed = register(bench, received(record, times), good, isolate=dead)
+
+    assert dead.ids == (["m-1"] if isolated else [])
+    assert consumed.failed == (() if isolated else ("m-1",))
+    assert [each.payload for each in consumed.done] == ['"m-2"']
+
+
+def test_a_message_that_the_dead_letter_queue_did_not_accept_returns(bench):
+    second = {"messageId": "m-2", "body": "["}
+    dead = DeadLetters(accepts=1)
+    consumed = register(bench, received(MALFORMED, TRIES), received(second, TRIES), isolate=dead)
+
+    assert (dead.ids, consumed.failed) == (["m-1"], ("m-2",))
+
+
+@pytest.mark.parametrize("down", ["store", "queue"])
+def test_a_message_is_never_isolated_because_a_service_is_unavailable(bench, monkeypatch, down):
+    def fail(*_):
+        raise StoreUnavailable("throttled")
+
+    monkeypatch.setattr(*((bench.store, "create", fail) if down == "store" else (bench.queue, "send", fail)))
+    dead = DeadLetters()
+
+    assert register(bench, received(message("m-1"), 121), isolate=dead).failed == ("m-1",)
+    assert dead.ids == []

@@ -22,7 +22,7 @@ from tests.http.events import Events
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[LocalRun]:
-    with LocalRun.start(page_bits=4, demo=True) as run:
+    with LocalRun.start(page_bits=4, demo=True, context={"grouper_registrations": True}) as run:
         yield run
 
 

@@ -13,5 +13,5 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def demo() -> Assembly:
-    """The deployment with the demo's parts: every resource that there is."""
-    return synthesised(demo=True)
+    """The deployment with the demo's parts and the registrations queue."""
+    return synthesised(demo=True, grouper_registrations=True)

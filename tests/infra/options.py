@@ -38,6 +38,8 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
+    "grouper_target": ("", "{customer}/{region}"),
+    "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
     "grouper_downstream": ([], DOWNSTREAM),
     "archive_days": (90, 3650),
@@ -50,6 +52,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
 NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True},
+    "grouper_registrations": {"grouper": True},
     "restored_tables": {"protect_data": True},
 }
 """What a value other than the default requires of another setting."""

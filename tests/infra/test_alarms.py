@@ -12,7 +12,12 @@ from tests.infra.documented_metrics import METRICS
 from tests.infra.synthesis import Assembly, Resource, synthesised
 
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
-EVERYTHING: dict[str, Any] = {"demo": True, "archive": True, "dead_letter_queue_arns": DEAD}
+EVERYTHING: dict[str, Any] = {
+    "demo": True,
+    "archive": True,
+    "grouper_registrations": True,
+    "dead_letter_queue_arns": DEAD,
+}
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR
 METRICS_OF_AN_ALARM = 10
@@ -183,7 +188,8 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
     found = {each.of("QueueName") for each in watched(everything, "AWS/SQS", "ApproximateAgeOfOldestMessage")}
 
     assert found == expected
-    assert {name[:9] for name in expected} >= {"AcksQueue", "GrouperTa", "GrouperBu", "orders-de"}
+    queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
+    assert {name[:9] for name in expected} == queues | {"DemoWorkQ"}
 
 
 @pytest.mark.parametrize(

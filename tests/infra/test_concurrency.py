@@ -17,14 +17,16 @@ MAPPING_MIN = 2
 """The minimum of ``MaximumConcurrency`` (Lambda API, ScalingConfig)."""
 SHORTEST_REQUEST_SECONDS = 0.1
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:a-dead,arn:aws:sqs:eu-west-1:123456789012:b-dead"
+EVERY_QUEUE = {"archive": True, "demo": True, "grouper_registrations": True, "dead_letter_queue_arns": DEAD}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "without the group-batcher": {"grouper": False},
     "demo": {"demo": True},
     "archive": {"archive": True},
     "archive without the group-batcher": {"archive": True, "grouper": False},
+    "registrations": {"grouper_registrations": True},
     "dead-letter queues of users": {"dead_letter_queue_arns": DEAD},
-    "a raised quota": {"lambda_concurrency": 1000, "archive": True, "demo": True},
+    "a raised quota": {"lambda_concurrency": 1000, **EVERY_QUEUE},
 }
 
 
@@ -56,6 +58,11 @@ def test_in_a_new_account_the_queues_the_api_and_the_sweepers_of_a_default_stack
     assert min(of_queues(plain)) >= MAPPING_MIN
     assert of_api(plain) >= 1
     assert NEW_ACCOUNT - taken >= DUTIES
+
+
+def test_a_default_stack_needs_what_a_new_account_has_and_registrations_need_more() -> None:
+    assert (shares(Config()).needed, shortage(Config())) == (NEW_ACCOUNT, "")
+    assert shares(Config(grouper_registrations=True)).needed == NEW_ACCOUNT + MAPPING_MIN
 
 
 def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:

@@ -70,6 +70,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "GrouperTaskMessagesQueue": SEND,
         "GrouperRegistrationsQueue": QUEUE_EATER,
+        "GrouperRegistrationsDeadLetters": SEND,
     },
     "get_task": {"GrouperTablesTasks": {"dynamodb:GetItem"}, "GrouperTablesBundles": {"dynamodb:GetItem"}},
     "list_bundles": {"GrouperTablesBundles": {"dynamodb:GetItem"}, "GrouperTablesBundles/index/lane": QUERY},
@@ -98,7 +99,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "sweep_jobs": ACK
     | {
-        "JobsTable": LOOK | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable": LOOK | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         "JobsDoorbellQueue": SEND,
@@ -171,10 +172,10 @@ def test_the_handlers_are_these(functions):
     assert functions.keys() == GRANTED.keys()
 
 
-def test_without_the_demo_there_is_no_worker_index_or_work_queue(plain):
+def test_by_default_there_is_no_demo_and_no_consumer_of_registrations(plain):
     handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
-    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs"}
+    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs", "consume_tasks"}
     assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
 
 

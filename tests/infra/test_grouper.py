@@ -60,10 +60,10 @@ def test_the_tables_have_the_keys_and_indexes_that_the_store_is_tested_on(plain,
         ("GrouperRegistrations", "ConsumeTasks", 100),
     ],
 )
-def test_a_queue_feeds_its_function_and_only_what_failed_returns(plain, queue, function, at_once):
-    found = mapping(plain, queue)
-    timeout = plain.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
-    hidden = plain.named("AWS::SQS::Queue", f"{queue}Queue")["Properties"]["VisibilityTimeout"]
+def test_a_queue_feeds_its_function_and_only_what_failed_returns(demo, queue, function, at_once):
+    found = mapping(demo, queue)
+    timeout = demo.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
+    hidden = demo.named("AWS::SQS::Queue", f"{queue}Queue")["Properties"]["VisibilityTimeout"]
 
     assert found["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -125,6 +125,37 @@ def test_without_the_grouper_nothing_of_it_is_there():
     assert not {"register_task", "lead_tasks"} & {
         handler_of(each) for each in assembly.of_type("AWS::Lambda::Function").values()
     }
+
+
+def test_by_default_nothing_of_registrations_is_there(plain):
+    assert not [name for name in plain.template["Resources"] if "Registrations" in name]
+    assert "consume_tasks" not in {
+        handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()
+    }
+
+
+@pytest.mark.parametrize(
+    ("handler", "queue"), [("consume_acks", "Acks"), ("consume_tasks", "GrouperRegistrations")]
+)
+def test_a_consumer_that_isolates_messages_has_the_dead_letter_queue_of_its_own_queue(demo, handler, queue):
+    (source,) = (name for name in demo.of_type("AWS::SQS::Queue") if name.startswith(f"{queue}Queue"))
+    redrive = demo.template["Resources"][source]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
+
+    assert variables(demo, handler)["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": redrive["Fn::GetAtt"][0]}
+
+
+def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks():
+    assembly = synthesised(grouper_registrations=True, acks_tenant="acme")
+
+    assert [variables(assembly, each)["FANIN_TENANT"] for each in ("consume_acks", "consume_tasks")] == [
+        "acme",
+        "acme",
+    ]
+
+
+def test_registrations_need_the_grouper():
+    with pytest.raises(ConfigError, match="grouper_registrations needs grouper"):
+        Config(grouper_registrations=True, grouper=False)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"maxSize": 5}]', "orders-*"])

@@ -139,8 +139,12 @@ def test_no_metric_is_named_by_a_text_of_its_own():
     assert {name for text in sources for name in emitted() if f'"{name}"' in text} == set()
 
 
-def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(plain):
-    assert drawn(plain, "fanin") == {(name, "fanin-dev") for name in emitted()}
+def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(demo):
+    assert drawn(demo, "fanin") == {(name, "fanin-dev") for name in emitted()}
+
+
+def test_the_dashboard_draws_registrations_only_if_their_queue_exists(plain, demo):
+    assert drawn(demo, "fanin") - drawn(plain, "fanin") == {(names.REGISTRATIONS_RETURNED, "fanin-dev")}
 
 
 def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):

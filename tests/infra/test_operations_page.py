@@ -246,6 +246,7 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     assert f"`throttle_rate` is {new.rate}, then {raised.rate}" in PAGE
     assert f"With the demo it needs {shares(demo).needed} of 10" in PAGE
     assert f"with the archive {shares(archive).needed} " in PAGE
+    assert f"with `grouper_registrations` {shares(Config(grouper_registrations=True)).needed};" in PAGE
 
 
 def test_the_receives_of_the_page_are_those_of_the_template(plain: Assembly) -> None:

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from infra.concurrency import shares
 from infra.config import Config
 from infra.limits import measured
 from infra.written import Written
@@ -39,6 +40,7 @@ class Checked:
     template: Mapping[str, Any]
     findings: list[str]
     stack: str
+    config: Config
 
 
 @pytest.fixture(scope="module", params=DEPLOYMENTS)
@@ -53,7 +55,16 @@ def checked(request: pytest.FixtureRequest) -> Checked:
     report = json.loads((folder / "validation-report.json").read_text())
     found = [each["ruleName"] for plugin in report["pluginReports"] for each in plugin["violations"]]
     # The stack's own warning, of settings that share few executions.
-    return Checked(template, [rule for rule in found if "lambda_concurrency" not in rule], stack.stack_name)
+    findings = [rule for rule in found if "lambda_concurrency" not in rule]
+    return Checked(template, findings, stack.stack_name, stack.config)
+
+
+def test_the_shares_count_every_queue_that_feeds_a_function(checked: Checked) -> None:
+    resources = checked.template["Resources"].values()
+    mappings = [each for each in resources if each["Type"] == "AWS::Lambda::EventSourceMapping"]
+    queues = [each for each in mappings if "ScalingConfig" in each["Properties"]]
+
+    assert shares(checked.config).queues == len(queues)
 
 
 def test_cdk_nag_finds_nothing(checked: Checked) -> None:

@@ -269,7 +269,7 @@ def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_
 def test_the_ceiling_is_configured():
     mappings = properties_of(synthesised(consumer_concurrency=3), "AWS::Lambda::EventSourceMapping")
 
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 4
+    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 3
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from fanin.client.adapter import Adapter
 from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
+from fanin.isolating import TRIES
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.functions.deliveries import delivery
@@ -17,7 +18,12 @@ from tests.infra.synthesis import Assembly, Resource
 HOUR = 3600
 SEVERAL_HOURS = 6 * HOUR
 DAY = 24 * HOUR
-CONSUMED = ("AcksQueue", "GrouperTaskMessagesQueue", "GrouperBundleMessagesQueue")
+CONSUMED = (
+    "AcksQueue",
+    "GrouperTaskMessagesQueue",
+    "GrouperBundleMessagesQueue",
+    "GrouperRegistrationsQueue",
+)
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 
 
@@ -52,9 +58,9 @@ def test_five_receives_of_three_minutes_end_after_a_quarter_of_an_hour() -> None
 @pytest.mark.parametrize("name", CONSUMED)
 @pytest.mark.parametrize("is_retried", [True, False], ids=["retried", "given up at once"])
 def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
-    plain: Assembly, name: str, is_retried: bool
+    demo: Assembly, name: str, is_retried: bool
 ) -> None:
-    visibility, receives, retention = queue_of(plain, name)
+    visibility, receives, retention = queue_of(demo, name)
     retried_for = visibility if is_retried else 0
 
     for throttled_until in range(0, SEVERAL_HOURS + 1, 60):
@@ -68,9 +74,9 @@ def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
 
 @pytest.mark.parametrize("name", CONSUMED)
 def test_a_message_whose_receives_all_crash_the_function_is_isolated_within_a_working_day(
-    plain: Assembly, name: str
+    demo: Assembly, name: str
 ) -> None:
-    visibility, receives, _ = queue_of(plain, name)
+    visibility, receives, _ = queue_of(demo, name)
 
     assert processed_at(DAY * 365, visibility, receives, retried_for=0) is None
     assert visibility * receives <= 7 * HOUR
@@ -112,3 +118,10 @@ def test_an_invalid_ack_is_isolated_in_a_quarter_of_an_hour_and_is_not_received_
     assert queue.dead == [body]
     assert seen <= 5
     assert queue.now <= 15 * 60
+
+
+def test_a_registration_without_a_task_is_isolated_in_a_quarter_of_an_hour(demo: Assembly) -> None:
+    visibility, _, _ = queue_of(demo, "GrouperRegistrationsQueue")
+
+    # Nothing hides it for longer: each receive but the last hides it for the visibility timeout.
+    assert (TRIES - 1) * visibility <= 15 * 60

@@ -42,7 +42,8 @@ class Settings:
     ``FANIN_BATCHES_TABLE``, ``FANIN_PAGES_TABLE``: table names.
     ``FANIN_TENANT``: the tenant of consumers, whose messages have no caller: the account's own, unless the
     stack names another for one of its queues.
-    ``FANIN_ACKS_DEAD_LETTER_QUEUE``: the dead-letter queue of the acks queue; only its consumer has it.
+    ``FANIN_OWN_DEAD_LETTER_QUEUE``: the dead-letter queue of the queue that the function consumes; only the
+    consumers that isolate invalid messages have it.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
@@ -53,7 +54,7 @@ class Settings:
     page_bits: int = 1024
     allow_anonymous: bool = False
     jwt: JwtClaims = JwtClaims()
-    acks_dead_letter_queue: str = ""
+    own_dead_letter_queue: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -65,7 +66,7 @@ class Settings:
             page_bits=_page_bits(env.get("FANIN_PAGE_BITS", "1024")),
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
             jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
-            acks_dead_letter_queue=env.get("FANIN_ACKS_DEAD_LETTER_QUEUE", ""),
+            own_dead_letter_queue=env.get("FANIN_OWN_DEAD_LETTER_QUEUE", ""),
         )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fanin.client.consumer import SHOWN, Consumer, Outcomes, Record, Settled, logger, receives
+from fanin.client.consumer import Consumer, Outcomes, Settled, logger
+from fanin.isolating import SHOWN, Isolate, Record, isolated, receives
 
 FIRST_PAUSE_SECONDS = 60
 LONGEST_PAUSE_SECONDS = 6 * 3600
@@ -15,13 +16,9 @@ LONGEST_PAUSE_SECONDS = 6 * 3600
 LONGEST_PAUSE_IN_ORDER_SECONDS = 15 * 60
 """In a FIFO queue, the messages of its group wait behind a hidden message."""
 DOUBLINGS_MAX = 20
-TRIES = 5
-"""The receive of a message that matches no item at which it is isolated."""
 
 Hide = Callable[[str, Mapping[str, int]], None]
 """Hides messages of a queue, given its ARN: receipt handle -> seconds."""
-Isolate = Callable[[Sequence[Record]], Collection[str]]
-"""Sends messages to the dead-letter queue of their queue; returns the ids of those that were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +41,13 @@ class Adapter(Consumer):
         unknown = [record for record, _ in settled.unmatched]
         failed = set(settled.failed)
         nameless = [r for r in event["Records"] if r["messageId"] in failed and self._ack(r) is None]
-        isolated = self._isolated([*nameless, *unknown])
-        self._return(_without(nameless, isolated), _without(unknown, isolated))
+        sent = isolated([*nameless, *unknown], self.isolate)
+        self._return(_without(nameless, sent), _without(unknown, sent))
         return replace(
             settled,
-            failed=[message_id for message_id in settled.failed if message_id not in isolated],
-            unmatched=[each for each in settled.unmatched if each[0]["messageId"] not in isolated],
+            failed=[message_id for message_id in settled.failed if message_id not in sent],
+            unmatched=[each for each in settled.unmatched if each[0]["messageId"] not in sent],
         )
-
-    def _isolated(self, records: Sequence[Record]) -> Collection[str]:
-        """Isolate the messages that were received often enough, and return the ids of those that are."""
-        often = [record for record in records if receives(record) >= TRIES]
-        if self.isolate is None or not often:
-            return ()
-        isolated = frozenset(self.isolate(often))
-        facts = {"count": len(isolated), "isolated": sorted(isolated)[:SHOWN]}
-        line = "%d messages that match no item were sent to the dead-letter queue"
-        logger.warning(line, len(isolated), extra=facts)
-        return isolated
 
     def _nameless(self, record: Record, error: Exception) -> None:
         """Log nothing for a single message, because the delivery has one line for all."""

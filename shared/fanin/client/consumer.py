@@ -17,11 +17,11 @@ from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Transport, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.isolating import SHOWN, Record, receives
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
 logger = logging.getLogger("fanin")
 
-Record = Mapping[str, Any]
 """A record of an SQS event as Lambda passes it: ``messageId``, ``body``, ``messageAttributes``, ..."""
 Handle = Callable[[Record], object]
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
@@ -30,7 +30,6 @@ Outcomes = Sequence[tuple[Record, Verdict]]
 UNMATCHED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
 """Verdicts of an item that is in no batch of the tenant: its message returns to the queue."""
 MARGIN_SECONDS = 2.0
-SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +242,6 @@ def _log(line: str, record: Record, error: BaseException) -> None:
     """Log that the work of *record* raised *error*, even if ``str(error)`` raises."""
     facts = {"messageId": record["messageId"]}
     log_failure(logger, line, facts["messageId"], error=error, extra=facts)
-
-
-def receives(record: Record) -> int:
-    """Return how often the message was received, this time included; 1 if the record does not have it."""
-    return int((record.get("attributes") or {}).get("ApproximateReceiveCount", 1))
 
 
 def _seconds_left(context: Any) -> float:

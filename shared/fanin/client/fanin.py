@@ -43,7 +43,6 @@ from fanin.client.consumer import (
     Handle,
     Handler,
     Outcomes,
-    Record,
     dead_letter_message_ack,
     handler_of,
 )
@@ -54,6 +53,7 @@ from fanin.client.reasons import reason_of
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
+from fanin.isolating import Record
 from fanin.queue import Options, Queue
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
