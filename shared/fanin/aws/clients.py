@@ -1,17 +1,23 @@
-"""One boto3 client for each service and process, with the retries and timeouts that the protocols assume."""
+"""One client for each AWS service and process, with the retries and timeouts that the protocols assume.
+
+botocore makes them, because importing boto3 for its resources takes as much CPU again. A program that set up
+boto3's default session gets the clients of that session.
+"""
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import boto3
 from botocore.config import Config
+from botocore.session import Session
 
 from fanin.aws.forking import PerProcess, is_forked
 from fanin.aws.limits import ATTEMPTS, CONNECT_SECONDS, POLL_READ_SECONDS, READ_SECONDS
 
 if TYPE_CHECKING:
+    import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_s3 import S3Client
@@ -29,7 +35,7 @@ C = TypeVar("C")
 
 
 class ProcessClient:
-    """Forwards to the boto3 client of the current process, so that its owner can fork."""
+    """Forwards to the client of the current process, so that its owner can fork."""
 
     def __init__(self, own: PerProcess[Any]) -> None:
         self._own = own
@@ -55,24 +61,24 @@ class Service(Generic[C]):
 
 
 def _client(service: str, config: Config) -> Any:
-    session = _forked_session() if is_forked() else boto3
-    return session.client(service, config=config)  # type: ignore[call-overload]
-
-
-def _session_of_child() -> boto3.Session:
-    """Return a session with the options of the default one, whose connections and locks are the parent's."""
-    default = boto3.DEFAULT_SESSION
+    default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
     if default is None:
-        return boto3.Session()
+        return _own_session().create_client(service, config=config)
+    session = _session_of_child(default) if is_forked() else default
+    return session.client(service, config=config)
+
+
+def _session_of_child(default: boto3.Session) -> boto3.Session:
+    """Return a session with the options of *default*, whose connections and locks are the parent's."""
     profile = None if default.profile_name == "default" else default.profile_name
     given = default.get_credentials()
     if given is None or given.method != "explicit":
-        return boto3.Session(profile_name=profile, region_name=default.region_name)
+        return type(default)(profile_name=profile, region_name=default.region_name)
     keys = given.get_frozen_credentials()
-    return boto3.Session(keys.access_key, keys.secret_key, keys.token, default.region_name)
+    return type(default)(keys.access_key, keys.secret_key, keys.token, default.region_name)
 
 
-_forked_session = PerProcess(_session_of_child)
+_own_session = PerProcess(Session)
 
 dynamodb: Service[DynamoDBClient] = Service("dynamodb", RETRIES)
 sqs: Service[SQSClient] = Service("sqs", RETRIES)
