@@ -1,4 +1,4 @@
-"""Metrics of an invocation in embedded metric format (EMF), which CloudWatch reads from the log."""
+"""Metrics of an invocation: collected while it runs, and written to its log when it ends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
-from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import MetricUnit
-
 from fanin import names
 from fanin.client.consumer import Settled
 from fanin.tracker import State, Verdict
+from functions.metrics import emf
 from functions.wiring import tracking
 
 ENDINGS = {
@@ -23,7 +21,7 @@ ENDINGS = {
 }
 ANSWERS = {Verdict.ACCEPTED: names.ACKS_ACCEPTED, Verdict.DUPLICATE: names.ACKS_DUPLICATE}
 
-metrics = Metrics(namespace=names.METRICS_NAMESPACE)
+metrics = emf.Metrics(names.METRICS_NAMESPACE)
 
 Handler = Callable[[Any, Any], Any]
 
@@ -42,14 +40,15 @@ def measured(handler: Handler) -> Handler:
                     names.CONFLICTS: tracking.meter.take("refused"),
                 }
             )
+            metrics.flush()
 
-    return metrics.log_metrics(logged)
+    return logged
 
 
 def count(amounts: Mapping[str, float]) -> None:
     """Add *amounts*, by the names of their metrics, to those of the invocation."""
     for name, amount in amounts.items():
-        metrics.add_metric(name, MetricUnit.Count, amount)
+        metrics.add(name, amount)
 
 
 def count_verdicts(counts: Iterable[tuple[Verdict, int]]) -> None:
@@ -73,4 +72,4 @@ def count_endings(states: Iterable[State]) -> None:
 
 def age(name: str, seconds: float) -> None:
     """Add a duration; dashboards use the maximum of a period."""
-    metrics.add_metric(name, MetricUnit.Seconds, seconds)
+    metrics.add(name, seconds, emf.SECONDS)

@@ -15,6 +15,7 @@ from fanin.grouper.http import HttpDownstream
 from fanin.grouper.parsing import endpoints_of, policies_of
 from fanin.grouper.sqs import SqsQueue
 from functions.wiring import tracking
+from functions.wiring.starting import at_start
 
 
 @lru_cache(maxsize=1)
@@ -48,3 +49,6 @@ def notifier() -> OutcomeNotifier:
     """Return the notifier: events on the bus for failed tasks, and acks of the tasks' items."""
     bus = EventBus(clients.events(), settings().bus)
     return OutcomeNotifier(bus.publish, partial(ack_items, tracking.transport().tracker))
+
+
+at_start(clients.sqs)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
-from fanin.client.direct import DirectTransport
+from fanin.client.direct_acks import DirectAcks
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
 from fanin.queue import Options, Queue, QueueContext, QueueKey
@@ -15,6 +15,7 @@ from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell
 from functions.wiring import tracking
+from functions.wiring.starting import at_start
 
 QUEUES_KNOWN = 1000
 
@@ -60,6 +61,9 @@ def every() -> Iterator[Queue]:
 def _queue(queue: QueueKey, parts: int) -> Queue:
     url = settings().doorbell_of(queue.tenant, queue.name)
     doorbell = SqsDoorbell(clients.sqs(), url, queue)
-    report = acking(DirectTransport(tracking.transport().tracker, queue.tenant))
+    report = acking(DirectAcks(tracking.transport().tracker, queue.tenant))
     context = QueueContext(store(), doorbell, queue, Options(parts=parts), report=report)
     return Queue(context, configured=True)
+
+
+at_start(clients.sqs)

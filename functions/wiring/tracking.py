@@ -12,11 +12,12 @@ from fanin.aws import clients
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
-from fanin.client.direct import DirectTransport
+from fanin.client.direct_acks import DirectAcks
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+from functions.wiring.starting import at_start
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -41,13 +42,13 @@ def tracker() -> Tracker:
 
 
 @lru_cache(maxsize=1)
-def transport() -> DirectTransport:
+def transport() -> DirectAcks:
     """Return the transport of consumers, for the function's own tenant; it caches batches for seconds."""
     tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
-    return DirectTransport(tracker, settings().tenant)
+    return DirectAcks(tracker, settings().tenant)
 
 
-def transport_of(event: Mapping[str, Any]) -> DirectTransport:
+def transport_of(event: Mapping[str, Any]) -> DirectAcks:
     """Return the transport for the tenant of a dead-letter queue's items.
 
     An event source mapping reads one queue, so all messages of a delivery have the same queue.
@@ -77,3 +78,6 @@ def dynamodb() -> DynamoDBClient:
     client = clients.dynamodb()
     meter.attach(client)
     return client
+
+
+at_start(dynamodb)

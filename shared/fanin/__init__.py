@@ -10,18 +10,8 @@ if TYPE_CHECKING:
     from fanin.aws.settings import Tables
     from fanin.client.fanin import Batch, Fanin
     from fanin.client.items import Items
-    from fanin.client.model import (
-        AckReport,
-        Cancelled,
-        Closed,
-        Completion,
-        ItemVerdict,
-        RangeVerdict,
-        Registered,
-        Status,
-        Summary,
-        TaskStatus,
-    )
+    from fanin.client.model import Cancelled, Closed, Registered, Status, Summary, TaskStatus
+    from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
         FaninError,
@@ -79,18 +69,8 @@ _ROOMS = {
     "fanin.aws.settings": ("Tables",),
     "fanin.client.fanin": ("Batch", "Fanin"),
     "fanin.client.items": ("Items",),
-    "fanin.client.model": (
-        "AckReport",
-        "Cancelled",
-        "Closed",
-        "Completion",
-        "ItemVerdict",
-        "RangeVerdict",
-        "Registered",
-        "Status",
-        "Summary",
-        "TaskStatus",
-    ),
+    "fanin.client.model": ("Cancelled", "Closed", "Registered", "Status", "Summary", "TaskStatus"),
+    "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",
         "FaninError",

@@ -6,11 +6,13 @@ boto3's default session gets the clients of that session.
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from botocore.config import Config
+from botocore.loaders import Loader
 from botocore.session import Session
 
 from fanin.aws.forking import PerProcess, is_forked
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
+SERVICES = ("dynamodb", "events", "s3", "sqs")
 # A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -65,7 +68,7 @@ def _client(service: str, config: Config) -> Any:
     if default is None:
         return _own_session().create_client(service, config=config)
     session = _session_of_child(default) if is_forked() else default
-    return session.client(service, config=config)
+    return session.client(service, config=config)  # type: ignore[call-overload]
 
 
 def _session_of_child(default: boto3.Session) -> boto3.Session:
@@ -78,7 +81,26 @@ def _session_of_child(default: boto3.Session) -> boto3.Session:
     return type(default)(keys.access_key, keys.secret_key, keys.token, default.region_name)
 
 
-_own_session = PerProcess(Session)
+def _session() -> Session:
+    """Return a session of botocore that loads the models of ``SERVICES`` without a search for others."""
+    session = Session()
+    session.register_component("data_loader", _Models(_folders(session.get_config_variable("data_path"))))
+    return session
+
+
+def _folders(paths: str | None) -> list[str]:
+    """Return the folders in ``AWS_DATA_PATH``, in which botocore looks for models before its own."""
+    return [os.path.expandvars(os.path.expanduser(path)) for path in paths.split(os.pathsep)] if paths else []
+
+
+class _Models(Loader):
+    """botocore's loader, which lists the 400 directories of all services twice to know that one exists."""
+
+    def list_available_services(self, type_name: str) -> list[str]:  # noqa: ARG002  # each has both types
+        return list(SERVICES)
+
+
+_own_session = PerProcess(_session)
 
 dynamodb: Service[DynamoDBClient] = Service("dynamodb", RETRIES)
 sqs: Service[SQSClient] = Service("sqs", RETRIES)

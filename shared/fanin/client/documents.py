@@ -10,21 +10,18 @@ from typing import Any, TypeVar
 
 from fanin.client.items import Items
 from fanin.client.model import (
-    AckReport,
     Cancelled,
     Closed,
-    Completion,
     Failures,
-    ItemVerdict,
     NewTask,
     Ranges,
-    RangeVerdict,
     Registered,
     Status,
     Summaries,
     Summary,
     TaskStatus,
 )
+from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.errors import (
     Conflict,
     FaninError,
