@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from enum import Enum
+
+from fanin.values import dataclass
 
 
 class Fault(Enum):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fanin.errors import InvalidRequest
+from fanin.values import dataclass
 
 OUTPUTS = {
     "FANIN_BATCHES_TABLE": "BatchesTable",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.tracker import Ack, Batch, Result, Tracker
+from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ sealed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -16,6 +15,7 @@ from fanin.grouper.filling import Filler
 from fanin.grouper.messages import BundleMessage, Posting, TaskMessage, waiting_copy
 from fanin.grouper.model import Bundle, BundleState, Lease, Task, TaskState
 from fanin.grouper.world import World
+from fanin.values import dataclass
 
 PUT_OFF_SECONDS = 1
 
