@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from infra.code import assemble
+from infra.code import assemble, digest
+from infra.config import Config
+from infra.layer import Build, fill
 from tests.infra.synthesis import handler_of, synthesised
 
 IMPORT_ALL = """
@@ -30,20 +32,25 @@ def keys_of(assembly):
 
 
 @pytest.fixture(scope="module")
-def asset(demo):
-    """The folder that becomes the zip of every function."""
-    (key,) = keys_of(demo)
-    return demo.folder / f"asset.{key.removesuffix('.zip')}"
+def asset(tmp_path_factory):
+    """The folder that becomes the zip of every function: the build of the one asset, which the CDK calls."""
+    folder = tmp_path_factory.mktemp("code")
+    fill(Build.for_config(Config(target="local")), folder)
+    return folder
 
 
 def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
     assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
 
 
-def test_the_zip_holds_sources_alone_and_not_the_command_or_the_local_run(asset):
+def test_the_functions_have_one_zip(demo):
+    assert len(keys_of(demo)) == 1
+
+
+def test_the_zip_holds_modules_alone_and_not_the_command_or_the_local_run(asset):
     files = [path.relative_to(asset) for path in asset.rglob("*") if path.is_file()]
 
-    assert {path.suffix for path in files} == {".py"}
+    assert {path.suffix for path in files} == {".py", ".pyc"}
     assert not [path for path in files if path.parts[:2] in {("fanin", "cli"), ("fanin", "local")}]
 
 
@@ -69,6 +76,21 @@ def test_what_does_not_belong_stays_out(tmp_path):
 
 def test_the_same_code_has_the_same_hash():
     assert keys_of(synthesised(page_bits=2)) == keys_of(synthesised(page_bits=4))
+
+
+def test_other_code_has_another_hash(tmp_path):
+    (tmp_path / "functions").mkdir()
+    (tmp_path / "fanin").mkdir()
+    module = tmp_path / "functions" / "one.py"
+    seen = set()
+    for text in ("a = 1", "a = 2"):
+        module.write_text(text)
+        seen.add(digest(tmp_path / "functions", tmp_path / "fanin"))
+
+    module.rename(tmp_path / "functions" / "two.py")
+    seen.add(digest(tmp_path / "functions", tmp_path / "fanin"))
+
+    assert len(seen) == 3
 
 
 def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template(demo, asset):
