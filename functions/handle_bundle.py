@@ -7,9 +7,12 @@ from fanin.grouper.consuming import consume
 from functions.metrics.counts import measured
 from functions.metrics.grouping import count_handled
 from functions.wiring import grouping
+from functions.wiring.starting import at_start
 
 ENOUGH_MS = 60_000
 """The lease of a call, within which a bundle is called and its outcome is stored."""
+
+at_start(grouping.notifier)
 
 
 @measured

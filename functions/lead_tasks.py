@@ -2,16 +2,20 @@
 
 from typing import Any
 
+from fanin.aws import clients
 from fanin.grouper import LeadResult, TaskMessage
 from fanin.grouper.consuming import consume
-from functions.metrics.counts import measured
 from functions.metrics.grouping import count_lead_results
+from functions.metrics.measuring import measured
 from functions.wiring import grouping
+from functions.wiring.starting import at_start
 
 ENOUGH_MS = 18_000
 """A leader's term may last as long as its lease, 15 s, and a little more."""
 BARELY_MS = 3_000
 """The time that sending a delayed copy takes."""
+
+at_start(clients.sqs)
 
 
 @measured

@@ -8,7 +8,7 @@ from fanin import names
 from fanin.queue import Depth, QueueKey
 from fanin.queue.model import SECOND_US
 from functions.metrics import emf
-from functions.metrics.counts import age, count
+from functions.metrics.measuring import age, count
 
 FACTS = {
     names.JOBS_QUEUED: "ready",

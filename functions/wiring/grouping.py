@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from fanin.api.task_acks import ack_items
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
@@ -14,8 +13,7 @@ from fanin.grouper.eventbridge import EventBus
 from fanin.grouper.http import HttpDownstream
 from fanin.grouper.parsing import endpoints_of, policies_of
 from fanin.grouper.sqs import SqsQueue
-from functions.wiring import tracking
-from functions.wiring.starting import at_start
+from functions.wiring import metered
 
 
 @lru_cache(maxsize=1)
@@ -32,8 +30,8 @@ def grouper() -> Grouper:
     """Return the group-batcher over the deployed tables and queues."""
     names = settings()
     tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
-    store = DynamoStore(tracking.dynamodb(), tables)
-    queue = SqsQueue(clients.sqs(), names.tasks_queue, names.bundles_queue)
+    store = DynamoStore(metered.dynamodb(), tables)
+    queue = SqsQueue(clients.sqs.later(), names.tasks_queue, names.bundles_queue)
     return Grouper(World(store, queue, policies_of(names.policies)))
 
 
@@ -47,8 +45,8 @@ def downstream() -> ByTarget:
 @lru_cache(maxsize=1)
 def notifier() -> OutcomeNotifier:
     """Return the notifier: events on the bus for failed tasks, and acks of the tasks' items."""
-    bus = EventBus(clients.events(), settings().bus)
+    from fanin.api.task_acks import ack_items  # noqa: PLC0415  # a leader acks nothing,
+    from functions.wiring import tracking  # noqa: PLC0415  # and starts without the tracker
+
+    bus = EventBus(clients.events.later(), settings().bus)
     return OutcomeNotifier(bus.publish, partial(ack_items, tracking.transport().tracker))
-
-
-at_start(clients.sqs)

@@ -14,8 +14,7 @@ from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell
-from functions.wiring import tracking
-from functions.wiring.starting import at_start
+from functions.wiring import metered, tracking
 
 QUEUES_KNOWN = 1000
 
@@ -31,12 +30,12 @@ def settings() -> JobSettings:
 
 @lru_cache(maxsize=1)
 def store() -> DynamoStore:
-    return DynamoStore(tracking.dynamodb(), settings().table)
+    return DynamoStore(metered.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    return Registry(tracking.dynamodb(), settings().table)
+    return Registry(metered.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
@@ -60,10 +59,7 @@ def every() -> Iterator[Queue]:
 
 def _queue(queue: QueueKey, parts: int) -> Queue:
     url = settings().doorbell_of(queue.tenant, queue.name)
-    doorbell = SqsDoorbell(clients.sqs(), url, queue)
+    doorbell = SqsDoorbell(clients.sqs.later(), url, queue)
     report = acking(DirectAcks(tracking.transport().tracker, queue.tenant))
     context = QueueContext(store(), doorbell, queue, Options(parts=parts), report=report)
     return Queue(context, configured=True)
-
-
-at_start(clients.sqs)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.meter import Meter
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
 from fanin.client.direct_acks import DirectAcks
@@ -17,13 +16,7 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
-from functions.wiring.starting import at_start
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-meter = Meter()
-"""Counts the requests and capacity units of the store's client since the start of the process."""
+from functions.wiring.metered import dynamodb
 
 
 @lru_cache(maxsize=1)
@@ -70,14 +63,3 @@ def _visibility() -> Visibility:
 @lru_cache(maxsize=1)
 def _store() -> TrackerStore:
     return DynamoStore(dynamodb(), settings().tables)
-
-
-@lru_cache(maxsize=1)
-def dynamodb() -> DynamoDBClient:
-    """Return the DynamoDB client with the meter attached; all stores share it."""
-    client = clients.dynamodb()
-    meter.attach(client)
-    return client
-
-
-at_start(dynamodb)

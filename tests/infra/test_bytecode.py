@@ -25,7 +25,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
     assert head == wanted, path
     print(path)
 """
-A_MODULE = A_MODULE
+A_MODULE = "WORDS = {'a', 'b', 'c'}\n\ndef f(x):\n    return x in {'d', 'e'}\n"
 
 
 @pytest.fixture(autouse=True)

@@ -55,7 +55,11 @@ class Service(Generic[C]):
         self._client = cast("C", ProcessClient(self._own))
 
     def __call__(self) -> C:
-        self._own()  # connects at the cold start, not at the first request
+        self._own()  # at the cold start, not at the first request
+        return self._client
+
+    def later(self) -> C:
+        """Return the client, which is created when it is first used."""
         return self._client
 
     def cache_clear(self) -> None:
