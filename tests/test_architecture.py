@@ -15,7 +15,7 @@ SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")
 # What is no part of the package is read in one sitting too.
 BESIDE = [path for room in ("tests", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
 
-LEAVES = {"fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.values"}
+LEAVES = {"fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling"}
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
 DOORS: dict[str, set[str]] = {
@@ -23,7 +23,6 @@ DOORS: dict[str, set[str]] = {
     "fanin.errors": set(),
     "fanin.names": set(),
     "fanin.pacing": set(),
-    "fanin.values": set(),
     "fanin.calling": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
     "fanin.tracker": {*LEAVES, "fanin.aws"},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import NewTask
-from fanin.values import dataclass
 from functions.demo.index import Entry
 
 _TASKS = UUID("3d0f6f5e-7f43-5d55-9f57-0f8a5cf1a5c2")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 # Policy 5.6.1 and 5.6.12: names, and [epoch:]upstream[-revision], with colons only after an epoch.
 NAME = r"[a-z0-9][a-z0-9+.-]+"

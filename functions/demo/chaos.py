@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from enum import Enum
-
-from fanin.values import dataclass
 
 
 class Fault(Enum):

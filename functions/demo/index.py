@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
-from fanin.values import dataclass
 from functions.demo.catalog import Package
 
 if TYPE_CHECKING:

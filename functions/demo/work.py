@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fanin.api import strict_json
@@ -11,7 +12,6 @@ from fanin.client.consumer import Consumer, Outcomes, Settled
 from fanin.client.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, Verdict
-from fanin.values import dataclass
 from functions.demo.bundling import Bundling
 from functions.demo.catalog import checked
 from functions.demo.chaos import Chaos, Fault

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fanin.aws.settings import JwtClaims
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 TOKEN_MAX = 256
 """Characters of a caller token; a longer one is stored as its hash."""

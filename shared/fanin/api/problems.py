@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
@@ -23,7 +24,6 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
-from fanin.values import dataclass
 
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20

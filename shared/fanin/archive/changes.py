@@ -16,11 +16,11 @@ import gzip
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 Record = dict[str, Any]
 Image = dict[str, Any]

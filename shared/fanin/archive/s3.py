@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fanin.aws.calls import send
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

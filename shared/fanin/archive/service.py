@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from fanin.archive.changes import Change, Record, change_of, file_of, sequence_of, table_of
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 
 class Files(Protocol):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fanin.aws.settings import needed, texts_by_name
-from fanin.values import dataclass
 
 TABLES = "a JSON object: a kind of rows to the name of its table"
 

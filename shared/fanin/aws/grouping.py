@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fanin.aws.settings import needed
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from fanin.aws.settings import needed, texts_by_name
-from fanin.values import dataclass
 
 DOORBELLS = "a JSON object: the name of a queue to the URL of its SQS queue"
 

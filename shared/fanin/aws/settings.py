@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 OUTPUTS = {
     "FANIN_BATCHES_TABLE": "BatchesTable",

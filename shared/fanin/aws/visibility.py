@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fanin.client.consumer import SHOWN, Consumer, Outcomes, Record, Settled, logger, receives
-from fanin.values import dataclass
 
 FIRST_PAUSE_SECONDS = 60
 LONGEST_PAUSE_SECONDS = 6 * 3600

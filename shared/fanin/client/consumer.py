@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.calling import done, is_failure, log_failure, plain
@@ -18,7 +18,6 @@ from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Acks, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
-from fanin.values import dataclass
 
 logger = logging.getLogger("fanin")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fanin.aws import clients
@@ -27,7 +27,6 @@ from fanin.pacing import each_in_threads
 from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Slice, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.options import filter_of
-from fanin.values import dataclass
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 

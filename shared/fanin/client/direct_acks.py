@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.tracker import Ack, Batch, Result, Tracker
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

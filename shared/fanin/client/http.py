@@ -8,6 +8,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlencode
@@ -35,7 +36,6 @@ from fanin.client.reports import AckReport
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, BatchFilter, OpenBatch, checked_batch_id
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from fanin.client.items import Items
 from fanin.tracker import Sample, State
 from fanin.tracker.options import ShownOptions
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fanin.calling import done, log_failure, plain
-from fanin.values import dataclass
 
 Done = TypeVar("Done")
 logger = logging.getLogger("fanin")

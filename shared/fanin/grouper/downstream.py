@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from fanin.calling import done, has_text, is_failure, plain, text_of
 from fanin.grouper.model import Outcome, Verdict
-from fanin.values import dataclass
 
 OK = Outcome(Verdict.OK)
 

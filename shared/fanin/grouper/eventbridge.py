@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
@@ -12,7 +13,6 @@ from fanin.errors import StoreUnavailable
 from fanin.grouper.model import Task
 from fanin.grouper.notifying import event_id
 from fanin.names import EVENT_SOURCE, TASK_FAILED
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

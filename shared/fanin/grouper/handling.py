@@ -6,7 +6,7 @@ The outcome is stored before it is applied, so a repetition reads the same outco
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
@@ -20,7 +20,6 @@ from fanin.grouper.notifying import Notifier
 from fanin.grouper.policy import Policy
 from fanin.grouper.rules import Step
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 USED_UP = Outcome(Verdict.RETRY, "every attempt at the bundle was used up")
 STEPS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -15,7 +15,6 @@ import urllib3
 from fanin.aws.forking import PerProcess
 from fanin.grouper.downstream import Answer, Call
 from fanin.grouper.model import Outcome, Verdict
-from fanin.values import dataclass
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 ANSWER_BYTES = 1_048_576

@@ -7,6 +7,7 @@ sealed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -15,7 +16,6 @@ from fanin.grouper.filling import Filler
 from fanin.grouper.messages import BundleMessage, Posting, TaskMessage, waiting_copy
 from fanin.grouper.model import Bundle, BundleState, Lease, Task, TaskState
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 PUT_OFF_SECONDS = 1
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from fanin.grouper.model import RATE, Lane
 from fanin.grouper.policy import Policy
 from fanin.grouper.rate import token
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 TAKE_ATTEMPTS = 4
 CONTENDED_WAIT = timedelta(seconds=1)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.ids import checked_bundle_id, checked_task_id
 from fanin.grouper.model import BundleKey, TaskKey
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

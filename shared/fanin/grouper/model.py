@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from fanin.grouper.ids import bundle_id
-from fanin.values import dataclass
 
 PART = "part-"
 RATE = "rate"

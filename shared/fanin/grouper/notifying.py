@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from fanin.grouper.model import Task, TaskState
-from fanin.values import dataclass
 
 
 class Notifier(Protocol):

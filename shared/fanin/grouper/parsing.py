@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.policy import Isolation, Policies, Policy
-from fanin.values import dataclass
 
 NAMES = {
     "linger": "lingerSeconds",

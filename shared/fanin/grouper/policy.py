@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 SIZE_MAX = 1000
 """Members of a bundle at most: ids and outcomes stay under 300 KB; a DynamoDB item may have 400 KB."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from fanin.grouper.policy import Policy
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

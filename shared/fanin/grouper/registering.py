@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fanin.errors import InvalidRequest, KeyReused
 from fanin.grouper import rules
@@ -11,7 +12,6 @@ from fanin.grouper.ids import checked_target, checked_task_id, slot_of
 from fanin.grouper.messages import Posting, TaskMessage
 from fanin.grouper.model import NewTask, Task, TaskState
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 PAYLOAD_BYTES = 32_768
 PRIORITY_MAX = 999

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fanin.errors import InvalidRequest, NotFound
@@ -28,7 +28,6 @@ from fanin.grouper.registering import Registrar
 from fanin.grouper.store import Page
 from fanin.grouper.sweeping import Sweeper, Swept
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 LIMIT_MAX = 1000
 

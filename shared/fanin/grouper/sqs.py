@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
 from fanin.grouper.messages import Posting, TaskMessage
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -10,11 +10,11 @@ whose outcome is unknown raises StoreUnavailable.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
-from fanin.values import dataclass
 
 Row = TypeVar("Row")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fanin.grouper import rules
@@ -12,7 +12,6 @@ from fanin.grouper.messages import BundleMessage, Posting, TaskMessage
 from fanin.grouper.model import BundleKey, BundleState, Candidate, Lane
 from fanin.grouper.store import Page
 from fanin.grouper.world import World
-from fanin.values import dataclass
 
 logger = logging.getLogger(__name__)
 PAGES_MAX = 1000

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from fanin.grouper.messages import Queue
 from fanin.grouper.policy import Policies, Timing
 from fanin.grouper.store import GrouperStore
-from fanin.values import dataclass
 
 
 def _now() -> datetime:

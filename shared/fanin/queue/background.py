@@ -6,10 +6,10 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from fanin.calling import log_failure
-from fanin.values import dataclass
 
 logger = logging.getLogger("fanin")
 

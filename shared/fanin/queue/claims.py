@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
@@ -13,7 +13,6 @@ from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.session import Session
 from fanin.queue.store import Write
-from fanin.values import dataclass
 
 CLAIM_ROUNDS = 8
 END_ATTEMPTS = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from fanin.calling import plain
 from fanin.errors import StoreUnavailable
@@ -13,7 +13,6 @@ from fanin.queue.effects import Effects
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
-from fanin.values import dataclass
 
 Reporter = Callable[[OutboxEntry], None]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from uuid import uuid4
 
 from fanin.errors import StoreUnavailable
 from fanin.pacing import Each, each_in_threads, pause
-from fanin.values import dataclass
 
 ATTEMPTS = 4
 T = TypeVar("T")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 NAME_BYTES_MAX = 2048
 """The longest key of a job, in bytes of UTF-8."""

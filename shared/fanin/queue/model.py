@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.queue import order
 from fanin.queue.keys import PARTS_MAX, JobKey
-from fanin.values import dataclass
 
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024

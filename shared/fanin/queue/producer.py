@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey, job_key
 from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
-from fanin.values import dataclass
 
 ADD_ATTEMPTS = 8
 

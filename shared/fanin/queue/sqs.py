@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
@@ -14,7 +15,6 @@ from fanin.errors import InvalidRequest
 from fanin.queue.keys import QueueKey
 from fanin.queue.messages import body, ring_of
 from fanin.queue.model import Ring
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

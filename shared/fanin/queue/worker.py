@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import session as sessions
@@ -13,7 +14,6 @@ from fanin.queue.context import QueueContext
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.model import Job
 from fanin.queue.session import Session
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fanin.errors import TooManyBatches, TooManyPages
@@ -12,7 +12,6 @@ from fanin.tracker.ids import GroupId
 from fanin.tracker.model import Ack, Batch, BatchKey, Outcome, Result, State, Verdict
 from fanin.tracker.page import PageMasks, mask_of
 from fanin.tracker.tree import capacity, stretches
-from fanin.values import dataclass
 
 TOO_LATE = {
     State.COMPLETE: Verdict.LATE,

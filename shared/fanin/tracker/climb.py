@@ -8,7 +8,7 @@ two sees the page full.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
@@ -19,7 +19,6 @@ from fanin.tracker.model import Batch, Outcome, PageKey, State
 from fanin.tracker.page import DIGIT_BITS, Page, PageMasks, digits
 from fanin.tracker.store import TrackerStore, Written
 from fanin.tracker.tree import tails
-from fanin.values import dataclass
 
 # A DynamoDB expression has at most 4 KB, which holds the guards of about 20 digits. For more digits the page
 # is read first.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from fanin import names
 from fanin.tracker.model import Batch, State
-from fanin.values import dataclass
 
 EVENT_TYPES: Mapping[State, str] = {
     State.COMPLETE: names.BATCH_COMPLETED,

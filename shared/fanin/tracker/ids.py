@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from dataclasses import dataclass
 from uuid import UUID
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 COUNT_MAX = 2**36
 """Items that one add may reserve."""

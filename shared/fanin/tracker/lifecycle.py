@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fanin.tracker.model import ALIVE, Batch, State
 from fanin.tracker.options import LIFETIME_MAX
-from fanin.values import dataclass
 
 CHECK_AFTER = timedelta(minutes=15)
 """Time until the sweeper checks whether a CLOSED batch is stuck or an ending event was not delivered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from operator import attrgetter
@@ -10,7 +11,6 @@ from operator import attrgetter
 from fanin.tracker.model import SHARDS, Position, Query, State
 from fanin.tracker.options import BatchFilter, filter_of
 from fanin.tracker.store import Listing, TrackerStore
-from fanin.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

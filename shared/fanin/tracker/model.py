@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -11,7 +11,6 @@ from fanin.errors import InvalidRequest
 from fanin.tracker.ids import ItemId
 from fanin.tracker.options import LIFETIME_MAX, BatchFilter, BatchOptions, Mode
 from fanin.tracker.tree import Shape
-from fanin.values import dataclass
 
 ESTIMATED_LEAF = 2**20
 """Items of one counter of an estimated batch."""

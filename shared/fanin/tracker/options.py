@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fanin.errors import InvalidRequest
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from fanin.tracker.model import Batch, State

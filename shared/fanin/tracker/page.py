@@ -11,10 +11,9 @@ A page of an estimated batch has no digits: it counts acks in ``n``, duplicates 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fanin.tracker.model import Outcome
-from fanin.values import dataclass
 
 DIGIT_BITS = 6
 DIGIT_MAX = 2**DIGIT_BITS - 1

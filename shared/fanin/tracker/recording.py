@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -17,7 +17,6 @@ from fanin.tracker.ids import GroupId, ItemId
 from fanin.tracker.model import Ack, Batch, BatchKey, Completion, Outcome, PageKey, Sample, State, Verdict
 from fanin.tracker.options import Mode
 from fanin.tracker.page import Page, PageMasks, lowest
-from fanin.values import dataclass
 
 SAMPLES = 128
 SAMPLE_PROBES = 4

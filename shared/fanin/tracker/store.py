@@ -10,13 +10,13 @@ StoreUnavailable.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
-from fanin.values import dataclass
 
 ROWS_A_READ = 500
 READS_A_LISTING = 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task,
 from fanin.grouper.store import Claim, Page
 from fanin.names import OPEN_TASKS_INDEX
 from fanin.pacing import pause
-from fanin.values import dataclass
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
