@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NOT_HANDLERS = {"__init__"}
 EDGE = "fanin.api.edge"
-HANDLERS = sorted(path.stem for path in (ROOT / "functions").glob("*.py") if path.stem not in NOT_HANDLERS)
+HANDLERS = sorted(path.stem for path in (ROOT / "functions").glob("*.py") if path.stem != "__init__")
 ROUTES = [name for name in HANDLERS if EDGE in (ROOT / "functions" / f"{name}.py").read_text()]
 CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
 WITHOUT_TRACKER = ("archive_changes", "lead_tasks", "sweep_groups")
@@ -24,7 +23,7 @@ CLIENTS = {"archive_changes": {"s3"}} | {
     name: {"dynamodb", "sqs"} for name in ("lead_tasks", "register_task", "add_jobs")
 }
 NOWHERE = {"boto3", "s3transfer", "asyncio", "aws_lambda_powertools.event_handler.openapi.models"}
-CONSUMER_MODULES_MAX = 430
+CONSUMER_MODULES_MAX = 450
 ROUTE_MODULES_MAX = 720
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-west-1",
@@ -47,7 +46,7 @@ REQUEST = {
     "version": "2.0",
     "rawPath": "/v1/batches/906d42f0-ef2f-802e-aaee-3ecf7139c8b7",
     "rawQueryString": "",
-    "headers": {},
+    "headers": {"accept": "application/json"},
     "pathParameters": {"batchId": "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"},
     "requestContext": {
         "requestId": "r",
@@ -93,12 +92,9 @@ def test_no_route_imports_boto3_or_the_models_of_a_description(name: str) -> Non
 
 
 def test_a_request_does_not_import_the_models_of_a_description_either() -> None:
-    answer = (
-        f"from functions.get_batch import handler\nassert handler({REQUEST!r}, None)['statusCode'] == 403"
-    )
-    refused = answer.replace("'headers': {}", "'headers': {'a': 'b'}")
+    program = f"from functions.get_batch import handler\nanswer = handler({REQUEST!r}, None)"
 
-    loaded = set(started(refused)["modules"])
+    loaded = set(started(program + "\nassert answer['statusCode'] == 403")["modules"])
 
     assert not loaded & (NOWHERE - {"asyncio"})
 
