@@ -17,7 +17,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip start openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -109,6 +109,9 @@ bulk: setup ## ids made and acks folded a second and core, beside the plainest w
 
 round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconciled, redriven, complete
 	@$(BIN)/python -m benchmarks.round_trip $(ARGS)
+
+start: setup ## CPU and memory of the cold start of each handler, beside that of boto3
+	@$(BIN)/python -m benchmarks.start $(ARGS)
 
 openapi: setup ## write docs/openapi.json anew from the routes
 	@$(BIN)/python -m functions.openapi > docs/openapi.json

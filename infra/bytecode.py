@@ -31,7 +31,7 @@ def compile_for(version: str, folder: Path, deployed: str) -> None:
         return
     log.warning(
         "no Python %s on this machine, and uv cannot download one: %s has no bytecode, and a cold start takes"
-        " about five times the CPU; install Python %s, or set python_version to %s",
+        " up to 1.8 times the CPU; install Python %s, or set python_version to %s",
         *(version, deployed, version, this_version()),
     )
 

@@ -58,7 +58,7 @@ class Functions(Construct):
             layers=[self.layer],
             role=_role(own, group),
             timeout=Duration.seconds(handler.timeout_seconds),
-            memory_size=handler.memory_mb,
+            memory_size=handler.memory,
             environment={**self._environment(), **(environment or {})},
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
