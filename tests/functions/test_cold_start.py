@@ -60,6 +60,7 @@ REQUEST = {
 def started(program: str, on_lambda: bool = True) -> dict[str, Any]:
     """The modules and the clients of a process that has run *program*."""
     search = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}"}
+    search["AWS_EC2_METADATA_DISABLED"] = "true"
     env = search | (ENVIRONMENT | {"AWS_LAMBDA_FUNCTION_NAME": "f"} if on_lambda else {})
     out = subprocess.check_output([sys.executable, "-c", program + "\n" + REPORT], env=env, text=True)
     report: dict[str, Any] = json.loads(out.splitlines()[-1])
