@@ -1,4 +1,4 @@
-"""The layer of third-party packages, built by uv without Docker.
+"""The layer of third-party packages, which uv installs, and the project's own code, built without Docker.
 
 On AWS it is built for arm64 and the Lambda runtime; for the local run, for this interpreter and machine,
 because the emulator runs handlers under its own Python.
