@@ -17,7 +17,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip start openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs watching bulk round-trip start cost openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -104,6 +104,9 @@ grouping: setup ## a burst of tasks, bundled for a batch API that throttles and 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
 	@$(BIN)/python -m benchmarks.jobs $(ARGS)
 
+watching: setup ## read units of 1 to 1,000 workers that watch each other, in virtual time
+	@$(BIN)/python -m benchmarks.watching $(ARGS)
+
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
 	@$(BIN)/python -m benchmarks.bulk $(ARGS)
 
@@ -112,6 +115,9 @@ round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconci
 
 start: setup ## CPU and memory of the cold start of each handler, beside that of boto3
 	@$(BIN)/python -m benchmarks.start $(ARGS)
+
+cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
+	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md
 
 openapi: setup ## write docs/openapi.json anew from the routes
 	@$(BIN)/python -m functions.openapi > docs/openapi.json

@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.races import Api
+from fanin.aws.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun, functions
 
 SENDERS = 8
@@ -87,11 +88,9 @@ def progress(step: str) -> None:
 
 def configure(run: LocalRun, policies: Sequence[dict[str, Any]], api: BatchApi) -> None:
     """Set the policies and the batch API of the deployed functions, as the stack's settings do."""
-    settings = {
-        "FANIN_GROUPER_POLICIES": json.dumps(policies),
-        "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": api.url, "timeoutSeconds": 5}]),
-    }
-    functions.configure(run.client("lambda"), HANDLERS, settings)
+    downstream = {"pattern": "*", "url": api.url, "timeoutSeconds": 5}
+    file = SettingsFile(grouper_policies=policies, grouper_downstream=[downstream])
+    functions.configure(run.client("lambda"), HANDLERS, {VARIABLE: file.to_json()})
 
 
 def register(api: Api, ids: Sequence[str], target_of: dict[str, str]) -> None:

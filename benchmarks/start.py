@@ -18,11 +18,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.stub import stub
+from infra.code import assemble
 from infra.config import Config
 from infra.group_handlers import GROUP_ROUTES
 from infra.handlers import ROUTES
 from infra.job_handlers import JOB_ROUTES
-from infra.layer import Build, fill, install
+from infra.layer import Build, compile_own, install
 from infra.paths import FUNCTIONS
 
 ROUTE_NAMES = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
@@ -101,7 +102,8 @@ def assembled(folder: Path) -> dict[str, str]:
     """Build layer and code for this machine, and return the environment of a function of them."""
     build = Build.for_config(Config(target="local"))
     install(build, folder / "layer" / "python")
-    fill(build, folder / "code")
+    assemble(folder / "code")
+    compile_own(build, folder / "code")
     search = os.pathsep.join(str(folder / each) for each in ("code", "layer/python"))
     return ENVIRONMENT | {"PATH": os.environ["PATH"], "PYTHONPATH": search}
 

@@ -10,6 +10,7 @@ from functions.wiring import tracking
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    settled = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide).settle(event)
+    adapter = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide, isolate=tracking.isolate)
+    settled = adapter.settle(event)
     count_settled(settled)
     return settled.response()

@@ -1,27 +1,26 @@
 """Consumes the queue of bundle messages: calls the batch API and applies the outcome."""
 
+from datetime import timedelta
 from typing import Any
 
 from fanin.grouper import BundleMessage, Handled
 from fanin.grouper.consuming import consume
-from functions.metrics.counts import measured
 from functions.metrics.grouping import count_handled
-from functions.wiring import grouping
-from functions.wiring.starting import at_start
+from functions.metrics.measuring import measured
+from functions.wiring import calling, grouping
 
-ENOUGH_MS = 60_000
-"""The lease of a call, within which a bundle is called and its outcome is stored."""
-
-at_start(grouping.notifier)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 @measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    consumed = consume(event["Records"], _handle, lambda: context.get_remaining_time_in_millis() > ENOUGH_MS)
+    # Within the lease of a call a bundle is called and its outcome is stored.
+    enough_ms = grouping.grouper().world.policies.longest_call_lease / MILLISECOND
+    consumed = consume(event["Records"], _handle, lambda: context.get_remaining_time_in_millis() > enough_ms)
     count_handled(consumed)
     return consumed.response()
 
 
 def _handle(body: str) -> Handled:
     message = BundleMessage.parse(body)
-    return grouping.grouper().handle(message, grouping.downstream(), grouping.notifier())
+    return grouping.grouper().handle(message, calling.downstream(), grouping.notifier())

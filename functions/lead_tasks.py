@@ -1,5 +1,6 @@
 """Consumes the queue of task messages: the first invocation to acquire a lane's lease leads the lane."""
 
+from datetime import timedelta
 from typing import Any
 
 from fanin.aws import clients
@@ -10,10 +11,11 @@ from functions.metrics.measuring import measured
 from functions.wiring import grouping
 from functions.wiring.starting import at_start
 
-ENOUGH_MS = 18_000
-"""A leader's term may last as long as its lease, 15 s, and a little more."""
+MORE_MS = 3_000
+"""The time of a leader beside its lease."""
 BARELY_MS = 3_000
 """The time that sending a delayed copy takes."""
+MILLISECOND = timedelta(milliseconds=1)
 
 at_start(clients.sqs)
 
@@ -21,12 +23,12 @@ at_start(clients.sqs)
 @measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     left_ms = context.get_remaining_time_in_millis
+    grouper = grouping.grouper()
+    enough_ms = grouper.world.policies.longest_lease / MILLISECOND + MORE_MS
 
     def lead(body: str) -> LeadResult:
         message = TaskMessage.parse(body)
-        return (
-            grouping.grouper().lead(message) if left_ms() > ENOUGH_MS else grouping.grouper().put_off(message)
-        )
+        return grouper.lead(message) if left_ms() > enough_ms else grouper.put_off(message)
 
     consumed = consume(event["Records"], lead, lambda: left_ms() > BARELY_MS)
     count_lead_results(consumed)

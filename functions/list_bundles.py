@@ -1,15 +1,20 @@
 """GET /v1/bundles"""
 
-from typing import Any
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api import cursors
 from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller, edge
 from fanin.api.group_answers import ListedBundles
 from fanin.api.group_listing import bundles
+from fanin.grouper import BundleState
 from functions.wiring import grouping, tracking
 
-app = edge(tracking.settings, query=("target", "limit", "cursor"))
+OfState = Annotated[BundleState | None, Query(alias="state", description="Only bundles in this state.")]
+
+app = edge(tracking.settings, query=("target", "state", "limit", "cursor"))
 
 
 @app.get(
@@ -18,10 +23,15 @@ app = edge(tracking.settings, query=("target", "limit", "cursor"))
     summary="List a target's bundles",
     responses=answers(200, ListedBundles, 400, 403, 503),
 )
-def list_bundles(target: OfTarget, limit: ListLimit = 20, cursor: Cursor = None) -> ListedBundles:
-    """List bundles of a target, shard by shard, the newest first; eventually consistent."""
-    start = cursors.term_at(cursor)
-    return ListedBundles.of(*bundles(grouping.grouper(), caller(app).tenant, target, limit, start))
+def list_bundles(
+    target: OfTarget, state: OfState = None, limit: ListLimit = 20, cursor: Cursor = None
+) -> ListedBundles:
+    """List bundles of a target, shard by shard, the newest first; eventually consistent.
+
+    With a *state*, a page has those of the next *limit* bundles that are in it, so it may be empty.
+    """
+    tenant, start = caller(app).tenant, cursors.term_at(cursor)
+    return ListedBundles.of(*bundles(grouping.grouper(), tenant, target, state, limit, start))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,24 +1,37 @@
 """GET /v1/tasks"""
 
-from typing import Any
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api.documents import answers
-from fanin.api.edge import ListLimit, OfTarget, caller, edge
-from fanin.api.group_answers import OpenTasks
+from fanin.api.edge import Cursor, ListLimit, OfTarget, caller, edge
+from fanin.api.group_answers import ListedTasks
+from fanin.api.group_listing import tasks
+from fanin.grouper import Status
 from functions.wiring import grouping, tracking
 
-app = edge(tracking.settings, query=("target", "limit"))
+OfState = Annotated[Status, Query(alias="state", description="The state of the tasks to list.")]
+
+app = edge(tracking.settings, query=("target", "state", "limit", "cursor"))
 
 
 @app.get(
     "/v1/tasks",
     operation_id="listTasks",
-    summary="List the tasks that wait for a bundle",
-    responses=answers(200, OpenTasks, 400, 403, 503),
+    summary="List a target's tasks in a state",
+    responses=answers(200, ListedTasks, 400, 403, 503),
 )
-def list_tasks(target: OfTarget, limit: ListLimit = 20) -> OpenTasks:
-    """List tasks of a target that wait for a bundle, up to *limit* of each shard; eventually consistent."""
-    return OpenTasks.of(grouping.grouper().open_tasks(caller(app).tenant, target, limit))
+def list_tasks(
+    target: OfTarget, state: OfState = Status.CREATED, limit: ListLimit = 20, cursor: Cursor = None
+) -> ListedTasks:
+    """List tasks of a target in a state, by default those that wait for a bundle; eventually consistent.
+
+    Waiting tasks come by priority, then due time; others with their bundles, the newest first. A page reads a
+    bounded number of bundles, so it may be short or empty; the list ends when there is no cursor.
+    """
+    tenant = caller(app).tenant
+    return ListedTasks.of(*tasks(grouping.grouper(), tenant, target, state, limit, cursor))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """POST /v1/tasks"""
 
+from http import HTTPStatus
 from typing import Any
 
 from fanin import names
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
-from fanin.api.group_answers import RegisteredTask
+from fanin.api.group_answers import RegisteredTask, RegisteredTasks
 from fanin.api.group_requests import RegisterTaskBody
 from fanin.aws import clients
+from fanin.grouper import NewTask, Task
 from functions.metrics.counts import count, measured
 from functions.wiring import grouping, tracking
 from functions.wiring.starting import at_start
@@ -20,15 +22,29 @@ app = edge(tracking.settings)
     "/v1/tasks",
     status_code=202,
     operation_id="registerTask",
-    summary="Register a task",
-    responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 503),
+    summary="Register a task, or up to 100",
+    responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 503) | answers(200, RegisteredTasks),
 )
-def register_task(body: RegisterTaskBody, idempotency_key: IdempotencyKey = None) -> RegisteredTask:
-    """Register a task, which is processed in one call with others of its target. A taskId names one task."""
+def register_task(
+    body: RegisterTaskBody, idempotency_key: IdempotencyKey = None
+) -> RegisteredTask | tuple[RegisteredTasks, int]:
+    """Register a task, which is processed in one call with others of its target. A taskId names one task.
+
+    Of several *tasks* each is registered by itself: the answer, 200, has a result for each, in their order.
+    """
     who = caller(app)
-    if body.task_id is not None:
+    if body.tasks is not None or body.task_id is not None:
         bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
-    task = grouping.grouper().register(who.tenant, body.new_task(idempotency_key))
+    new_tasks = body.new_tasks(idempotency_key)
+    if body.tasks is None:
+        return _one(who.tenant, new_tasks[0])
+    results = grouping.registering().register_all(who.tenant, new_tasks)
+    count({names.TASKS_REGISTERED: sum(isinstance(result, Task) for result in results)})
+    return RegisteredTasks.of(new_tasks, results), HTTPStatus.OK
+
+
+def _one(tenant: str, new_task: NewTask) -> RegisteredTask:
+    task = grouping.registering().register(tenant, new_task)
     count({names.TASKS_REGISTERED: 1})
     return RegisteredTask.of(task)
 

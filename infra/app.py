@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from infra.config import Config, ConfigError
+from infra.fitting import fit
+from infra.limits import Measured, measured
+from infra.nag import accept
 from infra.paths import CDK_JSON
 from infra.stack import FaninStack
+
+UNLIMITED = {"@aws-cdk/core:stackResourceLimit": 0}
+"""The CDK does not count resources: its error names no setting. ``infra.limits`` does."""
 
 
 def cdk_json_context() -> dict[str, Any]:
@@ -30,9 +37,30 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
 
     *context* overrides cdk.json's context; *outdir* overrides ``CDK_OUTDIR``.
     """
-    app = cdk.App(context={**cdk_json_context(), **(context or {})}, outdir=outdir)
-    config = Config.from_context(app.node.get_all_context())
-    return app, FaninStack(app, f"Fanin-{config.stage}", config)
+    app = cdk.App(context={**cdk_json_context(), **UNLIMITED, **(context or {})}, outdir=outdir)
+    return app, _stack(app, Config.from_context(app.node.get_all_context()))
+
+
+def _stack(app: cdk.App, config: Config) -> FaninStack:
+    accept(app, "infra.limits counts resources, and names the setting", "CloudFormation-Validate::F0007")
+    return FaninStack(app, f"Fanin-{config.stage}", config)
+
+
+def share_of_limits(config: Config) -> float:
+    """Return the largest share of a limit of AWS that the template of *config* uses; packages nothing."""
+    with TemporaryDirectory() as outdir:
+        context = {**cdk_json_context(), **UNLIMITED, "aws:cdk:bundling-stacks": []}
+        app = cdk.App(context=context, outdir=outdir)
+        return _measured(app, _stack(app, config))[0].share
+
+
+def _measured(app: cdk.App, stack: FaninStack) -> list[Measured]:
+    """Synthesise the app and return what has a limit. Raises ConfigError for findings of the checks."""
+    try:
+        template = app.synth().get_stack_by_name(stack.stack_name).template
+    except RuntimeError as error:
+        raise ConfigError(f"the checks of the template found errors: {error}") from error
+    return measured(template, stack.stack_name)
 
 
 def check(app: cdk.App) -> None:
@@ -41,13 +69,25 @@ def check(app: cdk.App) -> None:
 
 
 def main() -> None:
-    """Synthesise the app with the AWS Solutions checks; exit with a message for an invalid setting."""
+    """Synthesise the app with the AWS Solutions checks.
+
+    Exits with a message for an invalid setting, and for settings that exceed a limit of AWS.
+    """
     try:
-        app, _ = build()
+        app, stack = build()
+        check(app)
+        _refuse_too_large(stack.config, _measured(app, stack))
     except ConfigError as error:
         sys.exit(f"configuration: {error}")
-    check(app)
-    app.synth()
+
+
+def _refuse_too_large(config: Config, found: Sequence[Measured]) -> None:
+    """Raise ConfigError with the worst case of each limit that is exceeded; *found* has the worst first."""
+    worst = {each.limit: each for each in reversed(found) if each.share > 1}
+    if worst:
+        reasons = "; ".join(str(each) for each in worst.values())
+        fitting = fit(config, share_of_limits)
+        raise ConfigError(f"{fitting}: {reasons}" if fitting else reasons)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from infra.paths import FUNCTIONS, PACKAGE
 
-# The command and the local run are not part of a Lambda function.
-LEFT_OUT = frozenset({"cli", "local"})
+# The command, the local run and the prices are not part of a Lambda function.
+LEFT_OUT = frozenset({"cli", "cost", "local"})
 
 
 def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:

@@ -12,6 +12,13 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
+from fanin.errors import InvalidRequest
+from fanin.grouper.endpoints import Endpoint, check_timeouts
+from fanin.grouper.parsing import Rows, endpoints_of, policies_of
+from fanin.grouper.policy import Policies
+from fanin.grouper.targeting import TargetTemplate
+from infra import restored
+
 Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
 ByPattern = NewType("ByPattern", str)
@@ -32,15 +39,21 @@ class Config:
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
     ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
+    ``restored_tables``: tables of a restore that replace the stack's own: ``batches=ARN``, and so on.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
-    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000.
-    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit.
+    ``lambda_concurrency``: the concurrent executions that this stack may use of the account's quota.
+    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
+    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit; 0: its
+    share of ``lambda_concurrency``.
     ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
     ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
-    ``acks_tenant``: the tenant of the items in the acks queue's messages. Default: the account id.
+    ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
+    registrations queue. Default: the account id.
     ``alarm_email``: e-mail address for alarms. Default: none.
     ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
+    ``oldest_message_alarm_minutes``: the age of a message in a consumed queue that raises an alarm.
+    ``throttle_alarms``: adds alarms on throttled functions and tables.
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
@@ -48,7 +61,8 @@ class Config:
     others share one. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
-    their fields), or such lists as JSON text.
+    their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
+    are registered without one, such as ``{customer}/{region}``.
     ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
@@ -64,10 +78,12 @@ class Config:
     python_version: str = "3.14"
     page_bits: int = 1024
     protect_data: bool = False
+    restored_tables: tuple[str, ...] = ()
     max_request_units: int = 0
-    consumer_concurrency: int = 10
-    throttle_rate: int = 500
-    throttle_burst: int = 1000
+    lambda_concurrency: int = 10
+    consumer_concurrency: int = 0
+    throttle_rate: int = 0
+    throttle_burst: int = 0
     log_retention_days: int = 14
     jwt_issuer: str = ""
     jwt_audience: str = ""
@@ -76,11 +92,14 @@ class Config:
     acks_tenant: str = ""
     alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
+    oldest_message_alarm_minutes: int = 15
+    throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
+    grouper_target: str = ""
     archive: bool = False
     archive_days: int = 90
     analytics: Engine = "off"
@@ -96,10 +115,45 @@ class Config:
                 raise _refused(name, value, takes)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+        self._check_restored_tables()
         if self.demo and not self.grouper:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+        _check_entries("grouper_policies", policies_of, self.grouper_policies)
+        _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
+        self._check_batch_apis()
+
+    @property
+    def policies(self) -> Policies:
+        """The policies of targets."""
+        return policies_of(json.loads(self.grouper_policies))
+
+    @property
+    def batch_apis(self) -> tuple[Endpoint, ...]:
+        """The batch APIs of targets."""
+        return endpoints_of(json.loads(self.grouper_downstream))
+
+    def _check_batch_apis(self) -> None:
+        """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
+        try:
+            check_timeouts(self.policies, self.batch_apis)
+            if self.grouper_target:
+                TargetTemplate.parse(self.grouper_target)
+        except InvalidRequest as error:
+            raise ConfigError(str(error)) from error
+
+    def _check_restored_tables(self) -> None:
+        if self.restored_tables and not self.protect_data:
+            raise ConfigError(
+                "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
+                "that are replaced are retained"
+            )
+        if kinds := restored.without_stream(self.restored_tables, self.archive):
+            raise ConfigError(
+                f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
+                "(LatestStreamArn of describe-table)"
+            )
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Config:
@@ -192,18 +246,38 @@ def _distinct(pattern: str) -> Callable[[Any], bool]:
 
 
 def _is_of_different_queues(entries: Any) -> bool:
-    """Return whether *entries* are ARNs of different queues, each with or without its tenant."""
+    """Return whether *entries* are ARNs of different queues of one region, with or without tenants."""
     queues = {entry.partition("=")[0] for entry in entries}
-    return _distinct(DEAD_LETTER_QUEUE)(entries) and len(queues) == len(entries)
+    if not _distinct(DEAD_LETTER_QUEUE)(entries) or len(queues) != len(entries):
+        return False
+    return len({queue.split(":")[3] for queue in queues}) <= 1
+
+
+def _is_schedule(text: Any) -> bool:
+    """Return whether *text* is empty or a cron expression; AWS requires ``?`` for one of the two days."""
+    fields = text[5:-1].split(" ")
+    return not text or (bool(re.fullmatch(CRON, text)) and (fields[2] == "?") != (fields[4] == "?"))
+
+
+def _is_of_different_kinds(entries: Any) -> bool:
+    """Return whether *entries* are restored tables, each of another kind."""
+    return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
 
 
 def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``; other fields are checked later."""
+    """Return whether *text* is a JSON list of objects with a ``pattern``."""
     try:
         rows = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+
+
+def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+    try:
+        parse(json.loads(text))
+    except InvalidRequest as error:
+        raise ConfigError(f"{name}, {error}") from error
 
 
 def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
@@ -222,7 +296,7 @@ TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
 DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 # Minute, hour, day of the month, month, day of the week, year.
-CRON = r"cron\(\S+( \S+){5}\)"
+CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -231,18 +305,28 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
     "page_bits": _between(2, 1024),
     "max_request_units": _between(0, 1_000_000),
-    "consumer_concurrency": _between(2, 1000),
-    "throttle_rate": _between(1, 10_000),
-    "throttle_burst": _between(1, 5_000),
+    "lambda_concurrency": _between(10, 100_000),
+    "consumer_concurrency": (
+        lambda value: value == 0 or 2 <= value <= 1000,
+        "a whole number from 2 to 1000, or 0 for a share of lambda_concurrency",
+    ),
+    "throttle_rate": _between(0, 10_000),
+    "throttle_burst": _between(0, 5_000),
     "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
     "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
     "jwt_tenant_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
     "jwt_caller_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
     "acks_tenant": (_matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
     "oldest_batch_alarm_hours": _between(1, 10_000),
+    "oldest_message_alarm_minutes": _between(1, 20_160),
     "dead_letter_queue_arns": (
         _is_of_different_queues,
-        "ARNs of different SQS queues, each alone or as ARN=TENANT",
+        "ARNs of different SQS queues in the stack's region, each alone or as ARN=TENANT",
+    ),
+    "restored_tables": (
+        _is_of_different_kinds,
+        f"KIND=ARN for different tables, each the ARN of a table or of its stream; KIND is one of "
+        f"{', '.join(restored.KINDS)}",
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
@@ -252,6 +336,9 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "analytics_workers": _between(2, 299),
     "analytics_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
     "analytics_bucket_arns": (_distinct(BUCKET_ARN), "ARNs of different S3 buckets"),
-    "analytics_schedule": (_matches(rf"|{CRON}"), "cron(...) of six fields with one space between them"),
+    "analytics_schedule": (
+        _is_schedule,
+        "cron(...) of six fields with one space between them; one of day-of-month and day-of-week is ?",
+    ),
     "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
 }

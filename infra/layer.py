@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.bytecode import compile_for, interpreter, run, this_version
-from infra.code import assemble, digest
+from infra.code import digest
 from infra.config import Config
 from infra.paths import REQUIREMENTS
 
@@ -47,9 +47,9 @@ class Build:
         machine = self.platform or sysconfig.get_platform()
         return self._hash(machine, requirements.read_bytes())
 
-    def code_hash(self) -> str:
-        """Return the hash of the project's own code and the build; SHA-256, hex."""
-        return self._hash("code", digest())
+    def code_hash(self, settings: str) -> str:
+        """Return the hash of the project's own code, the settings file and the build; SHA-256, hex."""
+        return self._hash("code", digest() + settings.encode())
 
     def _hash(self, kind: str, content: bytes) -> str:
         facts = (RECIPE, kind, self.python_version, "bytecode" if self.compiler else "sources")
@@ -73,7 +73,6 @@ def install(build: Build, folder: Path) -> None:
     compile_for(build.python_version, folder, "/opt/python")
 
 
-def fill(build: Build, folder: Path) -> None:
-    """Copy the project's own code into *folder* and compile it, with the same bytes each time."""
-    assemble(folder)
+def compile_own(build: Build, folder: Path) -> None:
+    """Compile the project's own code in *folder*, with the same bytes each time."""
     compile_for(build.python_version, folder, "/var/task")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
-from aws_cdk import CfnOutput, Duration, Stack, Tags
+from aws_cdk import Annotations, CfnOutput, Stack, Tags
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from infra.concurrency import shortage
 from infra.config import Config
 from infra.constructs.analytics import Analytics
 from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
 from infra.constructs.confirmation import Confirmation
-from infra.constructs.dead_letter_queues import DeadLetterQueues, tenants_by_queue
+from infra.constructs.dead_letter_queues import DeadLetterQueues
 from infra.constructs.demo import Demo
 from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
@@ -26,7 +27,7 @@ from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
-from infra.constructs.watched import Watched
+from infra.constructs.watched import Watched, WatchedTable
 from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
 
 
@@ -50,19 +51,30 @@ class FaninStack(Stack):
         self.confirmation = Confirmation(
             self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT)
         )
-        self.queues = {"Acks": self.acks.queue, **self.user_dead_letter_queues.by_name}
-        self.dead_letter_queues = {
-            "Acks": self.acks.dead_letter_queue,
-            "Events": self.events.dead_letter_queue,
-            "Confirmation": self.confirmation.dead_letter_queue,
-        }
-        self.changing = {"batches": self.tables.batches, "pages": self.tables.pages}
+        self._start_watching()
         self._output_names()
         self.archive: Archive | None = None
         self._add_parts()
         monitoring = Monitoring(self, "Monitoring", config, self._watched())
         if config.analytics != "off":
             self._add_analytics(monitoring.topic)
+        if config.target == "aws" and (warning := shortage(config)):
+            Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
+
+    def _start_watching(self) -> None:
+        """Collect what the tracker's part has for alarms, dashboard and archive; other parts add theirs."""
+        self.queues = {"Acks": self.acks.queue, **self.user_dead_letter_queues.by_name}
+        self.consumed = dict(self.queues)
+        self.dead_letter_queues = {
+            "Acks": self.acks.dead_letter_queue,
+            "Events": self.events.dead_letter_queue,
+            "Confirmation": self.confirmation.dead_letter_queue,
+        }
+        self.changing: dict[str, dynamodb.ITable] = {
+            "batches": self.tables.batches,
+            "pages": self.tables.pages,
+        }
+        self.watched_tables = dict(self.tables.watched)
 
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
@@ -75,18 +87,18 @@ class FaninStack(Stack):
             self._add_archive()
 
     def _acks(self) -> SourceQueue:
-        # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
-        acks = SourceQueue(self, "Acks", visibility=Duration.seconds(6 * CONSUME_ACKS.timeout_seconds))
-        environment = {"FANIN_TENANT": self.config.acks_tenant} if self.config.acks_tenant else {}
-        acks.feed(self.functions.add(CONSUME_ACKS, environment), self.config)
+        acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
+        environment = {"FANIN_ACKS_DEAD_LETTER_QUEUE": acks.dead_letter_queue.queue_url}
+        if self.config.acks_tenant:
+            environment["FANIN_TENANT"] = self.config.acks_tenant
+        consumer = self.functions.add(CONSUME_ACKS, environment)
+        send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[acks.dead_letter_queue.queue_arn])
+        consumer.add_to_role_policy(send)
+        acks.feed(consumer, self.config)
         return acks
 
     def _user_dead_letter_queues(self) -> DeadLetterQueues:
-        tenants = {arn: tenant for arn, tenant in tenants_by_queue(self.config).items() if tenant}
-        environment = {"FANIN_DEAD_LETTER_TENANTS": json.dumps(tenants)} if tenants else {}
-        return DeadLetterQueues(
-            self, "Letters", self.config, self.functions.add(DEAD_LETTER_HANDLER, environment)
-        )
+        return DeadLetterQueues(self, "Letters", self.config, self.functions.add(DEAD_LETTER_HANDLER))
 
     def _sweep(self) -> lambda_.Function:
         sweep = self.functions.add(SWEEP)
@@ -97,8 +109,13 @@ class FaninStack(Stack):
         return Watched(
             functions=self.functions.made,
             sweepers=self.sweepers,
+            readers=[self.archive.function] if self.archive else [],
             queues=self.queues,
+            consumed=self.consumed,
             dead_letter_queues=self.dead_letter_queues,
+            tables=self.watched_tables,
+            api=self.api.http,
+            pipe=self.events.pipe,
         )
 
     def _add_jobs(self) -> None:
@@ -111,6 +128,7 @@ class FaninStack(Stack):
             name: doorbell.dead_letter_queue for name, doorbell in jobs.doorbells.items()
         }
         self.changing |= {"jobs": jobs.table}
+        self.watched_tables |= jobs.watched
         self._output(
             QueueTable=jobs.table.table_name,
             DoorbellQueueUrl=jobs.shared.queue.queue_url,
@@ -122,20 +140,29 @@ class FaninStack(Stack):
         self.sweepers.append(grouper.sweep)
         for route, function in grouper.routes.items():
             self.api.add(route, function)
-        self.queues |= {name: queue.queue for name, queue in grouper.queues.items()}
+        queues = {name: queue.queue for name, queue in grouper.queues.items()}
+        self.queues |= queues
+        self.consumed |= queues
         self.dead_letter_queues |= {name: queue.dead_letter_queue for name, queue in grouper.queues.items()}
         self.changing |= {"tasks": grouper.tables.tasks, "bundles": grouper.tables.bundles}
+        self.watched_tables |= grouper.tables.watched
         self._output(
             GroupTasksTable=grouper.tables.tasks.table_name,
             GroupBundlesTable=grouper.tables.bundles.table_name,
             GrouperQueueUrl=grouper.queues["GroupTasks"].queue.queue_url,
             BundlesQueueUrl=grouper.queues["GroupBundles"].queue.queue_url,
+            RegistrationsQueueUrl=grouper.queues["GroupRegistrations"].queue.queue_url,
         )
 
     def _add_demo(self) -> None:
         demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)
         jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
         self.queues |= {"DemoWork": demo.work.queue}
+        self.consumed |= {"DemoWork": demo.work.queue}
+        self.watched_tables |= {
+            "DemoIndex": WatchedTable(table=demo.index),
+            "DemoOutcomes": WatchedTable(table=jobs.outcomes),
+        }
         self.dead_letter_queues |= demo.dead_letter_queues
         self._output(
             DemoQueueUrl=demo.work.queue.queue_url,

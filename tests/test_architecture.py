@@ -24,6 +24,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.names": set(),
     "fanin.pacing": set(),
     "fanin.calling": {"fanin.errors"},
+    "fanin.cost": set(),
     "fanin.aws": {*LEAVES},
     "fanin.tracker": {*LEAVES, "fanin.aws"},
     "fanin.grouper": {*LEAVES, "fanin.aws"},
@@ -34,7 +35,16 @@ DOORS: dict[str, set[str]] = {
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
     "functions": {"fanin"},
-    "infra": {"fanin.names"},
+    # Settings are checked at synthesis by what reads them in the functions.
+    "infra": {
+        "fanin.errors",
+        "fanin.names",
+        "fanin.aws.settings_file",
+        "fanin.grouper.endpoints",
+        "fanin.grouper.targeting",
+        "fanin.grouper.parsing",
+        "fanin.grouper.policy",
+    },
     # The pipeline: entry -> jobs -> a room for each job -> snapshot -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},
@@ -50,11 +60,12 @@ DOORS: dict[str, set[str]] = {
         "fanin.Fanin",
         "fanin.tracker",
     },
-    "pipeline.fan_out": {*LEAVES, "fanin.aws", "pipeline.spark", "fanin.tracker"},
+    "pipeline.fan_out": {*LEAVES, "fanin.aws", "pipeline.spark", "fanin.cost", "fanin.tracker"},
     "pipeline.bulk_ack": {
         *LEAVES,
         "pipeline.snapshot",
         "pipeline.spark",
+        "fanin.cost",
         "fanin.tracker",
         "fanin.aws",
     },
@@ -114,6 +125,7 @@ RULES = {
     },
     "fanin.grouper": {
         "downstream",
+        "endpoints",
         "ids",
         "messages",
         "model",
@@ -122,12 +134,14 @@ RULES = {
         "parsing",
         "policy",
         "rate",
+        "responses",
         "rules",
+        "targeting",
     },
-    "fanin.queue": {"errors", "keys", "lifecycle", "members", "messages", "model", "order"},
+    "fanin.queue": {"config", "errors", "keys", "lifecycle", "members", "messages", "model", "order"},
     "fanin.archive": {"changes"},
 }
-ADAPTERS = {"dynamodb", "eventbridge", "http", "memory", "s3", "sqs"}
+ADAPTERS = {"dynamodb", "eventbridge", "http", "invoking", "memory", "s3", "secrets", "sqs"}
 REQUESTS = {"items", "lookups", "requests"}
 """In ``dynamodb/``: requests and rows as plain data, so these are rules too."""
 EFFECTS = {

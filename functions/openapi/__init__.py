@@ -17,6 +17,7 @@ from functions import (
     list_batches,
     list_bundles,
     list_jobs,
+    list_targets,
     list_tasks,
     notify_batch,
     open_batch,
@@ -39,6 +40,7 @@ ROUTES = (
     get_task,
     list_bundles,
     get_bundle,
+    list_targets,
     add_jobs,
     list_jobs,
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from fanin.aws import clients
+from fanin.aws.isolation import Isolation
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
 from fanin.client.direct_acks import DirectAcks
@@ -16,6 +17,7 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 
 
@@ -47,12 +49,18 @@ def transport_of(event: Mapping[str, Any]) -> DirectAcks:
     An event source mapping reads one queue, so all messages of a delivery have the same queue.
     """
     arn: str = event["Records"][0]["eventSourceARN"]
-    return replace(transport(), tenant=settings().tenant_of(arn))
+    return replace(transport(), tenant=settings_file().dead_letter_tenants.get(arn, settings().tenant))
 
 
 def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
     """Hide messages that return to their queue; the SQS client is created at the first call."""
     _visibility().hide(queue_arn, pauses)
+
+
+def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
+    """Send invalid messages of the acks queue to its dead-letter queue, and return the ids of those sent."""
+    url = settings().acks_dead_letter_queue
+    return Isolation(clients.sqs(), url).isolate(records) if url else ()
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.concurrency import shares
 from infra.config import Config
 from infra.constructs.functions import log_group, name_of
 
@@ -41,15 +42,14 @@ class Api(Construct):
         )
         for route, function in routes.items():
             self.add(route, function)
+        share = shares(config)
         self.stage = apigatewayv2.HttpStage(
             self,
             "Stage",
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
-            throttle=apigatewayv2.ThrottleSettings(
-                rate_limit=config.throttle_rate, burst_limit=config.throttle_burst
-            ),
+            throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
             access_log_settings=AccessLog(log_group(self, "AccessLog", config)),
         )
 

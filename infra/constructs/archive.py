@@ -50,7 +50,7 @@ class Archive(Construct):
         id_: str,
         config: Config,
         functions: Functions,
-        tables: Mapping[str, dynamodb.Table],
+        tables: Mapping[str, dynamodb.ITable],
     ) -> None:
         super().__init__(scope, id_)
         self.bucket = _bucket(self, config)

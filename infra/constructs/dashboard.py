@@ -29,6 +29,8 @@ from infra.constructs.metrics import (
 from infra.constructs.watched import Watched
 
 HALF, HEIGHT = 12, 6
+ALARMS = 100
+"""The maximum of an alarm widget."""
 
 
 def draw(
@@ -36,7 +38,9 @@ def draw(
 ) -> cloudwatch.Dashboard:
     """Return the dashboard: alarms first, then batches, bundles, jobs, queues and functions."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
-    dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=alarms, width=2 * HALF))
+    for number in range(0, len(alarms), ALARMS):
+        shown = alarms[number : number + ALARMS]
+        dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
     ours = (*_of_batches(emitted), *_of_bundles(emitted), *_of_jobs(emitted))
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)

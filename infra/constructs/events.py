@@ -76,7 +76,7 @@ class EndingEvents(Construct):
     """The bus, and the Pipe that sends ending events to it."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, batches: dynamodb.Table, describe: lambda_.Function
+        self, scope: Construct, id_: str, config: Config, batches: dynamodb.ITable, describe: lambda_.Function
     ) -> None:
         super().__init__(scope, id_)
         self.bus = events.EventBus(self, "Bus")

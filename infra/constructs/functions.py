@@ -40,7 +40,7 @@ class Functions(Construct):
             compatible_architectures=[lambda_.Architecture.ARM_64],
             compatible_runtimes=[self.runtime],
         )
-        self.code = own_code(build)
+        self.code = own_code(self, build, config)
         if config.python_version != Config().python_version:
             accept(self, "The configuration asks for this runtime", "AwsSolutions-L1")
 
@@ -98,13 +98,13 @@ def name_of(function: lambda_.Function) -> str:
     return function.node.path.split("/")[-2]
 
 
-def allow(function: lambda_.Function, table: dynamodb.Table, actions: Sequence[str]) -> None:
+def allow(function: lambda_.Function, table: dynamodb.ITable, actions: Sequence[str]) -> None:
     """Grant *actions* on *table*; nothing if empty."""
     if actions:
         function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=[table.table_arn]))
 
 
-def _allow_indexes(function: lambda_.Function, table: dynamodb.Table, names: Sequence[str]) -> None:
+def _allow_indexes(function: lambda_.Function, table: dynamodb.ITable, names: Sequence[str]) -> None:
     """Grant *function* Query on the named indexes of *table*, and no others."""
     if names:
         arns = [f"{table.table_arn}/index/{name}" for name in names]

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Aws
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
+from fanin.grouper.endpoints import Endpoint
+from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGETS_INDEX
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import archived, index, number, table, text
+from infra.constructs.tables import archived, index, number, restored_table, table, text
+from infra.constructs.watched import WatchedTable
 from infra.group_handlers import (
     BUNDLES,
+    CONSUME_TASKS,
     GROUP_ROUTES,
-    HANDLE_BUNDLE,
-    LEAD_TASKS,
+    REGISTRATIONS,
     SWEEP_GROUPS,
     TASKS,
     GroupHandler,
+    handle_bundle,
+    lead_tasks,
 )
 
-INCLUDE = dynamodb.ProjectionType.INCLUDE
+INCLUDE, KEYS_ONLY = dynamodb.ProjectionType.INCLUDE, dynamodb.ProjectionType.KEYS_ONLY
 TASK_FACTS = ("tenant", "taskId", "target", "shard", "dueAt")
 BUNDLE_FACTS = ("tenant", "bundleId")
 # The first message of a target leads; the others find their task bundled.
@@ -37,18 +41,34 @@ BUNDLES_AT_ONCE = 1
 
 
 class GroupTables(Construct):
-    """Tasks with an index of the open ones, leases with rate buckets, bundles with two indexes."""
+    """Tasks with an index of the open ones, leases with one of targets, bundles with two indexes."""
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.tasks = table(self, "Tasks", config, stream=archived(config))
-        index(self.tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
-        self.leases = table(self, "Leases", config, key="lane")
-        self.bundles = table(self, "Bundles", config, stream=archived(config))
-        index(
-            self.bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS
-        )
-        index(self.bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        self.tasks = restored_table(self, "Tasks", config, "tasks") or self._new_tasks(config)
+        self.leases = restored_table(self, "Leases", config, "leases") or self._new_leases(config)
+        self.bundles = restored_table(self, "Bundles", config, "bundles") or self._new_bundles(config)
+        self.watched = {
+            "GroupTasks": WatchedTable(table=self.tasks, indexes=[OPEN_TASKS_INDEX]),
+            "GroupLeases": WatchedTable(table=self.leases, indexes=[TARGETS_INDEX]),
+            "GroupBundles": WatchedTable(table=self.bundles, indexes=[LIVE_BUNDLES_INDEX, LANE_INDEX]),
+        }
+
+    def _new_tasks(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Tasks", config, stream=archived(config))
+        index(made, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        return made
+
+    def _new_leases(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Leases", config, key="lane")
+        index(made, config, TARGETS_INDEX, text("tenant"), text("target"), KEYS_ONLY)
+        return made
+
+    def _new_bundles(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Bundles", config, stream=archived(config))
+        index(made, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
+        index(made, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        return made
 
 
 class Grouper(Construct):
@@ -62,13 +82,19 @@ class Grouper(Construct):
         self.functions = functions
         self.bus = bus
         self.tables = GroupTables(self, "Tables", config)
+        leader, caller = lead_tasks(config.policies), handle_bundle(config.policies)
         self.queues = {
-            TASKS: _queue(self, "TaskMessages", LEAD_TASKS),
-            BUNDLES: _queue(self, "BundleMessages", HANDLE_BUNDLE),
+            TASKS: SourceQueue.of_consumer(self, "TaskMessages", leader.lambda_.timeout_seconds),
+            BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", caller.lambda_.timeout_seconds),
+            REGISTRATIONS: SourceQueue.of_consumer(
+                self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds
+            ),
         }
         self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
-        self.queues[TASKS].feed(self.add(LEAD_TASKS), config, TASKS_AT_ONCE)
-        self.queues[BUNDLES].feed(self.add(HANDLE_BUNDLE), config, BUNDLES_AT_ONCE)
+        self.queues[TASKS].feed(self.add(leader), config, TASKS_AT_ONCE)
+        self.queues[BUNDLES].feed(self.add(caller), config, BUNDLES_AT_ONCE)
+        tenant = {"FANIN_TENANT": config.acks_tenant} if config.acks_tenant else {}
+        self.queues[REGISTRATIONS].feed(self.add(CONSUME_TASKS, tenant), config)
         self.sweep = self.add(SWEEP_GROUPS)
         Sweeper(self, "Sweeper", self.sweep)
 
@@ -85,9 +111,12 @@ class Grouper(Construct):
         _allow_index(function, self.tables.tasks, OPEN_TASKS_INDEX, handler.open_index)
         _allow_index(function, self.tables.bundles, LIVE_BUNDLES_INDEX, handler.live_index)
         _allow_index(function, self.tables.bundles, LANE_INDEX, handler.lane_index)
+        _allow_index(function, self.tables.leases, TARGETS_INDEX, handler.targets_index)
         queues = [self.queues[name].queue.queue_arn for name in handler.sends]
         _allow(function, ("sqs:SendMessage",), queues)
         _allow(function, ("events:PutEvents",), [self.bus.event_bus_arn] if handler.publishes else [])
+        for endpoint in self.config.batch_apis if handler.calls else ():
+            _allow_call(function, endpoint)
         return function
 
     def _environment(self, handler: GroupHandler) -> Mapping[str, str]:
@@ -97,20 +126,30 @@ class Grouper(Construct):
             "FANIN_GROUP_BUNDLES_TABLE": self.tables.bundles.table_name,
             "FANIN_GROUPER_QUEUE_URL": self.queues[TASKS].queue.queue_url,
             "FANIN_BUNDLES_QUEUE_URL": self.queues[BUNDLES].queue.queue_url,
-            "FANIN_GROUPER_POLICIES": self.config.grouper_policies,
         }
         if not handler.publishes:
             return environment
-        of_calls = {"FANIN_GROUPER_DOWNSTREAM": self.config.grouper_downstream}
-        return environment | of_calls | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name}
 
 
-def _queue(scope: Construct, id_: str, consumer: GroupHandler) -> SourceQueue:
-    # Six times the function's timeout, as Lambda recommends for retries of a throttled invocation.
-    return SourceQueue(scope, id_, visibility=Duration.seconds(6 * consumer.lambda_.timeout_seconds))
+def _allow_call(function: lambda_.Function, endpoint: Endpoint) -> None:
+    """Grant *function* what a batch API needs: its secret, its action or its function, and nothing wider."""
+    if endpoint.function:
+        _allow(function, ("lambda:InvokeFunction",), (endpoint.function,))
+    if endpoint.signing:
+        _allow(function, endpoint.signing.actions, (endpoint.signing.resource,))
+    if endpoint.secret:
+        _allow(function, ("secretsmanager:GetSecretValue",), (endpoint.secret.arn,))
+    if endpoint.secret and endpoint.secret.key:
+        region = endpoint.secret.arn.split(":")[3]
+        via = {"StringEquals": {"kms:ViaService": f"secretsmanager.{region}.{Aws.URL_SUFFIX}"}}
+        statement = iam.PolicyStatement(
+            actions=["kms:Decrypt"], resources=[endpoint.secret.key], conditions=via
+        )
+        function.add_to_role_policy(statement)
 
 
-def _allow_index(function: lambda_.Function, of: dynamodb.Table, name: str, actions: Sequence[str]) -> None:
+def _allow_index(function: lambda_.Function, of: dynamodb.ITable, name: str, actions: Sequence[str]) -> None:
     _allow(function, actions, [f"{of.table_arn}/index/{name}"])
 
 

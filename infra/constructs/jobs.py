@@ -15,7 +15,8 @@ from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import archived, index, table, text
+from infra.constructs.tables import archived, index, restored_table, table, text
+from infra.constructs.watched import WatchedTable
 from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
 
 SHARED = "Doorbell"
@@ -37,7 +38,8 @@ class Jobs(Construct):
     def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
         super().__init__(scope, id_)
         self.functions = functions
-        self.table = _table(self, config)
+        self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
+        self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX])}
         self.shared = SourceQueue(self, SHARED, visibility=SHARED_VISIBILITY, max_receives=SHARED_RECEIVES)
         self.own = {
             name: SourceQueue(self, f"{SHARED}-{name}", visibility=OWN_VISIBILITY) for name in _own(config)

@@ -10,6 +10,8 @@ from constructs import Construct
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from infra.config import Config
+from infra.constructs.watched import WatchedTable
+from infra.restored import by_kind
 
 # Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
 TTL_ATTRIBUTE = "ttl"
@@ -39,15 +41,26 @@ class Tables(Construct):
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
         super().__init__(scope, id_)
-        self.batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
+        self.batches = restored_table(self, "Batches", config, "batches") or self._new_batches(config)
+        self.pages = restored_table(self, "Pages", config, "pages") or table(
+            self, "Pages", config, stream=archived(config)
+        )
+        indexes = (NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX, TENANT_INDEX, USER_KEY_INDEX)
+        self.watched = {
+            "Batches": WatchedTable(table=self.batches, indexes=indexes),
+            "Pages": WatchedTable(table=self.pages),
+        }
+
+    def _new_batches(self, config: Config) -> dynamodb.Table:
+        made = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
         # Batches by the time of their next check; the sweeper reads the row itself from the table.
-        index(self.batches, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
+        index(made, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
         # Live batches, oldest first.
-        index(self.batches, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
+        index(made, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those of one user key.
-        index(self.batches, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
-        index(self.batches, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
-        self.pages = table(self, "Pages", config, stream=archived(config))
+        index(made, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
+        index(made, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
+        return made
 
 
 def table(
@@ -78,12 +91,22 @@ def table(
     )
 
 
+def restored_table(scope: Construct, id_: str, config: Config, kind: str) -> dynamodb.ITable | None:
+    """Return the table that ``restored_tables`` names for *kind*, which the stack does not own; else None."""
+    found = by_kind(config.restored_tables).get(kind)
+    if found is None:
+        return None
+    return dynamodb.Table.from_table_attributes(
+        scope, id_, table_arn=found.arn, table_stream_arn=found.stream_arn or None
+    )
+
+
 def archived(config: Config) -> dynamodb.StreamViewType | None:
     """Return the stream view of a table whose stream only the archive reads; None without the archive."""
     return IMAGES if config.archive else None
 
 
-def stream_arn(table: dynamodb.Table) -> str:
+def stream_arn(table: dynamodb.ITable) -> str:
     """Return the ARN of the stream of *table*; raise ValueError if it has none."""
     if table.table_stream_arn is None:
         raise ValueError(f"{table.node.path} has no stream")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import Counter
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
+from fanin.aws.settings_file import VARIABLE, SettingsFile
 from fanin.grouper import Policy
 from fanin.grouper.rate import token
 from pipeline.demo.batch_api import Call, Request, Ruling
@@ -34,11 +34,9 @@ HANDLERS = ("demo_worker", "lead_tasks", "handle_bundle", "sweep_groups")
 
 def settings(sections: Iterable[str], url: str) -> dict[str, str]:
     """Return the settings of the deployed functions: the bundled sections, the policy, and the API's URL."""
-    return {
-        "FANIN_BUNDLED_SECTIONS": ",".join(sorted(sections)),
-        "FANIN_GROUPER_POLICIES": json.dumps([POLICY]),
-        "FANIN_GROUPER_DOWNSTREAM": json.dumps([{"pattern": "*", "url": url, "timeoutSeconds": 10}]),
-    }
+    downstream = {"pattern": "*", "url": url, "timeoutSeconds": 10}
+    file = SettingsFile(grouper_policies=[POLICY], grouper_downstream=[downstream])
+    return {"FANIN_BUNDLED_SECTIONS": ",".join(sorted(sections)), VARIABLE: file.to_json()}
 
 
 @dataclass

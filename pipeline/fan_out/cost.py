@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
+from fanin.cost.prices import SQS_REQUEST, WRITE_UNIT
 from pipeline.fan_out.messages import PAGE_ITEMS
 from pipeline.spark.format import price
-from pipeline.spark.prices import SQS_REQUEST, WRITE_UNIT
 
 BATCH = 10
 CHUNK_BYTES = 64 * 1024

@@ -2,6 +2,7 @@
 
 FaninError
 ├── InvalidRequest        the request is invalid
+│   ├── NoTarget          the target of a task cannot be computed from its payload
 │   ├── TooManyPages      the request writes too many pages; split it
 │   └── TooManyBatches    the request names too many batches; split it
 ├── NotFound              the tenant has no such batch
@@ -28,6 +29,10 @@ class InvalidRequest(FaninError):
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
         self.field = field
+
+
+class NoTarget(InvalidRequest):
+    """The payload of a task lacks a field from which its target is computed, or it cannot be part of one."""
 
 
 class TooManyPages(InvalidRequest):

@@ -10,10 +10,11 @@ LIVE_BATCHES_INDEX = "live"
 TENANT_INDEX = "byTenant"
 USER_KEY_INDEX = "byUser"
 
-# Indexes of the group-batcher's tables Tasks and Bundles.
+# Indexes of the group-batcher's tables Tasks, Bundles and Leases.
 OPEN_TASKS_INDEX = "open"
 LIVE_BUNDLES_INDEX = "live"
 LANE_INDEX = "lane"
+TARGETS_INDEX = "targets"
 
 # Indexes of the work queues' table, and what the index of jobs has beside the keys: enough to claim, free or
 # promote a job.
@@ -52,6 +53,7 @@ EVENTS_IGNORED = "EventsIgnored"
 WRITE_UNITS = "WriteUnits"
 CONFLICTS = "Conflicts"
 TASKS_REGISTERED = "TasksRegistered"
+REGISTRATIONS_RETURNED = "RegistrationsReturned"
 TASKS_BUNDLED = "TasksBundled"
 TASK_MESSAGES = "TaskMessages"
 TASK_MESSAGES_RETURNED = "TaskMessagesReturned"

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from moto import mock_aws
 
 from fanin.api import edge
 from fanin.aws.settings import Tables
+from fanin.grouper import Grouper, Policies, Policy, World
+from fanin.grouper import memory as groups
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
+from functions.wiring import deployed, grouping, tracking
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+NO_TIME = timedelta(0)
+TENANT = "111122223333"
 ENVIRONMENT = {
     "FANIN_BATCHES_TABLE": TABLES[0],
     "FANIN_PAGES_TABLE": TABLES[1],
-    "FANIN_TENANT": "111122223333",
+    "FANIN_TENANT": TENANT,
     "FANIN_ALLOW_ANONYMOUS": "true",
+    "FANIN_SETTINGS": "{}",
 }
+CACHED = (tracking.settings, deployed.settings_file)
 
 
 @pytest.fixture
@@ -32,9 +39,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
     """The environment of a deployed function."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    tracking.settings.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
     yield monkeypatch
-    tracking.settings.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 @pytest.fixture
@@ -74,3 +83,21 @@ def _store(kind: str) -> TrackerStore:
     client = moto_clients.client("dynamodb")
     create_tables(client)
     return DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
+
+
+class Outbox:
+    """A queue that keeps count."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send(self, postings):
+        self.sent += postings
+
+
+@pytest.fixture
+def grouper(gateway, environment):
+    policies = Policies(default=Policy(linger=NO_TIME, max_delay=NO_TIME, shards=2))
+    grouper = Grouper(World(groups.MemoryStore(), Outbox(), policies, now=lambda: AT))
+    environment.setattr(grouping, "grouper", lambda: grouper)
+    return grouper

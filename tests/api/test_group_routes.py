@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from fanin.api import cursors
 from fanin.errors import InvalidRequest
-from fanin.grouper import Grouper, Lane, Policies, Policy, World, rules
-from fanin.grouper.memory import MemoryStore
-from functions.wiring import grouping
+from fanin.grouper import Lane, Policy, rules
+from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-TENANT = "111122223333"
 WISH = {"target": "x", "payload": {"n": 1}}
-
-
-class Outbox:
-    """A queue that keeps count."""
-
-    def __init__(self):
-        self.sent = []
-
-    def send(self, postings):
-        self.sent += postings
-
-
-@pytest.fixture
-def grouper(gateway, environment):
-    world = World(MemoryStore(), Outbox(), Policies(default=Policy(shards=2)), now=lambda: AT)
-    grouper = Grouper(world)
-    environment.setattr(grouping, "grouper", lambda: grouper)
-    return grouper
 
 
 def post(gateway: Gateway, key: str | None = None, **said):
@@ -127,7 +104,7 @@ def test_another_tenants_task_is_not_found(gateway, grouper):
 def filled(grouper, shard, fence, *members):
     """A bundle of that term, with these members."""
     store = grouper.world.store
-    term = rules.first_term(None, Lane(TENANT, "x", str(shard)), "me", AT, grouper.world.timing)
+    term = rules.first_term(None, Lane(TENANT, "x", str(shard)), "me", AT, Policy())
     bundle = rules.empty_bundle(type(term)(term.lane, fence, "me", AT), AT, grouper.world.timing)
     claim = store.claim(bundle.joined(members), members)
     assert claim.bundle is not None
@@ -138,9 +115,8 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
     for number in range(12):
         post(gateway, taskId=f"t{number}")
     waiting = gateway.send("GET", "/v1/tasks", query={"target": "x"}).body["tasks"]
-    by_shard = {
-        shard: [t.task_id for t in grouper.open_tasks(TENANT, "x") if t.lane.shard == shard] for shard in "01"
-    }
+    store = grouper.world.store
+    by_shard = {shard: [t.task_id for t in store.candidates(Lane(TENANT, "x", shard), 100)] for shard in "01"}
     made = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
     pages, query = [], {"target": "x", "limit": "2"}
     while True:

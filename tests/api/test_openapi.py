@@ -42,6 +42,7 @@ def test_the_description_names_the_routes() -> None:
         ("post", "/v1/tasks"),
         ("get", "/v1/tasks"),
         ("get", "/v1/tasks/{taskId}"),
+        ("get", "/v1/targets"),
         ("get", "/v1/bundles"),
         ("get", "/v1/bundles/{bundleId}"),
         ("post", "/v1/queues/{queue}/jobs"),

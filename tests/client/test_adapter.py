@@ -15,6 +15,7 @@ from fanin.aws import clients
 from fanin.client.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
+    TRIES,
     Adapter,
     pause_of,
 )
@@ -151,3 +152,56 @@ def test_the_users_own_dead_letter_handler_hides_what_it_cannot_match(tracker: T
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
+
+
+def isolating(tracker: Tracker, hidden: Hidden, accepts: int) -> tuple[Adapter, list[str]]:
+    """An adapter whose dead-letter queue accepts that many messages, and the bodies that were sent to it."""
+    dead: list[str] = []
+
+    def isolate(records: Any) -> list[str]:
+        sent = [record["messageId"] for record in records[:accepts]]
+        dead.extend(record["body"] for record in records[:accepts])
+        return sent
+
+    transport = DirectTransport(tracker, TENANT)
+    ack_of = dead_letter_message_ack
+    return Adapter(transport, ack_of=ack_of, hide=hidden, isolate=isolate, chance=lambda: 0.0), dead
+
+
+@pytest.mark.parametrize(("receives", "isolated"), [(1, 0), (TRIES - 1, 0), (TRIES, 2), (119, 2)])
+def test_a_message_that_matches_nothing_is_isolated_at_its_fifth_receive(
+    tracker: Tracker, item: str, receives: int, isolated: int
+) -> None:
+    hidden = Hidden()
+    subject, dead = isolating(tracker, hidden, accepts=10)
+
+    settled = subject.settle(delivery(item, UNKNOWN, "?", receives=receives, queue=DEAD))
+
+    assert len(dead) == isolated
+    assert len(settled.failed) == 2 - isolated
+    assert len(settled.unmatched) == (0 if isolated else 1)
+    assert bool(hidden.asked) == (not isolated)
+
+
+def test_a_message_that_the_dead_letter_queue_did_not_accept_returns(tracker: Tracker) -> None:
+    hidden = Hidden()
+    subject, dead = isolating(tracker, hidden, accepts=1)
+
+    settled = subject.settle(delivery("?", UNKNOWN, receives=TRIES, queue=DEAD))
+
+    assert dead == ["?"]
+    assert settled.failed == ["message-1"]
+    assert [pauses.keys() for _, pauses in hidden.asked] == [{"receipt-1"}]
+
+
+def test_a_valid_ack_is_never_isolated_however_often_it_was_received(
+    tracker: Tracker, item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: Any) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    monkeypatch.setattr(tracker, "ack", down)
+    subject, dead = isolating(tracker, Hidden(), accepts=10)
+
+    assert subject.settle(delivery(item, receives=119, queue=DEAD)).failed == ["message-0"]
+    assert dead == []

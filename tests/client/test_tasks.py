@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fanin import Fanin, InvalidRequest, KeyReused, NotFound
+from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NoTarget, NotFound
 from fanin.client.direct import DirectTransport
-from fanin.grouper import Grouper, World
+from fanin.grouper import Grouper, Lease, TaskKey, World
 from fanin.grouper.memory import MemoryStore
+from fanin.grouper.targeting import TargetTemplate
 from functions.wiring import grouping
 from tests.client.conftest import lost_after
 
@@ -23,6 +26,7 @@ class Outbox:
 def grouper(monkeypatch, tracker):
     made = Grouper(World(MemoryStore(), Outbox()))
     monkeypatch.setattr(grouping, "grouper", lambda: made)
+    monkeypatch.setattr(grouping, "registering", lambda: made)
     return made
 
 
@@ -47,7 +51,7 @@ def test_a_lost_answer_does_not_make_two_tasks(over_http, service, grouper):
     service.faults.append(lost_after)
     over_http.task("x", 1)
 
-    assert len(grouper.open_tasks("t", "x")) == 1
+    assert len(grouper.world.store.stored_tasks) == 1
 
 
 def test_a_name_and_a_key_are_bound_to_their_request(over_http):
@@ -67,3 +71,69 @@ def test_the_tables_alone_take_no_tasks(tracker):
         direct.task("x", 1)
     with pytest.raises(InvalidRequest):
         direct.task_status("a")
+
+
+def test_many_tasks_have_a_result_each_and_are_divided_into_requests(over_http, service, grouper):
+    over_http.task("x", 1, task_id="t0")
+    new = [NewTask("x", number, f"t{number}") for number in range(150)] + [NewTask(None, 1, "last")]
+    results = over_http.tasks.register(new, key="k")
+
+    assert [each.task_id for each in results] == [each.task_id for each in new]
+    assert type(results[0].error) is KeyReused
+    assert [each.state for each in results[1:150]] == ["CREATED"] * 149
+    assert type(results[150].error) is InvalidRequest
+    over_http.tasks.register(new, key="k")
+    assert len(grouper.world.store.stored_tasks) == 150
+
+
+def test_a_lost_answer_of_many_does_not_make_more(over_http, service, grouper):
+    service.faults.append(lost_after)
+    over_http.tasks.register([NewTask("x", 1), NewTask("x", 2)])
+
+    assert len(grouper.world.store.stored_tasks) == 2
+
+
+def test_tasks_bundles_and_targets_are_listed(over_http, grouper):
+    over_http.tasks.register([NewTask("x", number, f"t{number}") for number in range(3)])
+    waiting = list(over_http.tasks.list("x"))
+    first = grouper.world.store.task(TaskKey("t", "t0"))
+    grouper.world.store.put_lease(None, Lease(first.lane, 1, None, first.due_at))
+
+    assert sorted(each.task_id for each in waiting) == ["t0", "t1", "t2"]
+    assert list(over_http.tasks.list("x", "FAILED")) == []
+    assert list(over_http.tasks.bundles("x", "DONE")) == list(over_http.tasks.bundles("x")) == []
+    (target,) = over_http.tasks.targets()
+    assert (target.target, target.waiting, target.waiting_more, target.in_flight) == ("x", 3, False, 0)
+
+
+def test_a_payload_without_the_fields_of_the_target_is_an_error_of_its_own(over_http, monkeypatch, grouper):
+    template = TargetTemplate.parse("{customer}")
+    monkeypatch.setattr(grouping, "registering", lambda: replace(grouper, target_of=template))
+
+    assert over_http.task(None, {"customer": "acme"}).state == "CREATED"
+    with pytest.raises(NoTarget) as refused:
+        over_http.task(None, {})
+    assert refused.value.field == "payload.customer"
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [NewTask("x", 1), [("x", 1)], [NewTask(5, 1)], [NewTask("x", object())]],
+    ids=["one", "tuple", "target", "payload"],
+)
+def test_arguments_are_checked_before_anything_is_sent(over_http, grouper, tasks):
+    with pytest.raises(InvalidRequest):
+        over_http.tasks.register(tasks)
+    assert not grouper.world.store.stored_tasks
+
+
+def test_the_tables_alone_list_no_tasks(tracker):
+    direct = Fanin(DirectTransport(tracker, "t"))
+    for call in (
+        lambda: direct.tasks.register([NewTask("x", 1)]),
+        lambda: list(direct.tasks.list("x")),
+        lambda: list(direct.tasks.bundles("x")),
+        lambda: list(direct.tasks.targets()),
+    ):
+        with pytest.raises(InvalidRequest):
+            call()

@@ -17,7 +17,7 @@ def create_tables(client: Any) -> None:
         "pk",
         {"open": ("lane", "order", "S", ["tenant", "taskId", "target", "shard", "dueAt"])},
     )
-    _create(client, TABLES.leases, "lane", {})
+    _create(client, TABLES.leases, "lane", {"targets": ("tenant", "target", "S", [])})
     facts = ["tenant", "bundleId"]
     _create(
         client,
@@ -43,11 +43,12 @@ def _create(client: Any, name: str, key: str, indexes: dict[str, tuple[str, str,
 
 
 def _index(name: str, hash_key: str, range_key: str, _: str, facts: list[str]) -> dict[str, Any]:
+    included = {"ProjectionType": "INCLUDE", "NonKeyAttributes": facts}
     return {
         "IndexName": name,
         "KeySchema": [
             {"AttributeName": hash_key, "KeyType": "HASH"},
             {"AttributeName": range_key, "KeyType": "RANGE"},
         ],
-        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": facts},
+        "Projection": included if facts else {"ProjectionType": "KEYS_ONLY"},
     }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fanin.aws.settings_file import SettingsFile
 from fanin.grouper.parsing import endpoints_of, policies_of
 from pipeline.demo import bundles
 from pipeline.demo.batch_api import Call, Request, Ruling
@@ -88,8 +89,7 @@ def test_the_functions_understand_their_settings():
     reported = bundles.settings({"x11", "games"}, "http://127.0.0.1:1/batch")
 
     assert reported["FANIN_BUNDLED_SECTIONS"] == "games,x11"
-    policy = policies_of(reported["FANIN_GROUPER_POLICIES"]).of("games")
+    file = SettingsFile.parse(reported["FANIN_SETTINGS"])
+    policy = policies_of(file.grouper_policies).of("games")
     assert (policy.max_size, policy.rate) == (50, bundles.CALLS_A_SECOND / 2)
-    assert [each.url for each in endpoints_of(reported["FANIN_GROUPER_DOWNSTREAM"])] == [
-        "http://127.0.0.1:1/batch"
-    ]
+    assert [each.url for each in endpoints_of(file.grouper_downstream)] == ["http://127.0.0.1:1/batch"]

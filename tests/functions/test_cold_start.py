@@ -17,10 +17,11 @@ EDGE = "fanin.api.edge"
 HANDLERS = sorted(path.stem for path in (ROOT / "functions").glob("*.py") if path.stem != "__init__")
 ROUTES = [name for name in HANDLERS if EDGE in (ROOT / "functions" / f"{name}.py").read_text()]
 CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
-WITHOUT_TRACKER = ("archive_changes", "lead_tasks", "sweep_groups")
+WITHOUT_TRACKER = ("archive_changes", "handle_bundle", "lead_tasks", "sweep_groups")
+LISTS = {"fanin.grouper.listing", "fanin.grouper.targets"}
 # What a start makes beside, or instead of, the DynamoDB client.
 CLIENTS = {"archive_changes": {"s3"}} | {
-    name: {"dynamodb", "sqs"} for name in ("lead_tasks", "register_task", "add_jobs")
+    name: {"dynamodb", "sqs"} for name in ("add_jobs", "consume_tasks", "lead_tasks", "register_task")
 }
 NOWHERE = {"boto3", "s3transfer", "asyncio", "aws_lambda_powertools.event_handler.openapi.models"}
 CONSUMER_MODULES_MAX = 450
@@ -39,7 +40,8 @@ ENVIRONMENT = {
 REPORT = """
 import json, sys
 from fanin.aws import clients
-made = [name for name in ("dynamodb", "events", "s3", "sqs") if getattr(clients, name)._own._made]
+names = ("dynamodb", "events", "functions", "s3", "secrets", "sqs")
+made = [name for name in names if getattr(clients, name)._own._made]
 print(json.dumps({"modules": list(sys.modules), "made": made}))
 """
 REQUEST = {
@@ -79,7 +81,7 @@ def of_package(name: str, loaded: set[str]) -> set[str]:
 def test_no_consumer_imports_the_http_edge_or_what_it_is_made_of(name: str) -> None:
     loaded = modules(name)
 
-    assert not loaded & {"pydantic", "aws_lambda_powertools", EDGE, *NOWHERE}
+    assert not loaded & {"pydantic", "aws_lambda_powertools", EDGE, *NOWHERE, *LISTS}
     assert len(loaded) <= CONSUMER_MODULES_MAX
 
 
@@ -101,7 +103,7 @@ def test_a_request_does_not_import_the_models_of_a_description_either() -> None:
 
 
 @pytest.mark.parametrize("name", WITHOUT_TRACKER)
-def test_what_acks_nothing_starts_without_the_tracker(name: str) -> None:
+def test_what_acks_nothing_or_only_some_items_starts_without_the_tracker(name: str) -> None:
     assert not of_package("fanin.tracker", modules(name))
 
 

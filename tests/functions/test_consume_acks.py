@@ -159,3 +159,17 @@ def test_the_same_delivery_again_changes_nothing(tracker: CountingTracker, memor
     assert failed(consume_acks.handler(delivery(*items), None)) == []
     assert (memory.batches, memory.stored_pages) == before
     assert tracker.get(TENANT, batch_id).state is State.COMPLETE
+
+
+def test_an_invalid_message_is_sent_to_the_dead_letter_queue_of_the_stack_at_its_fifth_receive(
+    tracker: CountingTracker, environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent: list[str] = []
+    environment.setattr(
+        tracking, "isolate", lambda records: sent.extend(r["messageId"] for r in records) or sent
+    )
+
+    assert failed(consume_acks.handler(delivery("malformed", receives=4), None)) == ["message-0"]
+    assert failed(consume_acks.handler(delivery("malformed", receives=5), None)) == []
+    assert sent == ["message-0"]
+    assert [json.loads(line)["AcksReturned"] for line in capsys.readouterr().out.splitlines()] == [[1], [0]]

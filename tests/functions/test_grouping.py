@@ -29,8 +29,8 @@ from fanin.grouper import (
 from fanin.grouper.memory import MemoryStore
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
-from functions import handle_bundle, lead_tasks, sweep_groups
-from functions.wiring import grouping
+from functions import consume_tasks, handle_bundle, lead_tasks, sweep_groups
+from functions.wiring import calling, grouping
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -80,7 +80,7 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     grouper = Grouper(world)
     notifier = OutcomeNotifier(made.published.extend, lambda entries: ack_items(tracker, entries))
     environment.setattr(grouping, "grouper", lambda: grouper)
-    environment.setattr(grouping, "downstream", lambda: made)
+    environment.setattr(calling, "downstream", lambda: made)
     environment.setattr(grouping, "notifier", lambda: notifier)
     return made
 
@@ -206,3 +206,12 @@ def test_a_sweep_whose_time_is_short_reads_no_more(stage: Stage) -> None:
         sweep_groups.handler({}, stage)
 
     assert json.loads(said.getvalue())["LanesWoken"] == [0]
+
+
+def test_a_delivery_of_registrations_returns_what_is_malformed_and_counts_both(stage: Stage) -> None:
+    good = json.dumps({"target": "x", "payload": 1, "taskId": "a"})
+    answer, line = stage.deliver(consume_tasks.handler, good, "{", json.dumps({"payload": 1}))
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
+    assert (line["TasksRegistered"], line["RegistrationsReturned"]) == ([1], [2])
+    assert grouping.grouper().task("111122223333", "a").state == "CREATED"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from fanin.aws.settings_file import VARIABLE, SettingsFile
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -31,7 +31,8 @@ def deployed(environment: pytest.MonkeyPatch, memory: MemoryStore) -> None:
     """A stack with ``jwt_tenant_claim=org``, ``acks_tenant=acme`` and a dead-letter queue of acme's."""
     environment.setenv("FANIN_ALLOW_ANONYMOUS", "false")
     environment.setenv("FANIN_JWT_TENANT_CLAIM", "org")
-    environment.setenv("FANIN_DEAD_LETTER_TENANTS", json.dumps({DEAD_LETTER_QUEUE: "acme"}))
+    file = SettingsFile(dead_letter_tenants={DEAD_LETTER_QUEUE: "acme"})
+    environment.setenv(VARIABLE, file.to_json())
     tracking.settings.cache_clear()
     tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
     environment.setattr(tracking, "tracker", lambda: tracker)

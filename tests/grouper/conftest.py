@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -21,6 +24,8 @@ from fanin.grouper import (
     Timing,
     World,
 )
+from fanin.grouper.http import HttpDownstream
+from fanin.grouper.listing import WaitingPlace
 from fanin.grouper.memory import MemoryStore
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -60,13 +65,16 @@ class Queue:
 
 @dataclass
 class Api:
-    """Returns its configured answers, then successes."""
+    """Returns its configured answers, then successes; *says*, if it is set, answers each call."""
 
     answers: list[Answer] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    says: object = None
 
     def call(self, call: Call) -> Answer:
         self.calls.append(call)
+        if self.says:
+            return self.says(call)
         return self.answers.pop(0) if self.answers else Answer()
 
 
@@ -143,3 +151,43 @@ class Bench:
 @pytest.fixture
 def bench():
     return Bench()
+
+
+class Service(BaseHTTPRequestHandler):
+    """Answers as the test says, and remembers what it was asked."""
+
+    status, body, headers_out, asked = 200, b"", {}, None
+
+    def do_POST(self):
+        length = int(self.headers["Content-Length"])
+        type(self).asked = (self.path, dict(self.headers), json.loads(self.rfile.read(length)))
+        self.send_response(self.status)
+        for name, value in self.headers_out.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def service():
+    kind = type("Told", (Service,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    kind.api = HttpDownstream(f"http://127.0.0.1:{server.server_port}/bulk", headers={"X-Team": "a"})
+    yield kind
+    server.shutdown()
+    server.server_close()
+
+
+def waiting(bench, limit=100):
+    """The tasks of the usual target that wait for a bundle."""
+    return bench.grouper.tasks(TENANT, "search").waiting(limit, WaitingPlace())[0]
+
+
+@pytest.fixture
+def make_bench():
+    return Bench

@@ -8,13 +8,13 @@ import socket
 import threading
 from contextlib import suppress
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from fanin.grouper import Answer, ByTarget, Call, Function, Member, Outcome, Refused, Retry, Verdict
 from fanin.grouper.downstream import OK
-from fanin.grouper.http import ANSWER_BYTES, HttpDownstream, results, retry_after
+from fanin.grouper.http import HttpDownstream
+from fanin.grouper.responses import ANSWER_BYTES, results, retry_after
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 
@@ -51,36 +51,6 @@ def test_the_first_pattern_that_fits_the_target_is_called():
     unset = ByTarget([]).call(CALL).whole
     assert unset.verdict is Verdict.FAIL
     assert "grouper_downstream" in unset.detail
-
-
-class Service(BaseHTTPRequestHandler):
-    """Answers as the test says, and remembers what it was asked."""
-
-    status, body, headers_out, asked = 200, b"", {}, None
-
-    def do_POST(self):
-        length = int(self.headers["Content-Length"])
-        type(self).asked = (self.path, dict(self.headers), json.loads(self.rfile.read(length)))
-        self.send_response(self.status)
-        for name, value in self.headers_out.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(self.body)))
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def service():
-    kind = type("Told", (Service,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    kind.api = HttpDownstream(f"http://127.0.0.1:{server.server_port}/bulk", headers={"X-Team": "a"})
-    yield kind
-    server.shutdown()
-    server.server_close()
 
 
 def test_the_request_carries_tasks_and_the_key(service):

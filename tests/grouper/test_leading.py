@@ -10,7 +10,7 @@ import pytest
 from fanin.errors import InvalidRequest, NotFound
 from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
 from fanin.grouper.rules import empty_bundle
-from tests.grouper.conftest import TENANT, Bench
+from tests.grouper.conftest import TENANT, Bench, waiting
 
 
 def held_by_another(bench, name="a", seconds=15):
@@ -55,7 +55,7 @@ def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
     result = bench.step()
 
     assert [len(bundle.members) for bundle in result.bundles] == [3]
-    assert len(bench.grouper.open_tasks(TENANT, "search")) == 1
+    assert len(waiting(bench)) == 1
 
 
 def test_a_leader_fills_no_more_bundles_than_it_may():
@@ -156,7 +156,7 @@ def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
 
 def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
     bench.register("a")
-    slow = replace(bench.world, timing=Timing(lease=timedelta(seconds=3), margin=timedelta(seconds=3)))
+    slow = replace(bench.world, timing=Timing(margin=Policy().lease))
     result = type(bench.grouper)(slow).lead(bench.queue.receive())
 
     assert result.bundles == ()
@@ -203,7 +203,7 @@ def test_bundles_of_a_target_are_listed_from_the_newest(bench):
 @pytest.mark.parametrize("limit", [0, 1001])
 def test_a_listing_is_bounded(bench, limit):
     with pytest.raises(InvalidRequest):
-        bench.grouper.open_tasks(TENANT, "search", limit)
+        waiting(bench, limit)
 
 
 def test_a_burst_takes_fewer_than_two_deliveries_a_task():

@@ -16,7 +16,7 @@ from fanin.grouper import Answer, Grouper, Outcome, Policy, Verdict
 from fanin.grouper.dynamodb import DynamoStore
 from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
-from tests.grouper.conftest import TENANT, Bench
+from tests.grouper.conftest import Bench, waiting
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 BY_KEY = {"GetItem", "BatchGetItem"}
@@ -57,7 +57,7 @@ def played(client, names):
     bench.api.call = Moody().call
     bench.register(*names)
     bench.drain()
-    assert bench.grouper.open_tasks(TENANT, "search") == []
+    assert waiting(bench) == []
     return bench, bench.states(*names)
 
 

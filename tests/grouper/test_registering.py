@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.grouper import NewTask, Policy, Status, TaskState
-from tests.grouper.conftest import TENANT, Bench
+from tests.grouper.conftest import TENANT, Bench, waiting
 
 
 def test_a_task_is_stored_and_its_message_lingers():
@@ -100,7 +100,7 @@ def test_tasks_of_a_sharded_target_spread_and_keep_their_shard():
 
     assert set(shards.values()) == {"0", "1", "2", "3"}
     assert bench.register("t7")[0].shard == shards["t7"]
-    assert {c.task_id for c in bench.grouper.open_tasks(TENANT, "search")} == set(shards)
+    assert {c.task_id for c in waiting(bench)} == set(shards)
 
 
 def test_a_task_expires_for_its_readers(bench):
@@ -187,5 +187,5 @@ def test_what_expired_is_in_no_list(bench):
     assert bench.grouper.bundles_at([listed])
     bench.clock.advance(days=21)
 
-    assert bench.grouper.open_tasks(TENANT, "search") == []
+    assert waiting(bench) == []
     assert bench.grouper.bundles_at([listed]) == []

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import atexit
 import functools
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+
+from fanin.aws.settings_file import SettingsFile
 
 Resource = dict[str, Any]
 
@@ -23,6 +26,18 @@ class Assembly:
 
     template: dict[str, Any]
     folder: Path
+
+    @property
+    def code(self) -> Path:
+        """The folder that becomes the zip of every function."""
+        functions = self.of_type("AWS::Lambda::Function").values()
+        (key,) = {each["Properties"]["Code"]["S3Key"] for each in functions}
+        return self.folder / f"asset.{key.removesuffix('.zip')}"
+
+    @property
+    def settings_file(self) -> SettingsFile:
+        """What the functions read from their code, as they read it."""
+        return SettingsFile.read(self.code / "functions", env={})
 
     def of_type(self, kind: str) -> dict[str, Resource]:
         """The resources of a CloudFormation type by logical id."""
@@ -39,14 +54,18 @@ class Assembly:
         return found
 
 
-@functools.cache
 def synthesised(**settings: Any) -> Assembly:
     """The app with *settings* in its context, synthesised."""
+    return _synthesised(json.dumps(settings, sort_keys=True))
+
+
+@functools.cache
+def _synthesised(settings: str) -> Assembly:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
     folder = scratch_folder()
-    app, stack = build({**UNBUNDLED, **settings}, outdir=str(folder))
+    app, stack = build({**UNBUNDLED, **json.loads(settings)}, outdir=str(folder))
     template: Mapping[str, Any] = app.synth().get_stack_by_name(stack.stack_name).template
     return Assembly(dict(template), folder)
 

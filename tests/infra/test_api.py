@@ -22,6 +22,7 @@ ROUTES = {
     "GET /v1/tasks/{taskId}": "GetTask",
     "GET /v1/bundles": "ListBundles",
     "GET /v1/bundles/{bundleId}": "GetBundle",
+    "GET /v1/targets": "ListTargets",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }
@@ -83,7 +84,7 @@ def test_the_stage_throttles_and_logs_each_request(plain):
 
     assert stage["StageName"] == "$default"
     assert stage["AutoDeploy"] is True
-    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 1000, "ThrottlingRateLimit": 500}
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 40, "ThrottlingRateLimit": 20}
     assert line["requestId"] == "$context.requestId"
     assert line["status"] == "$context.status"
 
@@ -97,6 +98,7 @@ def test_the_throttle_is_configured():
 def test_callers_find_what_they_need_in_the_outputs(plain, demo):
     names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
     names |= {"GroupTasksTable", "GroupBundlesTable", "GrouperQueueUrl", "BundlesQueueUrl"}
+    names |= {"RegistrationsQueueUrl"}
     names |= {"QueueTable", "DoorbellQueueUrl", "Doorbells"}
     of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoOutcomesTable", "DemoEventsQueueUrl"}
 

@@ -11,7 +11,8 @@ import pytest
 
 from infra import bytecode
 from infra.bytecode import compile_for, compile_sources, downloaded, interpreter
-from infra.layer import Build, fill
+from infra.code import assemble
+from infra.layer import Build, compile_own
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 RUNTIMES = ("3.11", "3.12", "3.13", "3.14")
@@ -48,7 +49,8 @@ def test_every_source_of_the_code_has_the_bytecode_of_the_runtime_for_each_pytho
     found = {version: python for version in RUNTIMES if (python := interpreter(version))}
 
     for version, python in found.items():
-        fill(Build(version, "", python), tmp_path / version)
+        assemble(tmp_path / version)
+        compile_own(Build(version, "", python), tmp_path / version)
         sources = list((tmp_path / version).rglob("*.py"))
 
         assert len(compiled(python, tmp_path / version)) == len(sources) > 100

@@ -56,10 +56,12 @@ def test_a_stage_without_settings_has_the_defaults():
         ("page_bits", True),
         ("protect_data", "True"),
         ("max_request_units", -1),
+        ("lambda_concurrency", 9),
         ("consumer_concurrency", 1),
         ("consumer_concurrency", 1001),
-        ("throttle_rate", 0),
-        ("throttle_burst", 0),
+        ("throttle_rate", -1),
+        ("throttle_rate", 10_001),
+        ("throttle_burst", 5_001),
         ("log_retention_days", 15),
         ("jwt_issuer", "http://plain.example.com"),
         ("jwt_audience", 7),
@@ -76,6 +78,9 @@ def test_a_stage_without_settings_has_the_defaults():
         ("analytics_schedule", "15 2 * * *"),
         ("analytics_schedule", "cron(15 2 * * *)"),
         ("analytics_schedule", "rate(1 day)"),
+        ("analytics_schedule", "cron(15 2 * * * *)"),
+        ("analytics_schedule", "cron(15 2 ? * ? *)"),
+        ("analytics_schedule", "cron(a b c d e f)"),
         ("dead_letter_queue_arns", 7),
         ("dead_letter_queue_arns", [7]),
     ],
@@ -102,6 +107,7 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
         "arn:aws:sqs:eu-west-1:123456789012:*",
         f"{ONE},{ONE}",
         f"{ONE},{ONE}=acme",
+        f"{ONE},{TWO.replace('eu-west-1', 'us-east-1')}",
         f"{ONE}=acme,{ONE}=umbrella",
         f"{ONE}=",
         f"{ONE}=a#b",
@@ -139,13 +145,17 @@ def test_half_an_issuer_is_refused(name):
         Config.from_context({name: "https://issuer.example.com/"})
 
 
-@pytest.mark.parametrize("name", ["grouper_policies", "grouper_downstream"])
-def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_line(name):
+@pytest.mark.parametrize(
+    ("name", "row", "whole"),
+    [
+        ("grouper_policies", {"maxSize": 25.0, "rate": 2.5, "isolation": "solo"}, {"maxSize": 25}),
+        ("grouper_downstream", {"url": "http://127.0.0.1/", "timeoutSeconds": 5.0}, {"timeoutSeconds": 5}),
+    ],
+)
+def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_line(name, row, whole):
     # A number comes back from a file as a float.
-    rows = [
-        {"pattern": "mails", "maxSize": 25.0, "rate": 2.5, "isolation": "solo", "url": "http://127.0.0.1/"}
-    ]
-    text = json.dumps([{**rows[0], "maxSize": 25}])
+    rows = [{"pattern": "mails", **row}]
+    text = json.dumps([{**rows[0], **whole}])
 
     assert getattr(Config.from_context({name: rows}), name) == text
     assert getattr(Config.from_context({name: text}), name) == text

@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from infra.config import ConfigError
 from infra.node import choose_node, packaged_node
 from infra.paths import CDK_JSON, ROOT
 from tests.infra.synthesis import UNBUNDLED, synthesised
@@ -35,7 +37,9 @@ def run_app(folder: Path, context: dict[str, object]) -> subprocess.CompletedPro
 def test_it_synthesises_by_itself_what_the_command_line_would(tmp_path):
     done = run_app(tmp_path, {"demo": True})
 
-    assert (done.returncode, done.stderr) == (0, "")
+    # The one warning: the demo needs more concurrent executions than a new account has.
+    assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
+    assert done.stderr.startswith("WARNING lambda_concurrency is 10, and this stack needs 14 ")
     assert json.loads((tmp_path / "Fanin-dev.template.json").read_text()) == synthesised(demo=True).template
 
 
@@ -44,6 +48,30 @@ def test_a_wrong_setting_ends_it_with_the_reason(tmp_path):
 
     assert done.returncode != 0
     assert "page_bits is 3000; it takes a whole number from 2 to 1024" in done.stderr
+
+
+@pytest.mark.proof
+def test_too_long_a_list_ends_it_with_the_number_that_fits_and_no_traceback(tmp_path):
+    done = run_app(tmp_path, {"job_queues": [f"queue-{number}" for number in range(100)]})
+
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("configuration: "))
+    assert done.returncode == 1
+    assert re.match(r"configuration: job_queues has 100 entries, of which \d+ fit beside the other", line)
+    assert "at most 500: CloudFormation quotas" in line
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_of_the_checks_ends_it_with_a_message_and_no_traceback():
+    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
+    from infra import app
+
+    def synth():
+        raise RuntimeError("ValidationFailed: SQS4")
+
+    with pytest.raises(
+        ConfigError, match=r"^the checks of the template found errors: ValidationFailed: SQS4"
+    ):
+        app._measured(SimpleNamespace(synth=synth), SimpleNamespace(stack_name="Fanin-dev"))
 
 
 def test_a_node_that_was_chosen_stays_chosen():

@@ -42,7 +42,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "get_outstanding": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "ack_items": ACK,
-    "consume_acks": ACK | {"AcksQueue": QUEUE_EATER},
+    "consume_acks": ACK | {"AcksQueue": QUEUE_EATER, "AcksDeadLetters": SEND},
     "fail_letters": ACK,
     "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},
@@ -53,7 +53,24 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "GrouperTaskMessagesQueue": SEND,
     },
-    "list_tasks": {"GrouperTablesTasks/index/open": QUERY},
+    "list_tasks": {
+        "GrouperTablesTasks": READ_PAGES,
+        "GrouperTablesTasks/index/open": QUERY,
+        "GrouperTablesBundles": {"dynamodb:GetItem"},
+        "GrouperTablesBundles/index/lane": QUERY,
+    },
+    "list_targets": {
+        "GrouperTablesTasks/index/open": QUERY,
+        "GrouperTablesLeases": {"dynamodb:GetItem"},
+        "GrouperTablesLeases/index/targets": QUERY,
+        "GrouperTablesBundles": {"dynamodb:GetItem"},
+        "GrouperTablesBundles/index/lane": QUERY,
+    },
+    "consume_tasks": {
+        "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "GrouperTaskMessagesQueue": SEND,
+        "GrouperRegistrationsQueue": QUEUE_EATER,
+    },
     "get_task": {"GrouperTablesTasks": {"dynamodb:GetItem"}, "GrouperTablesBundles": {"dynamodb:GetItem"}},
     "list_bundles": {"GrouperTablesBundles": {"dynamodb:GetItem"}, "GrouperTablesBundles/index/lane": QUERY},
     "get_bundle": {"GrouperTablesBundles": {"dynamodb:GetItem"}},
@@ -81,7 +98,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "sweep_jobs": ACK
     | {
-        "JobsTable": LOOK | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable": LOOK | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         "JobsDoorbellQueue": SEND,

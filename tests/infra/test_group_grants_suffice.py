@@ -17,12 +17,21 @@ from fanin.grouper import (
     Outcome,
     Policies,
     Policy,
+    Status,
     TaskMessage,
     Verdict,
     World,
 )
 from fanin.grouper.dynamodb import DynamoStore
-from infra.group_handlers import DEMO_REGISTRANT, GROUP_ROUTES, HANDLE_BUNDLE, LEAD_TASKS, SWEEP_GROUPS
+from fanin.grouper.listing import BundledPlace, WaitingPlace
+from infra.group_handlers import (
+    CONSUME_TASKS,
+    DEMO_REGISTRANT,
+    GROUP_ROUTES,
+    HANDLE_BUNDLE,
+    LEAD_TASKS,
+    SWEEP_GROUPS,
+)
 from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.contract.tables import deep_recursion
@@ -30,7 +39,7 @@ from tests.infra.test_grants_suffice import Clock, Sent
 
 HANDLERS = {
     each.lambda_.name: each
-    for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS, DEMO_REGISTRANT)
+    for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS, CONSUME_TASKS, DEMO_REGISTRANT)
 }
 TENANT, TARGET = "t", "x"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -126,7 +135,27 @@ def refuse(stage):
 
 
 def list_and_look(stage):
-    stage.grouper.open_tasks(TENANT, TARGET)
+    stage.grouper.tasks(TENANT, TARGET).waiting(100, WaitingPlace())
+
+
+def register_many(stage):
+    for _ in range(2):
+        stage.grouper.register_all(
+            TENANT, [NewTask([number], TARGET, f"task-{number}") for number in range(5)]
+        )
+
+
+def ended(stage):
+    bundled(stage)
+    stage.handle(Answer())
+
+
+def list_by_state(stage):
+    assert stage.grouper.tasks(TENANT, TARGET).bundled(Status.SUCCEEDED, 100, BundledPlace())[0]
+
+
+def list_targets(stage):
+    assert stage.grouper.targets(TENANT).rows
 
 
 def look_at_a_task(stage):
@@ -162,7 +191,10 @@ def half_led(stage):
 DEEDS = [
     ("register_task", nothing, register_twice),
     ("demo_worker", nothing, register_twice),
+    ("consume_tasks", nothing, register_many),
     ("list_tasks", registered, list_and_look),
+    ("list_tasks", ended, list_by_state),
+    ("list_targets", ended, list_targets),
     ("get_task", bundled, look_at_a_task),
     ("get_bundle", bundled, look_at_a_bundle),
     ("list_bundles", bundled, list_bundles),
@@ -195,6 +227,7 @@ def grants_of(handler):
         "GroupTasks/index/open": handler.open_index,
         "GroupBundles/index/live": handler.live_index,
         "GroupBundles/index/lane": handler.lane_index,
+        "GroupLeases/index/targets": handler.targets_index,
     }
     return {(action, table) for table, actions in tables.items() for action in actions}
 

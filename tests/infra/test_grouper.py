@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin.grouper import Timing
+from fanin.grouper import Policy
 from infra.config import Config, ConfigError
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised
@@ -54,7 +54,11 @@ def test_the_tables_have_the_keys_and_indexes_that_the_store_is_tested_on(plain,
 
 @pytest.mark.parametrize(
     ("queue", "function", "at_once"),
-    [("GrouperTaskMessages", "LeadTasks", 10), ("GrouperBundleMessages", "HandleBundle", 1)],
+    [
+        ("GrouperTaskMessages", "LeadTasks", 10),
+        ("GrouperBundleMessages", "HandleBundle", 1),
+        ("GrouperRegistrations", "ConsumeTasks", 100),
+    ],
 )
 def test_a_queue_feeds_its_function_and_only_what_failed_returns(plain, queue, function, at_once):
     found = mapping(plain, queue)
@@ -63,8 +67,11 @@ def test_a_queue_feeds_its_function_and_only_what_failed_returns(plain, queue, f
 
     assert found["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert found["ScalingConfig"] == {"MaximumConcurrency": 10}
-    assert (found["BatchSize"], found.get("MaximumBatchingWindowInSeconds")) == (at_once, None)
+    assert found["ScalingConfig"] == {"MaximumConcurrency": 2}
+    assert (found["BatchSize"], found.get("MaximumBatchingWindowInSeconds")) == (
+        at_once,
+        1 if at_once > 10 else None,
+    )
     assert hidden == 6 * timeout
 
 
@@ -74,8 +81,8 @@ def test_a_handler_outlives_the_lease_of_its_call_and_a_leader_his(plain):
         for each in plain.of_type("AWS::Lambda::Function").values()
     }
 
-    assert timeouts["handle_bundle"] > Timing().call.total_seconds()
-    assert timeouts["lead_tasks"] > Timing().lease.total_seconds()
+    assert timeouts["handle_bundle"] > Policy().call_lease.total_seconds()
+    assert timeouts["lead_tasks"] > Policy().lease.total_seconds()
 
 
 def test_the_sweeper_runs_every_minute(plain):
@@ -90,11 +97,25 @@ def test_the_sweeper_runs_every_minute(plain):
 
 def test_policies_and_batch_apis_reach_those_who_read_them():
     assembly = synthesised(grouper_policies=POLICIES, grouper_downstream=DOWNSTREAM)
-    handlers = ("register_task", "lead_tasks", "handle_bundle", "list_tasks", "sweep_groups")
 
-    assert {variables(assembly, each)["FANIN_GROUPER_POLICIES"] for each in handlers} == {POLICIES}
-    assert variables(assembly, "handle_bundle")["FANIN_GROUPER_DOWNSTREAM"] == DOWNSTREAM
-    assert "FANIN_GROUPER_DOWNSTREAM" not in variables(assembly, "lead_tasks")
+    assert assembly.settings_file.grouper_policies == json.loads(POLICIES)
+    assert assembly.settings_file.grouper_downstream == json.loads(DOWNSTREAM)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "reason"),
+    [
+        ("grouper_policies", {"maxsize": 5}, "unknown setting of a target: maxsize"),
+        ("grouper_policies", {"maxSize": 0}, "maxSize "),
+        ("grouper_downstream", {}, "each batch API needs either a url or a function"),
+        ("grouper_downstream", {"url": "ftp://x"}, "the url of a batch API must be an http"),
+    ],
+)
+def test_an_invalid_entry_is_refused_at_synthesis_with_its_number(name, entry, reason):
+    good = {"pattern": "a", "url": "https://a"} if name == "grouper_downstream" else {"pattern": "a"}
+
+    with pytest.raises(ConfigError, match=f"^{name}, entry 2: {reason}"):
+        Config.from_context({name: [good, {"pattern": "b"} | entry]})
 
 
 def test_without_the_grouper_nothing_of_it_is_there():
@@ -115,3 +136,74 @@ def test_settings_by_pattern_are_a_list_that_names_patterns(text):
 def test_the_demo_bundles_some_of_its_items_and_needs_the_grouper():
     with pytest.raises(ConfigError, match="demo needs grouper"):
         Config(demo=True, grouper=False)
+
+
+SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+INVOKED = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
+RESOURCE = "arn:aws:execute-api:eu-west-1:111122223333:abcdef1234/$default/POST/batch"
+SIGNING = {
+    "service": "execute-api",
+    "region": "eu-west-1",
+    "actions": ["execute-api:Invoke"],
+    "resource": RESOURCE,
+}
+KINDS = [
+    {"pattern": "a", "url": "https://a", "secret": SECRET, "secretKey": KEY},
+    {"pattern": "b", "url": "https://b", "signing": SIGNING},
+    {"pattern": "c", "function": INVOKED},
+]
+
+
+def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it():
+    assembly = synthesised(grouper_downstream=json.dumps(KINDS))
+    by_role = {
+        each["Properties"]["Roles"][0]["Ref"]: each["Properties"]["PolicyDocument"]["Statement"]
+        for each in assembly.of_type("AWS::IAM::Policy").values()
+    }
+    services = ("secretsmanager:", "kms:", "execute-api:", "lambda:")
+    found = {
+        (role.removeprefix("Functions").partition("Role")[0], each["Action"], each["Resource"])
+        for role, statements in by_role.items()
+        for each in statements
+        if isinstance(each["Action"], str) and each["Action"].startswith(services)
+        if isinstance(each["Resource"], str)
+    }
+
+    assert found == {
+        ("HandleBundle", "secretsmanager:GetSecretValue", SECRET),
+        ("HandleBundle", "kms:Decrypt", KEY),
+        ("HandleBundle", "execute-api:Invoke", RESOURCE),
+        ("HandleBundle", "lambda:InvokeFunction", INVOKED),
+    }
+    (decrypt,) = [
+        each for statements in by_role.values() for each in statements if each["Action"] == "kms:Decrypt"
+    ]
+    assert "secretsmanager.eu-west-1" in json.dumps(decrypt["Condition"]["StringEquals"]["kms:ViaService"])
+
+
+def test_functions_last_as_long_as_the_longest_leases():
+    slow = json.dumps([{"pattern": "slow-*", "leaseSeconds": 40, "callLeaseSeconds": 840}])
+    assembly = synthesised(grouper_policies=slow)
+    timeouts = {
+        handler_of(each): each["Properties"]["Timeout"]
+        for each in assembly.of_type("AWS::Lambda::Function").values()
+    }
+    hidden = assembly.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"][
+        "VisibilityTimeout"
+    ]
+
+    assert (timeouts["lead_tasks"], timeouts["handle_bundle"], hidden) == (80, 900, 5400)
+
+
+def test_a_timeout_that_outlasts_the_lease_of_its_call_is_refused_at_synthesis():
+    with pytest.raises(
+        ConfigError, match="timeoutSeconds is 31; it must be more than 0 and at most 30, half"
+    ):
+        Config(grouper_downstream=json.dumps([{"pattern": "*", "url": "https://a", "timeoutSeconds": 31}]))
+
+
+def test_a_template_of_targets_reaches_the_functions_and_is_checked_at_synthesis():
+    assert synthesised(grouper_target="{a}/{b}").settings_file.grouper_target == "{a}/{b}"
+    with pytest.raises(ConfigError, match="needs a / between two fields"):
+        Config(grouper_target="{a}{b}")

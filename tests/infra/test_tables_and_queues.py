@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fanin import names
+from fanin.aws.settings_file import SettingsFile
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
@@ -20,6 +19,8 @@ QUEUES = (
     "GrouperTaskMessagesDeadLetters",
     "GrouperBundleMessagesQueue",
     "GrouperBundleMessagesDeadLetters",
+    "GrouperRegistrationsQueue",
+    "GrouperRegistrationsDeadLetters",
     "JobsDoorbellQueue",
     "JobsDoorbellDeadLetters",
     "DemoWorkQueue",
@@ -122,7 +123,7 @@ def test_a_cap_on_request_units_holds_for_every_table():
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 14
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 15
 
 
 def dead_letter_queues(assembly):
@@ -145,7 +146,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one(demo):
     without = {name for name, queue in queues.items() if "RedrivePolicy" not in queue["Properties"]}
 
     assert without == dead_letter_queues(demo)
-    assert len(queues) - len(without) == 7
+    assert len(queues) - len(without) == 8
 
 
 def test_the_dead_are_kept_as_long_as_can_be(demo):
@@ -190,7 +191,7 @@ def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(demo, queue, fun
 
     assert mapping["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
 
 
@@ -211,7 +212,7 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
     for mapping in found.values():
         assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailLetters")
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
 def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():
@@ -247,11 +248,11 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
 
     failing, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
     assert mapped(assembly).keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
-    assert json.loads(failing["FANIN_DEAD_LETTER_TENANTS"]) == {DEAD_LETTER_QUEUE: "acme"}
+    assert assembly.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
-    assert "FANIN_DEAD_LETTER_TENANTS" not in environment_of(plain, "FailLetters")
+    assert plain.settings_file == SettingsFile(grouper_policies=[], grouper_downstream=[])
 
 
 def environment_of(assembly, function):
@@ -268,7 +269,7 @@ def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_
 def test_the_ceiling_is_configured():
     mappings = properties_of(synthesised(consumer_concurrency=3), "AWS::Lambda::EventSourceMapping")
 
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 3
+    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 4
 
 
 @pytest.mark.parametrize(

@@ -246,9 +246,9 @@ def _give_early(full_at, policy, now):
     return replace(_token(full_at, policy, now), wait=timedelta())
 
 
-def _holder_is_the_task(seen, lane, holder, now, timing):
+def _holder_is_the_task(seen, lane, holder, now, policy):
     """The paper's holder: the same for every delivery of a task's message, and free to come in again."""
-    return replace(_first_term(seen, lane, holder, now, timing), fence=seen.fence if seen else 1)
+    return replace(_first_term(seen, lane, holder, now, policy), fence=seen.fence if seen else 1)
 
 
 def _overfill(self, term, own):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from fanin.grouper import Isolation, Policy
+from fanin.grouper import Isolation, Policies, Policy
 from tests.simulating.faults import ON_TRANSACTIONS, Fault
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TICK = timedelta(milliseconds=100)
 LEASE = timedelta(seconds=6)
 CALL = timedelta(seconds=6)
+LONGER = 1.5
+"""The leases of target B, by those of target A."""
 VISIBILITY = timedelta(seconds=9)
 RECEIVES_MAX = 6
 
@@ -93,7 +95,15 @@ def _policy(random: Random, size: int) -> Policy:
         isolation=random.choice(tuple(Isolation)),
         max_attempts=random.choice((3, 4, 6)),
         in_place=random.choice((0, 0, 1, 2)),
+        lease=LEASE,
+        call_lease=CALL,
     )
+
+
+def policies(policy: Policy) -> Policies:
+    """Return the policies of both targets: a leader and a call of B have longer leases."""
+    longer = replace(policy, lease=policy.lease * LONGER, call_lease=policy.call_lease * LONGER)
+    return Policies((("B", longer),), policy)
 
 
 def _tasks(random: Random, poison_rate: float) -> tuple[Wanted, ...]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import Grouper, NewTask, Policies, Task, TaskMessage, Timing
+from fanin.grouper import Grouper, NewTask, Task, TaskMessage, Timing
 from fanin.grouper import World as Effects
 from tests.simulating.faults import Crash
 from tests.simulating.loop import Actor, Loop
@@ -17,7 +17,7 @@ from tests.simulating.violation import require
 from tests.simulation_grouper.network import Network, RemoteApi, RemoteNotifier, RemoteQueue, remote_store
 from tests.simulation_grouper.outside import Api, Listeners, Queues, Sent
 from tests.simulation_grouper.referee import Referee
-from tests.simulation_grouper.scenario import CALL, LEASE, START, TICK, Scenario, Wanted
+from tests.simulation_grouper.scenario import LEASE, LONGER, START, TICK, Scenario, Wanted, policies
 
 TENANT = "t"
 SWEEP_EVERY = timedelta(seconds=15)
@@ -111,7 +111,7 @@ class World:
             return False
         self.final_sweeps += 1
         self.woken = 0
-        self.loop.at += 2 * LEASE + SWEEP_EVERY + timedelta(seconds=2 * self.scenario.skew)
+        self.loop.at += 2 * LONGER * LEASE + SWEEP_EVERY + timedelta(seconds=2 * self.scenario.skew)
         self._start("sweeper", self._sweep)
         return True
 
@@ -176,13 +176,12 @@ class World:
 
     def _grouper(self) -> Grouper:
         scenario = self.scenario
-        facts = {"lease": LEASE, "call": CALL, "rounds": scenario.rounds, "chunk": scenario.chunk}
-        timing = replace(self.kept, **facts)
+        timing = replace(self.kept, rounds=scenario.rounds, chunk=scenario.chunk)
         return Grouper(
             Effects(
                 store=remote_store(self.network, self.referee),
                 queue=RemoteQueue(self.network, self.queues),
-                policies=Policies(default=scenario.policy),
+                policies=policies(scenario.policy),
                 timing=timing,
                 now=self._now,
                 new_id=self._new_id,

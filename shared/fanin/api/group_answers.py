@@ -6,9 +6,23 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
-from fanin.api import cursors
+from fanin.api import cursors, group_cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.grouper import Bundle, BundleState, Candidate, Outcome, Status, Task, TaskState, Verdict
+from fanin.api.problems import Problem, problem
+from fanin.errors import FaninError
+from fanin.grouper import (
+    Bundle,
+    BundleState,
+    NewTask,
+    Outcome,
+    Page,
+    Status,
+    Task,
+    TaskState,
+    Verdict,
+)
+from fanin.grouper.listing import Listed
+from fanin.grouper.targets import TargetView
 
 
 class RegisteredTask(Answer):
@@ -20,6 +34,34 @@ class RegisteredTask(Answer):
     @classmethod
     def of(cls, task: Task) -> Self:
         return cls.like(task)
+
+
+class TaskResult(Answer):
+    """The result of one of several tasks: its state, or why it is not registered.
+
+    *problem*: the status of a request of this task alone, its kind and its detail; after 503 repeat the task.
+    """
+
+    task_id: str | None = Optional
+    state: TaskState | None = Optional
+    problem: Problem | None = Optional
+
+    @classmethod
+    def of(cls, new_task: NewTask, result: Task | FaninError) -> Self:
+        if isinstance(result, Task):
+            return cls.like(result)
+        return cls(task_id=new_task.task_id, problem=problem(result))
+
+
+class RegisteredTasks(Answer):
+    """The results of several tasks, in the order of the request."""
+
+    results: list[TaskResult]
+
+    @classmethod
+    def of(cls, new_tasks: Sequence[NewTask], results: Sequence[Task | FaninError]) -> Self:
+        pairs = zip(new_tasks, results, strict=True)
+        return cls(results=[TaskResult.of(new_task, result) for new_task, result in pairs])
 
 
 class TaskAnswer(Answer):
@@ -42,21 +84,59 @@ class TaskAnswer(Answer):
         return cls.like(task, state=status, reason=task.detail or None)
 
 
-class OpenTask(Answer):
-    """A task that waits for a bundle."""
+class ListedTask(Answer):
+    """A task in a list. *reason*: why it failed, or why it was last retried."""
 
     task_id: str
+    state: Status
     due_at: Instant
-
-
-class OpenTasks(Answer):
-    """Tasks of a target that wait for a bundle, by priority, then due time; eventually consistent."""
-
-    tasks: list[OpenTask]
+    bundle_id: str | None = Optional
+    reason: str | None = Optional
 
     @classmethod
-    def of(cls, found: Sequence[Candidate]) -> Self:
-        return cls(tasks=[OpenTask.like(each) for each in found])
+    def of(cls, task: Listed) -> Self:
+        return cls.like(task, state=task.status, reason=task.detail or None)
+
+
+class ListedTasks(Answer):
+    """Tasks of a target in one state, and the cursor of the next page; a page may be short or empty."""
+
+    tasks: list[ListedTask]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, found: Sequence[Listed], cursor: str | None) -> Self:
+        return cls(tasks=[ListedTask.of(each) for each in found], cursor=cursor)
+
+
+class TargetAnswer(Answer):
+    """A target. *pattern*: of the policy that applies to it; absent for the default policy.
+
+    *waiting*: tasks that wait for a bundle, and more than these if *waitingMore*. *inFlight*: those of its
+    newest bundles that have not ended. *nextWindowAt*: when the next bundle is filled at the latest.
+    *nextCallAt*: when the rate of the target allows the next call.
+    """
+
+    target: str
+    pattern: str | None = Optional
+    shards: int
+    waiting: int
+    waiting_more: bool
+    in_flight: int
+    next_window_at: Instant | None = Optional
+    next_call_at: Instant | None = Optional
+
+
+class ListedTargets(Answer):
+    """Targets by name, and the cursor of the next page; eventually consistent."""
+
+    targets: list[TargetAnswer]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, page: Page[TargetView]) -> Self:
+        rows = [TargetAnswer.like(each) for each in page.rows]
+        return cls(targets=rows, cursor=group_cursors.of_target(page.cursor))
 
 
 class BundleSummary(Answer):

@@ -18,6 +18,7 @@ from fanin.errors import (
     Conflict,
     InvalidRequest,
     KeyReused,
+    NoTarget,
     NotFound,
     StaleWrite,
     StoreUnavailable,
@@ -44,6 +45,7 @@ INTERNAL = Kind(500, "internal", "The service failed on this request")
 KINDS: Mapping[type[Exception], Kind] = {
     InvalidRequest: Kind(400, "invalid-request", "The request is malformed"),
     RequestValidationError: Kind(400, "invalid-request", "The request is malformed"),
+    NoTarget: Kind(422, "no-target", "The task's target cannot be computed"),
     TooManyPages: Kind(400, "too-many-pages", "The request covers too much at once"),
     TooManyBatches: Kind(400, "too-many-batches", "The request covers too much at once"),
     Forbidden: Kind(403, "forbidden", "The caller is not known"),

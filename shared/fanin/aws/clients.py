@@ -16,16 +16,23 @@ from botocore.loaders import Loader
 from botocore.session import Session
 
 from fanin.aws.forking import PerProcess, is_forked
-from fanin.aws.limits import ATTEMPTS, CONNECT_SECONDS, POLL_READ_SECONDS, READ_SECONDS
+from fanin.aws.limits import (
+    ATTEMPTS,
+    CONNECT_SECONDS,
+    INVOCATION_SECONDS,
+    POLL_READ_SECONDS,
+    READ_SECONDS,
+)
 
 if TYPE_CHECKING:
     import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-SERVICES = ("dynamodb", "events", "s3", "sqs")
+SERVICES = ("dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs")
 # A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -33,6 +40,8 @@ RETRIES = Config(
     read_timeout=READ_SECONDS,
     max_pool_connections=40,
 )
+# The caller of a function decides whether it is called again.
+INVOCATIONS = RETRIES.merge(Config(retries={"total_max_attempts": 1}, read_timeout=INVOCATION_SECONDS))
 LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
 C = TypeVar("C")
 
@@ -112,3 +121,5 @@ long_polls: Service[SQSClient] = Service("sqs", LONG_POLLS)
 """SQS with a read timeout for long polls; for workers."""
 events: Service[EventBridgeClient] = Service("events", RETRIES)
 s3: Service[S3Client] = Service("s3", RETRIES)
+functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
+secrets: Service[Any] = Service("secretsmanager", RETRIES)

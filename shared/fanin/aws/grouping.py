@@ -15,9 +15,8 @@ class GroupingSettings:
 
     ``FANIN_GROUP_TASKS_TABLE``, ``FANIN_GROUP_LEASES_TABLE``, ``FANIN_GROUP_BUNDLES_TABLE``: table names.
     ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: the queues of task messages and of bundle
-    messages. ``FANIN_GROUPER_POLICIES``, ``FANIN_GROUPER_DOWNSTREAM``: JSON, read by
-    ``fanin.grouper.parsing``. ``FANIN_BUS_NAME``: the bus for the events of failed tasks; empty if the
-    function publishes none.
+    messages. ``FANIN_BUS_NAME``: the bus for the events of failed tasks; empty if the function publishes
+    none. Policies and batch APIs are in ``fanin.aws.settings_file``.
     """
 
     tasks_table: str
@@ -25,8 +24,6 @@ class GroupingSettings:
     bundles_table: str
     tasks_queue: str
     bundles_queue: str
-    policies: str = "[]"
-    downstream: str = "[]"
     bus: str = ""
 
     @classmethod
@@ -39,7 +36,5 @@ class GroupingSettings:
             bundles_table=needed(env, "FANIN_GROUP_BUNDLES_TABLE"),
             tasks_queue=needed(env, "FANIN_GROUPER_QUEUE_URL"),
             bundles_queue=needed(env, "FANIN_BUNDLES_QUEUE_URL"),
-            policies=env.get("FANIN_GROUPER_POLICIES", "[]"),
-            downstream=env.get("FANIN_GROUPER_DOWNSTREAM", "[]"),
             bus=env.get("FANIN_BUS_NAME", ""),
         )

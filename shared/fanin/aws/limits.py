@@ -20,6 +20,9 @@ POLL_SECONDS = 20
 """The longest long poll of SQS."""
 POLL_READ_SECONDS = POLL_SECONDS + READ_SECONDS
 
+INVOCATION_SECONDS = 420
+"""The longest timeout of a Lambda function that is a batch API: half of the longest lease of a call."""
+
 FUNCTION_SECONDS = 29
 """The timeout of a function that answers the API."""
 API_SECONDS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fanin.errors import InvalidRequest
 
@@ -17,7 +17,6 @@ OUTPUTS = {
     "FANIN_DOORBELLS": "Doorbells",
 }
 """The stack's output for each variable that a process of the user needs."""
-DEAD_LETTER_TENANTS = "a JSON object: the ARN of a dead-letter queue to the tenant of its items"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +42,7 @@ class Settings:
     ``FANIN_BATCHES_TABLE``, ``FANIN_PAGES_TABLE``: table names.
     ``FANIN_TENANT``: the tenant of consumers, whose messages have no caller: the account's own, unless the
     stack names another for one of its queues.
-    ``FANIN_DEAD_LETTER_TENANTS``: JSON, the tenant of the items of a dead-letter queue by its ARN, if it is
-    not ``FANIN_TENANT``.
+    ``FANIN_ACKS_DEAD_LETTER_QUEUE``: the dead-letter queue of the acks queue; only its consumer has it.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
@@ -55,7 +53,7 @@ class Settings:
     page_bits: int = 1024
     allow_anonymous: bool = False
     jwt: JwtClaims = JwtClaims()
-    dead_letter_tenants: Mapping[str, str] = field(default_factory=dict)
+    acks_dead_letter_queue: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -67,12 +65,8 @@ class Settings:
             page_bits=_page_bits(env.get("FANIN_PAGE_BITS", "1024")),
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
             jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
-            dead_letter_tenants=texts_by_name(env, "FANIN_DEAD_LETTER_TENANTS", DEAD_LETTER_TENANTS),
+            acks_dead_letter_queue=env.get("FANIN_ACKS_DEAD_LETTER_QUEUE", ""),
         )
-
-    def tenant_of(self, queue_arn: str) -> str:
-        """Return the tenant of the items of a dead-letter queue."""
-        return self.dead_letter_tenants.get(queue_arn, self.tenant)
 
 
 def needed(env: Mapping[str, str], name: str) -> str:

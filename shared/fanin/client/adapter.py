@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fanin.client.consumer import SHOWN, Consumer, Outcomes, Record, Settled, logger, receives
@@ -15,9 +15,13 @@ LONGEST_PAUSE_SECONDS = 6 * 3600
 LONGEST_PAUSE_IN_ORDER_SECONDS = 15 * 60
 """In a FIFO queue, the messages of its group wait behind a hidden message."""
 DOUBLINGS_MAX = 20
+TRIES = 5
+"""The receive of a message that matches no item at which it is isolated."""
 
 Hide = Callable[[str, Mapping[str, int]], None]
 """Hides messages of a queue, given its ARN: receipt handle -> seconds."""
+Isolate = Callable[[Sequence[Record]], Collection[str]]
+"""Sends messages to the dead-letter queue of their queue; returns the ids of those that were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,13 @@ class Adapter(Consumer):
     """Acks the item of each message by ``ack_of``, and returns the messages that match no item.
 
     A message that names no item, or one that is in no batch of the transport's tenant, returns to its queue:
-    *hide* hides it for a pause that doubles with each receipt. So it moves to the dead-letter queue of its
-    queue; without one, it stays until its retention ends. *chance*: returns a random number from 0 to 1.
+    *hide* hides it for a pause that doubles with each receipt. At its fifth receipt *isolate* sends it to the
+    dead-letter queue, and it is deleted here; without *isolate*, it stays until the ``maxReceiveCount`` of
+    its queue or its retention. *chance*: returns a random number from 0 to 1.
     """
 
     hide: Hide | None = None
+    isolate: Isolate | None = None
     chance: Callable[[], float] = random.random
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
@@ -38,8 +44,24 @@ class Adapter(Consumer):
         unknown = [record for record, _ in settled.unmatched]
         failed = set(settled.failed)
         nameless = [r for r in event["Records"] if r["messageId"] in failed and self._ack(r) is None]
-        self._return(nameless, unknown)
-        return settled
+        isolated = self._isolated([*nameless, *unknown])
+        self._return(_without(nameless, isolated), _without(unknown, isolated))
+        return replace(
+            settled,
+            failed=[message_id for message_id in settled.failed if message_id not in isolated],
+            unmatched=[each for each in settled.unmatched if each[0]["messageId"] not in isolated],
+        )
+
+    def _isolated(self, records: Sequence[Record]) -> Collection[str]:
+        """Isolate the messages that were received often enough, and return the ids of those that are."""
+        often = [record for record in records if receives(record) >= TRIES]
+        if self.isolate is None or not often:
+            return ()
+        isolated = frozenset(self.isolate(often))
+        facts = {"count": len(isolated), "isolated": sorted(isolated)[:SHOWN]}
+        line = "%d messages that match no item were sent to the dead-letter queue"
+        logger.warning(line, len(isolated), extra=facts)
+        return isolated
 
     def _nameless(self, record: Record, error: Exception) -> None:
         """Log nothing for a single message, because the delivery has one line for all."""
@@ -68,6 +90,10 @@ class Adapter(Consumer):
         in_order = str(record["eventSourceARN"]).endswith(".fifo")
         longest = LONGEST_PAUSE_IN_ORDER_SECONDS if in_order else LONGEST_PAUSE_SECONDS
         return pause_of(receives(record), longest, self.chance())
+
+
+def _without(records: Sequence[Record], ids: Collection[str]) -> list[Record]:
+    return [record for record in records if record["messageId"] not in ids]
 
 
 def pause_of(times: int, longest: int, chance: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,15 +11,20 @@ from fanin.aws.settings import Tables
 from fanin.client.direct_acks import DirectAcks, caller_of
 from fanin.client.items import Items
 from fanin.client.model import (
+    BundleSummary,
     Cancelled,
     Closed,
     Failures,
+    ListedTask,
     NewTask,
     Ranges,
     Registered,
+    Rows,
     Status,
     Summaries,
     Summary,
+    TargetSummary,
+    TaskResult,
     TaskStatus,
 )
 from fanin.client.transport import Cursor
@@ -90,7 +96,19 @@ class DirectTransport(DirectAcks):
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
 
+    def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:  # noqa: ARG002
+        raise InvalidRequest(NO_TASKS)
+
     def task(self, task_id: str) -> TaskStatus:  # noqa: ARG002  # always refused
+        raise InvalidRequest(NO_TASKS)
+
+    def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]:  # noqa: ARG002
+        raise InvalidRequest(NO_TASKS)
+
+    def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]:  # noqa: ARG002
+        raise InvalidRequest(NO_TASKS)
+
+    def targets(self, cursor: Cursor) -> Rows[TargetSummary]:  # noqa: ARG002
         raise InvalidRequest(NO_TASKS)
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:

@@ -13,13 +13,10 @@ from fanin.client.model import (
     Cancelled,
     Closed,
     Failures,
-    NewTask,
     Ranges,
-    Registered,
     Status,
     Summaries,
     Summary,
-    TaskStatus,
 )
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.errors import (
@@ -27,6 +24,7 @@ from fanin.errors import (
     FaninError,
     InvalidRequest,
     KeyReused,
+    NoTarget,
     NotFound,
     StoreUnavailable,
     TooManyBatches,
@@ -46,11 +44,12 @@ MEANING: Mapping[int, type[FaninError]] = {
     422: KeyReused,
     429: StoreUnavailable,
 }
-TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
+REFUSALS: Mapping[str, type[InvalidRequest]] = {
+    "urn:fanin:problem:no-target": NoTarget,
     "urn:fanin:problem:too-many-pages": TooManyPages,
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
-"""Problems of a request that succeeds in smaller parts."""
+"""Refusals with an error of their own: a status alone does not distinguish them."""
 
 
 def open_body(spec: OpenBatch) -> Document:
@@ -72,13 +71,6 @@ def open_body(spec: OpenBatch) -> Document:
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
-
-
-def task_body(task: NewTask) -> Document:
-    """Return the body of a task, without the options that have their defaults."""
-    options = {"taskId": task.task_id, "itemId": task.item_id, "priority": task.priority or None}
-    given = {name: value for name, value in options.items() if value is not None}
-    return {"target": task.target, "payload": task.payload} | given
 
 
 def acks_body(acks: Sequence[Ack]) -> Document:
@@ -112,14 +104,20 @@ def read(body: bytes, reader: Callable[[Document], T]) -> T:
 
 def error_of(status: int, body: bytes) -> FaninError:
     """Return the error of an answer, with the detail of its problem document."""
-    problem = _problem(body)
+    return problem_error(status, _problem(body))
+
+
+def problem_error(status: int, problem: Document) -> FaninError:
+    """Return the error of a problem document, which may be empty."""
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
+    refusal = REFUSALS.get(str(problem.get("type")))
+    if refusal is not None:
+        return refusal(detail, field=_field(problem))
     meaning = MEANING.get(status)
     if meaning is not None:
         return meaning(detail)
     if 400 <= status < 500:
-        refusal = TOO_MUCH.get(str(problem.get("type")), InvalidRequest)
-        return refusal(detail, field=_field(problem))
+        return InvalidRequest(detail, field=_field(problem))
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
 
 
@@ -167,25 +165,6 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
 }
 """How a field of a summary is read, where JSON has no such type."""
-
-
-def registered_of(answer: Document) -> Registered:
-    return Registered(answer["taskId"], answer["state"])
-
-
-def task_of(answer: Document) -> TaskStatus:
-    return TaskStatus(
-        task_id=answer["taskId"],
-        target=answer["target"],
-        state=answer["state"],
-        priority=answer["priority"],
-        attempts=answer["attempts"],
-        created_at=datetime.fromisoformat(answer["createdAt"]),
-        expires_at=datetime.fromisoformat(answer["expiresAt"]),
-        bundle_id=answer.get("bundleId"),
-        item_id=answer.get("itemId"),
-        reason=answer.get("reason"),
-    )
 
 
 def items_of(answer: Document) -> Items:

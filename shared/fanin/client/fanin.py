@@ -18,13 +18,11 @@ from fanin.calling import plain
 from fanin.client.adapter import Adapter, hide_by_sqs
 from fanin.client.checking import (
     PAGE_BITS,
-    PRIORITY_MAX,
     batch_id_given,
     counted,
     deadline_of,
     instance,
     item_id_given,
-    json_value,
     key_or_fresh,
     listed_ids,
     listed_ranges,
@@ -54,6 +52,7 @@ from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, S
 from fanin.client.paging import pages
 from fanin.client.reasons import reason_of
 from fanin.client.reports import AckReport
+from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
 from fanin.queue import Options, Queue
@@ -210,7 +209,7 @@ class Fanin:
 
     def task(
         self,
-        target: str,
+        target: str | None,
         payload: Any,
         *,
         task_id: str | None = None,
@@ -220,18 +219,17 @@ class Fanin:
     ) -> Registered:
         """Register a task for *target*, which is bundled with others. *payload*: JSON, up to 32 KiB.
 
-        *task_id*: your name for the task; the same name returns the stored task, and raises KeyReused if the
-        request differs. *priority*: 0 to 999, larger goes first. *item_id*: an item of a batch of the tenant,
-        which is acked with the task's outcome. Over HTTP only.
+        *target*: None if the stack computes it. *task_id*: your name for the task; the same name returns the
+        stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
+        *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = NewTask(
-            text(target, "a target", "target"),
-            json_value(payload),
-            text_or_none(task_id, "a task id", "taskId"),
-            whole(priority, "priority", 0, PRIORITY_MAX),
-            item_id_given(item_id, "itemId"),
-        )
-        return self._transport.register(new, key_or_fresh(key))
+        new = NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId"))
+        return self._transport.register(task_given(new), key_or_fresh(key))
+
+    @property
+    def tasks(self) -> Tasks:
+        """Many tasks at once, and the lists of tasks, bundles and targets. Over HTTP only."""
+        return Tasks(self._transport)
 
     def task_status(self, task_id: str) -> TaskStatus:
         """Return the state of a task. Raises NotFound. Over HTTP only."""

@@ -19,17 +19,22 @@ from urllib3.util import Timeout, Url, parse_url
 
 from fanin.aws.forking import PerProcess
 from fanin.aws.limits import ANSWER_SECONDS
-from fanin.client import documents, retrying
+from fanin.client import documents, retrying, task_documents
 from fanin.client.items import Items
 from fanin.client.model import (
+    BundleSummary,
     Cancelled,
     Closed,
     Failures,
+    ListedTask,
     NewTask,
     Ranges,
     Registered,
+    Rows,
     Status,
     Summaries,
+    TargetSummary,
+    TaskResult,
     TaskStatus,
 )
 from fanin.client.reports import AckReport
@@ -44,6 +49,7 @@ T = TypeVar("T")
 CONNECT_SECONDS = 3.0
 ATTEMPTS = 5
 CONNECTIONS = 32
+ROWS_A_PAGE = "100"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
@@ -136,10 +142,24 @@ class HttpTransport:
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
 
     def register(self, task: NewTask, key: str) -> Registered:
-        return self._post("/v1/tasks", documents.task_body(task), key, documents.registered_of)
+        return self._post("/v1/tasks", task_documents.task_body(task), key, task_documents.registered_of)
+
+    def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        return self._post("/v1/tasks", task_documents.tasks_body(tasks), key, task_documents.results_of)
 
     def task(self, task_id: str) -> TaskStatus:
-        return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, documents.task_of)
+        return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, task_documents.task_of)
+
+    def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]:
+        query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
+        return self._get("/v1/tasks", query, task_documents.tasks_of)
+
+    def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]:
+        query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
+        return self._get("/v1/bundles", query, task_documents.bundles_of)
+
+    def targets(self, cursor: Cursor) -> Rows[TargetSummary]:
+        return self._get("/v1/targets", {"cursor": cursor}, task_documents.targets_of)
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
         query = {**documents.filter_query(wanted), "cursor": cursor}

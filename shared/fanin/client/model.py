@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fanin.client.items import Items
+from fanin.errors import FaninError
 from fanin.tracker import Sample, State
 from fanin.tracker.options import ShownOptions
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +111,12 @@ class Summaries:
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """A task to register with the group-batcher. *payload*: any JSON value, up to 32 KiB."""
+    """A task to register with the group-batcher. *payload*: any JSON value, up to 32 KiB.
 
-    target: str
+    *target*: None if the stack computes it from the payload.
+    """
+
+    target: str | None
     payload: Any
     task_id: str | None = None
     priority: int = 0
@@ -123,6 +129,64 @@ class Registered:
 
     task_id: str
     state: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """The result of one of several tasks: its *state*, or the *error* for which it is not registered."""
+
+    task_id: str | None
+    state: str | None
+    error: FaninError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTask:
+    """A task in a list. *reason*: why it failed, or why it was last retried."""
+
+    task_id: str
+    state: str
+    due_at: datetime
+    bundle_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleSummary:
+    """A bundle in a list. *attempt*: the number of calls that were started for it."""
+
+    bundle_id: str
+    target: str
+    state: str
+    size: int
+    attempt: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSummary:
+    """A target. *waiting*: tasks that wait for a bundle, and others if *waiting_more*.
+
+    *in_flight*: its newest bundles that have not ended. *next_window_at*: when the next bundle is filled at
+    the latest, *next_call_at*: when the rate allows a call; None if nothing waits, or a call is allowed now.
+    """
+
+    target: str
+    pattern: str | None
+    shards: int
+    waiting: int
+    waiting_more: bool
+    in_flight: int
+    next_window_at: datetime | None
+    next_call_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[R]):
+    """A page of a list."""
+
+    rows: tuple[R, ...]
+    cursor: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 from botocore.session import Session
 
 from fanin.aws.forking import PerProcess
+from fanin.aws.signing import Headers, Sign, SigV4
 from fanin.errors import InvalidRequest
 
 SERVICE = "execute-api"
 _HOST = re.compile(rf"[a-z0-9-]+\.{SERVICE}\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
-
-Headers = Mapping[str, str]
-Sign = Callable[[str, str, bytes | None, Headers], Headers]
-"""(method, url, body, headers) -> headers with the caller's credentials."""
+__all__ = ["Headers", "Sign", "Signer", "region_in"]
 
 
 def region_in(host: str) -> str | None:
@@ -33,14 +27,11 @@ class Signer:
     def __init__(self, host: str, region: str | None, session: Session | None = None) -> None:
         made = PerProcess(lambda: session or Session())
         self._region = region or region_in(host) or made().get_config_variable("region")
-        self._credentials = PerProcess[Credentials | None](lambda: made().get_credentials())
+        self._signature = SigV4(SERVICE, made)
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Headers) -> Headers:
-        credentials = self._credentials()
-        if credentials is None:
+        if not self._signature.has_credentials():
             return headers
         if not self._region:
             raise InvalidRequest("the host does not contain the region of the signature; pass region")
-        request = AWSRequest(method, url, headers=dict(headers), data=body)
-        SigV4Auth(credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(request)
-        return dict(request.headers.items())
+        return self._signature.signed(self._region, method, url, body, headers)

@@ -15,14 +15,19 @@ from fanin.tracker.acking import BATCHES_MAX
 if TYPE_CHECKING:
     from fanin.client.items import Items
     from fanin.client.model import (
+        BundleSummary,
         Cancelled,
         Closed,
         Failures,
+        ListedTask,
         NewTask,
         Ranges,
         Registered,
+        Rows,
         Status,
         Summaries,
+        TargetSummary,
+        TaskResult,
         TaskStatus,
     )
 
@@ -76,7 +81,16 @@ class Transport(Acks, Protocol):
     def register(self, task: NewTask, key: str) -> Registered:
         """Register a task. Raises InvalidRequest if the transport has no group-batcher."""
 
+    def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        """Register up to 100 tasks, each by itself."""
+
     def task(self, task_id: str) -> TaskStatus: ...
+
+    def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]: ...
+
+    def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]: ...
+
+    def targets(self, cursor: Cursor) -> Rows[TargetSummary]: ...
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 

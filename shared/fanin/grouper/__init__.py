@@ -18,6 +18,7 @@ from fanin.grouper.model import (
     Lease,
     NewTask,
     Outcome,
+    Status,
     Task,
     TaskKey,
     TaskState,
@@ -25,7 +26,7 @@ from fanin.grouper.model import (
 )
 from fanin.grouper.notifying import ItemAck, Notifier, OutcomeNotifier
 from fanin.grouper.policy import Isolation, Policies, Policy, Timing
-from fanin.grouper.service import Grouper, Status
+from fanin.grouper.service import Grouper
 from fanin.grouper.store import Claim, GrouperStore, Page
 from fanin.grouper.sweeping import Swept
 from fanin.grouper.world import World

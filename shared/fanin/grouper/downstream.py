@@ -27,7 +27,8 @@ class Call:
     """One call for one bundle.
 
     Its *idempotency_key* is the same for every attempt: a response may be lost after the API did the work,
-    and only the API can recognise the repetition.
+    and only the API can recognise the repetition. *timeout*: how long it may take; None for the timeout of
+    the batch API. *longest*: how long it may take at most, whatever the timeout.
     """
 
     tenant: str
@@ -35,6 +36,13 @@ class Call:
     bundle_id: str
     attempt: int
     members: tuple[Member, ...]
+    timeout: timedelta | None = None
+    longest: timedelta = timedelta.max
+
+    def seconds(self, usual: float) -> float:
+        """Return the timeout in seconds; *usual*: that of the batch API."""
+        timeout = timedelta(seconds=usual) if self.timeout is None else self.timeout
+        return min(timeout, self.longest).total_seconds()
 
     @property
     def idempotency_key(self) -> str:

@@ -81,7 +81,7 @@ class Handler:
         wait = Limiter(self.world).take(bundle.lane, policy)
         if wait:
             return self._wait(message, wait, HandledAs.LIMITED)
-        until = self.world.now() + self.world.timing.call
+        until = self.world.now() + policy.call_lease
         facts = {"attempt": bundle.attempt + 1, "owner": self.world.new_id(), "call_until": until}
         calling = bundle.transition(BundleState.CALLING, not_before=None, **facts)
         if self.world.store.replace_bundle(calling) != calling:
@@ -90,13 +90,13 @@ class Handler:
 
     def _call(self, message: BundleMessage, bundle: Bundle, policy: Policy) -> Handled:
         """Call the batch API, again in place as the policy allows, and process its answer."""
-        answer = self._answer(bundle)
+        answer = self._answer(bundle, policy)
         first = bundle.attempt
         for repeat in range(policy.in_place):
             again = self._again(bundle, policy, answer, repeat)
             if again is None:
                 break
-            bundle, answer = again, self._answer(again)
+            bundle, answer = again, self._answer(again, policy)
         calls = bundle.attempt - first + 1
         decided = self._decide(bundle, policy, answer)
         if decided is not None and decided.state is BundleState.APPLYING:
@@ -105,7 +105,7 @@ class Handler:
             return Handled(HandledAs.SETTLED, decided, calls)
         return replace(self._put_back(message, bundle, answer), calls=calls)
 
-    def _answer(self, bundle: Bundle) -> Answer:
+    def _answer(self, bundle: Bundle, policy: Policy) -> Answer:
         """Call the batch API with the members' payloads.
 
         Leaves out members that were deleted or registered again since they expired. The stored state decides
@@ -116,14 +116,15 @@ class Handler:
         if not members:
             return Answer()
         lane = bundle.lane
-        call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members)
+        limits = policy.call_timeout, policy.longest_call
+        call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, *limits)
         return done(self.downstream.call(call), "call")
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """Return the bundle at its next attempt in place, or None if no further call may be made in place."""
         whole_retry = not answer.members and answer.whole.verdict is Verdict.RETRY
         rest = answer.retry_after or rules.backoff(repeat, self.world.jitter)
-        ends_at = self.world.now() + rest + self.world.timing.call / 2
+        ends_at = self.world.now() + rest + policy.longest_call
         too_late = bundle.call_until is None or ends_at > bundle.call_until
         if not whole_retry or too_late or bundle.attempt >= policy.max_attempts:
             return None

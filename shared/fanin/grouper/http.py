@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING
 
 import urllib3
 
 from fanin.aws.forking import PerProcess
 from fanin.grouper.downstream import Answer, Call
-from fanin.grouper.model import Outcome, Verdict
+from fanin.grouper.responses import (
+    ANSWER_BYTES,
+    REFUSED_CREDENTIALS,
+    RETRIED,
+    answer_of,
+    document,
+    refusal_of,
+    retried,
+    retry_after,
+)
+from fanin.grouper.secrets import SecretHeaders, SecretUnreadable, without_secrets
+from fanin.grouper.timeouts import answered_within
 
-RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
-ANSWER_BYTES = 1_048_576
-RETRY_AFTER_MAX = 900
-VERDICTS = {"ok": Verdict.OK, "retry": Verdict.RETRY, "fail": Verdict.FAIL}
+if TYPE_CHECKING:
+    from fanin.aws.signing import Sign
+
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,8 @@ class HttpDownstream:
     A 2xx is a success of all members, except of those that its body names: ``{results: [{taskId, outcome: ok
     | retry | fail, detail?}]}``. After a status in *retried*, or no response within *timeout* seconds, the
     bundle is called again (a ``Retry-After`` in seconds is honoured); any other status refuses the whole
-    bundle.
+    bundle. *secret*: has headers of each request. *sign*: returns the headers with a signature. With either,
+    a 401 or 403 refuses the credentials and not the bundle: it is called again, with the secret read again.
     """
 
     url: str
@@ -37,75 +46,58 @@ class HttpDownstream:
     headers: Mapping[str, str] = field(default_factory=dict)
     retried: frozenset[int] = RETRIED
     pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(_pool))
+    secret: SecretHeaders | None = None
+    sign: Sign | None = None
 
     def call(self, call: Call) -> Answer:
-        """Return the answer within *timeout*. A socket's own timeout starts again with each byte received."""
-        answers: SimpleQueue[Answer] = SimpleQueue()
-        Thread(target=lambda: answers.put(self._exchange(call)), daemon=True).start()
-        try:
-            return answers.get(timeout=self.timeout)
-        except Empty:
-            return Answer(Outcome(Verdict.RETRY, "no response within the timeout"))
+        """Return the answer within the timeout of *call*."""
+        seconds = call.seconds(self.timeout)
+        return answered_within(seconds, lambda: self._exchange(call, seconds))
 
-    def _exchange(self, call: Call) -> Answer:
+    def _exchange(self, call: Call, seconds: float) -> Answer:
         try:
-            response = self._post(call)
+            secret = self.secret.headers() if self.secret else NO_HEADERS
+        except SecretUnreadable as error:
+            return retried(str(error))
+        try:
+            response = self._post(call, seconds, secret)
             body = response.read(ANSWER_BYTES + 1, decode_content=True)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            return Answer(Outcome(Verdict.RETRY, f"no response: {type(error).__name__}"))
+            return retried(f"no response: {type(error).__name__}")
         if len(body) > ANSWER_BYTES:
             response.close()
-            return Answer(Outcome(Verdict.RETRY, f"the response is longer than {ANSWER_BYTES} bytes"))
-        response.release_conn()
-        return self._answer(response, body)
+        else:
+            response.release_conn()
+        return self._answer(response, body, secret)
 
-    def _post(self, call: Call) -> urllib3.BaseHTTPResponse:
-        headers = dict(self.headers)
-        headers |= {"Content-Type": "application/json", "Idempotency-Key": call.idempotency_key}
+    def _post(self, call: Call, seconds: float, secret: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+        body = json.dumps(document(call)).encode()
+        headers: Mapping[str, str] = {**self.headers, **secret}
+        headers = {**headers, "Content-Type": "application/json", "Idempotency-Key": call.idempotency_key}
+        if self.sign is not None:
+            headers = self.sign("POST", self.url, body, headers)
         return self.pool().request(
             "POST",
             self.url,
-            body=json.dumps(document(call)).encode(),
+            body=body,
             headers=headers,
-            timeout=urllib3.Timeout(total=self.timeout),
+            timeout=urllib3.Timeout(total=seconds),
             redirect=False,
             preload_content=False,
         )
 
-    def _answer(self, response: urllib3.BaseHTTPResponse, body: bytes) -> Answer:
-        if response.status in self.retried:
-            after = retry_after(response.headers.get("Retry-After"))
-            return Answer(Outcome(Verdict.RETRY, f"status {response.status}"), retry_after=after)
-        if not 200 <= response.status < 300:
-            return Answer(Outcome(Verdict.FAIL, f"status {response.status}"))
-        try:
-            return Answer(members=results(body))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return Answer(
-                Outcome(Verdict.RETRY, "the response is not of the form {results: [{taskId, outcome}]}")
-            )
+    def _answer(self, response: urllib3.BaseHTTPResponse, body: bytes, secret: Mapping[str, str]) -> Answer:
+        status = response.status
+        if 200 <= status < 300:
+            return answer_of(body, lambda detail: without_secrets(detail, secret))
+        if status in self.retried:
+            return retried(f"status {status}", retry_after(response.headers.get("Retry-After")))
+        if status in REFUSED_CREDENTIALS and (self.secret or self.sign):
+            if self.secret:
+                self.secret.refused(secret)
+            return retried(f"status {status}: the batch API refused the credentials")
+        return refusal_of(status)
 
 
 def _pool() -> urllib3.PoolManager:
     return urllib3.PoolManager(retries=False)
-
-
-def document(call: Call) -> dict[str, Any]:
-    """Return the body of the request for a call."""
-    tasks = [{"taskId": member.task_id, "payload": member.payload} for member in call.members]
-    return {"bundleId": call.bundle_id, "target": call.target, "attempt": call.attempt, "tasks": tasks}
-
-
-def results(body: bytes) -> dict[str, Outcome]:
-    """Return the outcomes that a body names, by task id; raise an error of any type if it is malformed."""
-    if not body.strip():
-        return {}
-    named = json.loads(body).get("results", [])
-    return {r["taskId"]: Outcome(VERDICTS[r["outcome"]], str(r.get("detail") or "")) for r in named}
-
-
-def retry_after(text: str | None) -> timedelta | None:
-    """Return the header as a duration of at most 900 s; None if it is not a number of seconds."""
-    if text is None or not text.isascii() or not text.isdigit() or len(text) > 9:
-        return None
-    return timedelta(seconds=min(int(text), RETRY_AFTER_MAX))

@@ -65,7 +65,8 @@ class Leader:
         now = self.world.now()
         if seen and seen.is_held(now):
             return self._wait_for_leader(message)
-        term = rules.first_term(seen, task.lane, self.world.new_id(), now, self.world.timing)
+        policy = self.world.policies.of(task.target)
+        term = rules.first_term(seen, task.lane, self.world.new_id(), now, policy)
         if self.world.store.put_lease(seen, term) != term:
             return self._wait_for_leader(message)
         return self._serve(message, task, seen, term)
@@ -81,10 +82,11 @@ class Leader:
             self._dispatch(rules.empty_bundle(seen, self.world.now(), self.world.timing))
         filler = Filler(self.world)
         bundles: list[Bundle] = []
+        lease = self.world.policies.of(task.target).lease
         for number in range(self.world.timing.rounds):
             bundle, more = filler.fill(term, task if number == 0 else None)
             bundles += [self._dispatch(bundle)] if bundle else []
-            following = term.next(self.world.now() + self.world.timing.lease)
+            following = term.next(self.world.now() + lease)
             if not more or self.world.store.put_lease(term, following) != following:
                 break
             term = following

@@ -117,6 +117,18 @@ class MemoryStore:
         with self.lock:
             return [_candidate(task) for task in self._open() if task.lane == lane][:limit]
 
+    def waiting(self, lane: Lane, limit: int, after: str | None) -> Page[Candidate]:
+        with self.lock:
+            tasks = [t for t in self._open() if t.lane == lane and (after is None or order_of(t) > after)]
+            more = order_of(tasks[limit - 1]) if len(tasks) > limit else None
+            return Page([_candidate(task) for task in tasks[:limit]], more)
+
+    def targets_of(self, tenant: str, limit: int, after: str | None) -> Page[str]:
+        with self.lock:
+            names = {lane.target for lane in self.leases if lane.tenant == tenant and not lane.is_part}
+            rows = sorted(name for name in names if after is None or name > after)
+            return Page(rows[:limit], rows[limit - 1] if len(rows) > limit else None)
+
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
         del cursor  # all rows are one page
         with self.lock:

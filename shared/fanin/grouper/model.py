@@ -28,6 +28,17 @@ class TaskState(StrEnum):
         return self in {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.DEAD}
 
 
+class Status(StrEnum):
+    """A task's state as the API reports it; IN_PROGRESS is derived from the bundle and never stored."""
+
+    CREATED = "CREATED"
+    BUNDLED = "BUNDLED"
+    IN_PROGRESS = "IN_PROGRESS"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    DEAD = "DEAD"
+
+
 class BundleState(StrEnum):
     """The states of a bundle; the last two are terminal."""
 

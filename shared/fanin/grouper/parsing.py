@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, get_type_hints
-from urllib.parse import urlsplit
+from typing import Any, TypeVar, get_type_hints
 
 from fanin.errors import InvalidRequest
+from fanin.grouper.endpoints import REFRESH_SECONDS, TIMEOUT, Endpoint, Secret, Signing
 from fanin.grouper.policy import Isolation, Policies, Policy
 
+T = TypeVar("T")
+Rows = Sequence[Mapping[str, Any]]
+"""An object for each pattern of targets; the settings file has them."""
+OF_SECRET = frozenset({"secret", "secretKey", "secretSeconds"})
 NAMES = {
     "linger": "lingerSeconds",
     "max_delay": "maxDelaySeconds",
@@ -22,59 +24,40 @@ NAMES = {
     "isolation": "isolation",
     "max_attempts": "maxAttempts",
     "in_place": "inPlace",
+    "lease": "leaseSeconds",
+    "call_lease": "callLeaseSeconds",
+    "call_timeout": "callTimeoutSeconds",
 }
-TIMEOUT, TIMEOUT_MAX = 10.0, 30.0
-"""Seconds. The call and its outcome have to fit into the lease of a call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A batch API over HTTP for the targets that match *pattern*. *timeout*: seconds."""
+def policies_of(rows: Rows) -> Policies:
+    """Return the policies in *rows*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
 
-    pattern: str
-    url: str
-    timeout: float = TIMEOUT
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidRequest(
-                f"the url of a batch API must be an http(s) URL, not {self.url!r}", field="url"
-            )
-        if not 0 < self.timeout <= TIMEOUT_MAX:
-            raise InvalidRequest(
-                f"timeoutSeconds must be more than 0 and at most {TIMEOUT_MAX:.0f}", field="timeoutSeconds"
-            )
-
-
-def policies_of(text: str) -> Policies:
-    """Return the policies in *text*: ``[{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}, ...]``.
-
-    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace``; a name
-    that is left out has its default. Raises InvalidRequest for anything else.
+    The other names are ``lingerSeconds maxDelaySeconds shards burst isolation maxAttempts inPlace`` and
+    ``leaseSeconds callLeaseSeconds callTimeoutSeconds``; a name that is left out has its default. Raises
+    InvalidRequest for anything else.
     """
-    return Policies(tuple((_pattern(row), _policy(row)) for row in _rows(text)))
+    return Policies(tuple(_each(lambda row: (_pattern(row), _policy(row)), rows)))
 
 
-def endpoints_of(text: str) -> tuple[Endpoint, ...]:
-    """Return the batch APIs in *text*.
+def endpoints_of(rows: Rows) -> tuple[Endpoint, ...]:
+    """Return the batch APIs in *rows*.
 
-    Its form is ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``. Raises InvalidRequest
-    for anything else.
+    Their form is ``[{"pattern": "*", "url": "https://...", "timeoutSeconds": 10}, ...]``, or ``"function"``,
+    an ARN, in place of the url. Beside a url there may be ``"secret"`` with ``"secretKey"`` and
+    ``"secretSeconds"``, and ``"signing": {"service", "region", "actions": [...], "resource"}``. Raises
+    InvalidRequest for anything else.
     """
-    return tuple(_endpoint(row) for row in _rows(text))
+    return tuple(_each(_endpoint, rows))
 
 
-def _rows(text: str) -> list[dict[str, Any]]:
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest("grouper_policies and grouper_downstream must be JSON") from error
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InvalidRequest(
-            "grouper_policies and grouper_downstream must be lists of objects, one for each pattern"
-        )
-    return rows
+def _each(parse: Callable[[Mapping[str, Any]], T], rows: Rows) -> Iterator[T]:
+    """Yield each row parsed; an error names the row by its number, from 1."""
+    for number, row in enumerate(rows, start=1):
+        try:
+            yield parse(row)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"entry {number}: {error}", field=error.field) from error
 
 
 def _pattern(row: Mapping[str, Any]) -> str:
@@ -97,11 +80,44 @@ def _policy(row: Mapping[str, Any]) -> Policy:
 
 
 def _endpoint(row: Mapping[str, Any]) -> Endpoint:
-    _only(row, {"pattern", "url", "timeoutSeconds"})
-    url, timeout = row.get("url"), row.get("timeoutSeconds", TIMEOUT)
-    if not isinstance(url, str):
-        raise InvalidRequest("each batch API needs a url, a text", field="url")
-    return Endpoint(_pattern(row), url, _number("timeoutSeconds", timeout))
+    _only(row, {"pattern", "url", "function", "timeoutSeconds", *OF_SECRET, "signing"})
+    if ("url" in row) == ("function" in row):
+        raise InvalidRequest("each batch API needs either a url or a function", field="url")
+    return Endpoint(
+        pattern=_pattern(row),
+        url=_text(row, "url"),
+        timeout=_number("timeoutSeconds", row.get("timeoutSeconds", TIMEOUT)),
+        function=_text(row, "function"),
+        secret=_secret(row),
+        signing=_signing(row["signing"]) if "signing" in row else None,
+    )
+
+
+def _secret(row: Mapping[str, Any]) -> Secret | None:
+    if "secret" in row:
+        refresh = _number("secretSeconds", row.get("secretSeconds", REFRESH_SECONDS))
+        return Secret(_text(row, "secret"), _text(row, "secretKey"), refresh)
+    if row.keys() & OF_SECRET:
+        raise InvalidRequest("secretKey and secretSeconds need a secret", field="secret")
+    return None
+
+
+def _signing(row: Any) -> Signing:
+    if not isinstance(row, Mapping):
+        raise InvalidRequest("signing takes an object: service, region, actions, resource", field="signing")
+    _only(row, {"service", "region", "actions", "resource"})
+    actions = row.get("actions")
+    if not isinstance(actions, list) or not all(isinstance(action, str) for action in actions):
+        raise InvalidRequest("actions takes a list of IAM actions", field="actions")
+    service, region, resource = (_text(row, name) for name in ("service", "region", "resource"))
+    return Signing(service, region, tuple(actions), resource)
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    text = row.get(name, "")
+    if not isinstance(text, str):
+        raise InvalidRequest(f"{name} must be a text", field=name)
+    return text
 
 
 def _only(row: Mapping[str, Any], known: set[str]) -> None:
@@ -111,7 +127,7 @@ def _only(row: Mapping[str, Any], known: set[str]) -> None:
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:
-    if kind is timedelta:
+    if kind in (timedelta, timedelta | None):
         return timedelta(seconds=_number(name, value))
     if kind is Isolation:
         return _isolation(name, value)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from fanin.errors import InvalidRequest, KeyReused
+from fanin.errors import FaninError, InvalidRequest, KeyReused, StoreUnavailable
 from fanin.grouper import rules
 from fanin.grouper.ids import checked_target, checked_task_id, slot_of
 from fanin.grouper.messages import Posting, TaskMessage
@@ -31,16 +31,48 @@ class Registrar:
         Raises InvalidRequest if a field is out of bounds, KeyReused if the id was used for another request,
         and StoreUnavailable if the task may not be processed: register it again.
         """
+        stored = self._stored(tenant, new_task)
+        self._send([stored])
+        return stored
+
+    def register_all(self, tenant: str, new_tasks: Sequence[NewTask]) -> list[Task | FaninError]:
+        """Register each task and return it as stored, or why it is not registered, in their order.
+
+        StoreUnavailable: the task may not be processed; register it again.
+        """
+        results = self.world.each(lambda new_task: self._result(tenant, new_task), new_tasks)
+        try:
+            self._send([each for each in results if isinstance(each, Task)])
+        except StoreUnavailable as error:
+            return [error if _is_open(each) else each for each in results]
+        return results
+
+    def _result(self, tenant: str, new_task: NewTask) -> Task | FaninError:
+        try:
+            return self._stored(tenant, new_task)
+        except FaninError as error:
+            return error
+
+    def _stored(self, tenant: str, new_task: NewTask) -> Task:
+        """Store the task and return it as stored. Raises InvalidRequest, KeyReused and StoreUnavailable."""
         wanted = self._task(tenant, new_task)
         stored = self.world.store.create(wanted)
+        if new_task.target is None:  # the template may be another since the task was registered
+            wanted = replace(wanted, target=stored.target)
         if not stored.asks_for_the_same(wanted):
             raise KeyReused(
                 "this taskId was used for a task with another target, payload, priority or itemId"
             )
-        if stored.state is TaskState.CREATED:
-            linger = self.world.policies.of(stored.target).linger
-            self.world.queue.send([Posting(TaskMessage(stored.key), rules.seconds(linger))])
         return stored
+
+    def _send(self, tasks: Sequence[Task]) -> None:
+        """Send the messages of those of *tasks* that wait for a bundle."""
+        waiting = [task for task in tasks if _is_open(task)]
+        if waiting:
+            self.world.queue.send([self._posting(task) for task in waiting])
+
+    def _posting(self, task: Task) -> Posting:
+        return Posting(TaskMessage(task.key), rules.seconds(self.world.policies.of(task.target).linger))
 
     def _task(self, tenant: str, new_task: NewTask) -> Task:
         at = self.world.now()
@@ -66,8 +98,16 @@ class Registrar:
         if new_task.target is not None:
             return checked_target(new_task.target)
         if self.target_of is None:
-            raise InvalidRequest("target is required: no function computes it here", field="target")
+            raise InvalidRequest(
+                "target is required: the stack computes none, because its setting grouper_target is empty",
+                field="target",
+            )
         return checked_target(self.target_of(new_task))
+
+
+def _is_open(task: object) -> bool:
+    """Whether *task* waits for a bundle, so that its message is sent."""
+    return isinstance(task, Task) and task.state is TaskState.CREATED
 
 
 def payload_text(payload: object) -> str:

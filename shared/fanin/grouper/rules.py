@@ -17,6 +17,7 @@ from fanin.grouper.model import (
     Lane,
     Lease,
     Outcome,
+    Status,
     Task,
     TaskState,
     Verdict,
@@ -29,6 +30,13 @@ ESCAPED = frozenset('"\\')
 FIRST_BACKOFF = timedelta(seconds=1)
 LONGEST_WAIT = 15
 NO_WAIT = timedelta()
+ENDS = {
+    Verdict.OK: Status.SUCCEEDED,
+    Verdict.FAIL: Status.FAILED,
+    Verdict.RETRY: Status.DEAD,
+    Verdict.EXHAUSTED: Status.DEAD,
+}
+"""The state in which a verdict may leave a member that stays in its bundle."""
 Jitter = Callable[[], float]
 """Returns a random number from 0 up to 1."""
 
@@ -79,13 +87,13 @@ def worth_another(candidates: Sequence[Candidate], policy: Policy, now: datetime
     return any(c.lane.is_part or c.due_at + policy.max_delay <= now for c in candidates)
 
 
-def first_term(seen: Lease | None, lane: Lane, holder: str, now: datetime, timing: Timing) -> Lease:
+def first_term(seen: Lease | None, lane: Lane, holder: str, now: datetime, policy: Policy) -> Lease:
     """Return the term that *holder* tries to acquire after the term *seen*.
 
     The first fence is the time in milliseconds, so fences keep growing after the row of a lease was deleted.
     """
     fence = int(now.timestamp() * 1000) if seen is None else seen.fence + 1
-    return Lease(lane, fence, holder, now + timing.lease)
+    return Lease(lane, fence, holder, now + policy.lease)
 
 
 def empty_bundle(term: Lease, now: datetime, timing: Timing) -> Bundle:
@@ -108,12 +116,12 @@ def next_step(bundle: Bundle | None, policy: Policy, now: datetime) -> tuple[Ste
     return Step.CALL, NO_WAIT
 
 
-def is_overdue(bundle: Bundle | None, timing: Timing, now: datetime) -> bool:
-    """Whether a bundle with members has made no progress for *timing.overdue*."""
+def is_overdue(bundle: Bundle | None, policy: Policy, now: datetime) -> bool:
+    """Whether a bundle with members has made no progress for *policy.overdue*."""
     if bundle is None or bundle.is_void or bundle.state.ended:
         return False
     last = bundle.call_until if bundle.state is BundleState.CALLING else bundle.not_before
-    return max(last or bundle.created_at, bundle.created_at) + timing.overdue <= now
+    return max(last or bundle.created_at, bundle.created_at) + policy.overdue <= now
 
 
 def verdicts(
@@ -160,6 +168,25 @@ def part_shard(bundle: Bundle, number: int, isolation: Isolation) -> str:
     half = (len(bundle.members) + 1) // 2
     part = number if isolation is Isolation.SOLO else number // half
     return f"{PART}{bundle.bundle_id}-{part}"
+
+
+def status_of(task: Task, bundle: Bundle | None) -> Status:
+    """Return the state that the API reports for *task*; *bundle*: that of a BUNDLED task."""
+    if task.state is not TaskState.BUNDLED:
+        return Status(task.state)
+    called = bundle is not None and bundle.state in {BundleState.CALLING, BundleState.APPLYING}
+    return Status.IN_PROGRESS if called else Status.BUNDLED
+
+
+def may_be(bundle: Bundle, number: int, wanted: Status) -> bool:
+    """Whether member *number* may be in the state *wanted*, by its bundle alone."""
+    if not bundle.outcomes:
+        called = bundle.state is BundleState.CALLING
+        return wanted is (Status.IN_PROGRESS if called else Status.BUNDLED)
+    if bundle.state is BundleState.APPLYING and wanted is Status.IN_PROGRESS:
+        return True
+    verdict = bundle.outcomes[number].verdict
+    return verdict is Verdict.APART or wanted is ENDS[verdict]
 
 
 def ended_state(bundle: Bundle) -> BundleState:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from fanin.errors import InvalidRequest, NotFound
+from fanin.errors import FaninError, NotFound
+from fanin.grouper import rules
 from fanin.grouper.downstream import Downstream
 from fanin.grouper.handling import Handled, Handler
-from fanin.grouper.ids import checked_bundle_id, checked_target, checked_task_id
+from fanin.grouper.ids import checked_bundle_id, checked_limit, checked_target, checked_task_id
 from fanin.grouper.leading import Leader, LeadResult
 from fanin.grouper.messages import BundleMessage, TaskMessage
 from fanin.grouper.model import (
     Bundle,
     BundleKey,
-    BundleState,
-    Candidate,
     Lane,
     NewTask,
+    Status,
     Task,
     TaskKey,
     TaskState,
@@ -29,18 +29,9 @@ from fanin.grouper.store import Page
 from fanin.grouper.sweeping import Sweeper, Swept
 from fanin.grouper.world import World
 
-LIMIT_MAX = 1000
-
-
-class Status(StrEnum):
-    """A task's state as the API reports it; IN_PROGRESS is derived from the bundle and never stored."""
-
-    CREATED = "CREATED"
-    BUNDLED = "BUNDLED"
-    IN_PROGRESS = "IN_PROGRESS"
-    SUCCEEDED = "SUCCEEDED"
-    FAILED = "FAILED"
-    DEAD = "DEAD"
+if TYPE_CHECKING:
+    from fanin.grouper.listing import TaskList
+    from fanin.grouper.targets import TargetView
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +47,10 @@ class Grouper:
     def register(self, tenant: str, new_task: NewTask) -> Task:
         """Register a task; see Registrar.register."""
         return Registrar(self.world, self.target_of).register(tenant, new_task)
+
+    def register_all(self, tenant: str, new_tasks: Sequence[NewTask]) -> list[Task | FaninError]:
+        """Register each task by itself; see Registrar.register_all."""
+        return Registrar(self.world, self.target_of).register_all(tenant, new_tasks)
 
     def lead(self, message: TaskMessage) -> LeadResult:
         """Process a task's message; see Leader.lead."""
@@ -84,9 +79,7 @@ class Grouper:
         """Return the state that the API reports for *task*; reads the bundle of a bundled one."""
         if task.state is not TaskState.BUNDLED or task.bundle_id is None:
             return Status(task.state)
-        bundle = self.world.store.bundle(BundleKey(task.tenant, task.bundle_id))
-        called = bundle and bundle.state in {BundleState.CALLING, BundleState.APPLYING}
-        return Status.IN_PROGRESS if called else Status.BUNDLED
+        return rules.status_of(task, self.world.store.bundle(BundleKey(task.tenant, task.bundle_id)))
 
     def bundle(self, tenant: str, bundle_id: str) -> Bundle:
         """Return the bundle; raise NotFound if it is not stored or has expired."""
@@ -101,27 +94,21 @@ class Grouper:
         now = self.world.now()
         return [each for each in found if each and not each.is_void and not each.expired(now)]
 
-    def open_tasks(self, tenant: str, target: str, limit: int = 100) -> list[Candidate]:
-        """Return the tasks of a target that wait for a bundle, up to *limit* of each shard, from an index.
+    def tasks(self, tenant: str, target: str) -> TaskList:
+        """Return the lists of a target's tasks."""
+        from fanin.grouper.listing import TaskList  # noqa: PLC0415  # a consumer lists nothing
 
-        The index does not hold the time of expiry: a task that is due for longer than the retention of
-        pending tasks is left out.
-        """
-        shards = self.world.policies.of(checked_target(target)).shards
-        lanes = [Lane(tenant, target, str(shard)) for shard in range(shards)]
-        found = [task for lane in lanes for task in self.world.store.candidates(lane, _checked(limit))]
-        oldest = self.world.now() - self.world.timing.pending
-        return [task for task in found if task.due_at > oldest]
+        return TaskList(self.world, tenant, checked_target(target))
+
+    def targets(self, tenant: str, limit: int = 20, cursor: str | None = None) -> Page[TargetView]:
+        """Return a page of the tenant's targets, by name; see targets.page."""
+        from fanin.grouper import targets  # noqa: PLC0415  # a consumer lists nothing
+
+        return targets.page(self.world, tenant, checked_limit(limit), cursor)
 
     def bundles(
         self, tenant: str, target: str, shard: int = 0, limit: int = 100, cursor: str | None = None
     ) -> Page[BundleKey]:
         """Return a page of the bundles of a target's shard, the newest first, from an index."""
         lane = Lane(tenant, checked_target(target), str(shard))
-        return self.world.store.bundles_of(lane, _checked(limit), cursor)
-
-
-def _checked(limit: int) -> int:
-    if not 1 <= limit <= LIMIT_MAX:
-        raise InvalidRequest(f"limit must be 1 to {LIMIT_MAX}", field="limit")
-    return limit
+        return self.world.store.bundles_of(lane, checked_limit(limit), cursor)

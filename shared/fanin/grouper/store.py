@@ -3,8 +3,8 @@
 Every write is conditional and returns what is stored afterwards, whether this write or an earlier one stored
 it, because a request can time out after it was applied and is then repeated. Reads by key are consistent;
 they return expired rows until DynamoDB's time to live deletes them, which may take days. Reads of an index
-(``candidates``, ``open_tasks``, ``live``, ``bundles_of``) lag, so no decision rests on them alone. A request
-whose outcome is unknown raises StoreUnavailable.
+(``candidates``, ``waiting``, ``open_tasks``, ``live``, ``bundles_of``, ``targets_of``) lag, so no decision
+rests on them alone. A request whose outcome is unknown raises StoreUnavailable.
 """
 
 from __future__ import annotations
@@ -83,6 +83,15 @@ class GrouperStore(Protocol):
 
     def candidates(self, lane: Lane, limit: int) -> Sequence[Candidate]:
         """Return open tasks of a lane by priority, then due time, from an index."""
+
+    def waiting(self, lane: Lane, limit: int, after: str | None) -> Page[Candidate]:
+        """Return a page of the open tasks of a lane, in the same order, after the sort key *after*.
+
+        Its cursor is the sort key of its last task.
+        """
+
+    def targets_of(self, tenant: str, limit: int, after: str | None) -> Page[str]:
+        """Return a page of a tenant's targets that had a leader, by name, after *after*, from an index."""
 
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
         """Return a page of the open tasks of all lanes, from an index."""

@@ -83,11 +83,11 @@ class Sweeper:
         return oldest
 
     def _is_overdue(self, task: Candidate) -> bool:
-        max_delay = self.world.policies.of(task.lane.target).max_delay
-        return task.due_at + max_delay + self.world.timing.overdue <= self.world.now()
+        policy = self.world.policies.of(task.lane.target)
+        return task.due_at + policy.max_delay + policy.overdue <= self.world.now()
 
     def _live(self) -> Iterator[BundleKey]:
-        before = self.world.now() - self.world.timing.overdue
+        before = self.world.now() - self.world.policies.soonest_overdue
         return self._rows(lambda cursor: self.world.store.live(before, cursor))
 
     def _wake(self, key: BundleKey) -> bool:
@@ -96,7 +96,10 @@ class Sweeper:
         Seals the bundle first if it is OPEN. Returns whether a message was sent.
         """
         bundle = self.world.store.bundle(key)
-        if bundle is None or not rules.is_overdue(bundle, self.world.timing, self.world.now()):
+        if bundle is None:
+            return False
+        policy = self.world.policies.of(bundle.lane.target)
+        if not rules.is_overdue(bundle, policy, self.world.now()):
             return False
         if bundle.state is BundleState.OPEN:
             bundle = self.world.store.seal(bundle)

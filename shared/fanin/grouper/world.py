@@ -12,6 +12,7 @@ from uuid import uuid4
 from fanin.grouper.messages import Queue
 from fanin.grouper.policy import Policies, Timing
 from fanin.grouper.store import GrouperStore
+from fanin.pacing import Each, each_in_turn
 
 
 def _now() -> datetime:
@@ -27,6 +28,7 @@ class World:
     """The dependencies of the group-batcher, each replaceable.
 
     *new_id* returns a unique id, *jitter* a number from 0 up to 1; *pause* sleeps for a number of seconds.
+    *each* makes independent requests, one after another or at once.
     """
 
     store: GrouperStore
@@ -37,3 +39,4 @@ class World:
     new_id: Callable[[], str] = _new_id
     jitter: Callable[[], float] = random.random
     pause: Callable[[float], None] = time.sleep
+    each: Each = each_in_turn

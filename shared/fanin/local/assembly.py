@@ -24,7 +24,7 @@ from fanin.local.errors import LocalRunError
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("infra/**/*.py", "functions/**/*.py", "shared/fanin/**/*.py", "requirements.txt", "cdk.json")
 # Not deployed: see infra/code.py.
-NOT_DEPLOYED = ("shared/fanin/local/", "shared/fanin/cli/")
+NOT_DEPLOYED = ("shared/fanin/local/", "shared/fanin/cli/", "shared/fanin/cost/")
 KEPT = 6
 """The number of cached assemblies; older ones are removed."""
 

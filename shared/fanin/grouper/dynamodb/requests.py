@@ -22,7 +22,10 @@ from fanin.grouper.dynamodb.items import (
     time_to_live,
 )
 from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
-from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX
+from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGETS_INDEX
+
+TARGETS_A_READ = 128
+"""Rows of the index of targets that one request reads; more than the lanes of a target."""
 
 
 def create(table: str, task: Task) -> Item:
@@ -54,10 +57,15 @@ def settle(table: str, task: Task, bundle_id: str) -> Item:
 
 
 def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
-    """Write the next term, or the release of one, over exactly the term *seen*."""
+    """Write the next term, or the release of one, over exactly the term *seen*.
+
+    Tenant and target are the keys of the index of targets; they never change, and parts have none.
+    """
     facts = {"fence": number(wanted.fence), "until": instant(wanted.until)}
     facts |= {"holder": text(wanted.holder)} if wanted.holder else {}
-    facts |= {"ttl": time_to_live(wanted.until + PART_LEASE_KEPT)} if wanted.lane.is_part else {}
+    lane = wanted.lane
+    of_target = {"tenant": text(lane.tenant), "target": text(lane.target)}
+    facts |= {"ttl": time_to_live(wanted.until + PART_LEASE_KEPT)} if lane.is_part else of_target
     request = _update(table, lane_key(wanted.lane), facts, removed=() if wanted.holder else ("holder",))
     if seen is None:
         request["ConditionExpression"] = "attribute_not_exists(lane)"
@@ -125,6 +133,28 @@ def candidates(table: str, lane: Lane, limit: int) -> Item:
         "KeyConditionExpression": "lane = :lane",
         "ExpressionAttributeValues": {":lane": text(str(lane))},
         "Limit": limit,
+    }
+
+
+def waiting(table: str, lane: Lane, limit: int, after: str | None) -> Item:
+    """Query the open tasks of a lane after the sort key *after*."""
+    request = candidates(table, lane, limit)
+    if after is not None:
+        request["KeyConditionExpression"] += " AND #order > :after"
+        request["ExpressionAttributeNames"] = {"#order": "order"}
+        request["ExpressionAttributeValues"] |= {":after": text(after)}
+    return request
+
+
+def targets_of(table: str, tenant: str, after: str | None) -> Item:
+    """Query the leases of a tenant by target, after *after*: a target has one for each of its lanes."""
+    values = {":tenant": text(tenant)} | ({":after": text(after)} if after is not None else {})
+    return {
+        "TableName": table,
+        "IndexName": TARGETS_INDEX,
+        "KeyConditionExpression": "tenant = :tenant" + (" AND target > :after" if after is not None else ""),
+        "ExpressionAttributeValues": values,
+        "Limit": TARGETS_A_READ,
     }
 
 

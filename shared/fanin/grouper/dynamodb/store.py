@@ -112,6 +112,22 @@ class DynamoStore:
         answer = send(self.client.query, requests.candidates(self.tables.tasks, lane, limit))
         return [items.candidate_of(item) for item in answer["Items"]]
 
+    def waiting(self, lane: Lane, limit: int, after: str | None) -> Page[Candidate]:
+        answer = send(self.client.query, requests.waiting(self.tables.tasks, lane, limit + 1, after))
+        rows = answer["Items"]
+        more = rows[limit - 1]["order"]["S"] if len(rows) > limit else None
+        return Page([items.candidate_of(item) for item in rows[:limit]], more)
+
+    def targets_of(self, tenant: str, limit: int, after: str | None) -> Page[str]:
+        names: list[str] = []
+        while len(names) <= limit:  # each read has a name that is not among them
+            answer = send(self.client.query, requests.targets_of(self.tables.leases, tenant, after))
+            names += dict.fromkeys(item["target"]["S"] for item in answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                break
+            after = names[-1]
+        return Page(names[:limit], names[limit - 1] if len(names) > limit else None)
+
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
         request: dict[str, Any] = {"TableName": self.tables.tasks, "IndexName": OPEN_TASKS_INDEX}
         if cursor is not None:

@@ -21,18 +21,13 @@ class Registry:
     client: DynamoDBClient
     table: str
 
-    def parts(self, queue: QueueKey) -> int | None:
-        """Return the number of parts of a queue; None for a queue that was never used."""
-        row = send(self.client.get_item, requests.read(self.table, items.config_row(queue))).get("Item")
-        return int(row["parts"]["N"]) if row else None
-
-    def queues(self) -> Iterator[tuple[QueueKey, int]]:
-        """Yield each queue of each tenant with its number of parts; a new one can be missing for seconds."""
+    def queues(self) -> Iterator[QueueKey]:
+        """Yield each queue of each tenant; a new one can be missing for seconds."""
         start: dict[str, Any] = {}
         while True:
             answer = send(self.client.query, requests.queues(self.table) | start)
             for row in answer["Items"]:
-                yield items.queue_of(row), int(row["parts"]["N"])
+                yield items.queue_of(row)
             if "LastEvaluatedKey" not in answer:
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}

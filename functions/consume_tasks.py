@@ -1,0 +1,21 @@
+"""Consumer of the registrations queue: registers the task of each message."""
+
+from typing import Any
+
+from fanin import names
+from fanin.api.task_messages import new_task_of
+from fanin.aws import clients
+from fanin.grouper.registrations import register_messages
+from functions.metrics.counts import count, measured
+from functions.wiring import grouping, tracking
+from functions.wiring.starting import at_start
+
+at_start(clients.sqs)
+
+
+@measured
+def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
+    tenant = tracking.settings().tenant
+    consumed = register_messages(grouping.registering(), tenant, event["Records"], new_task_of)
+    count({names.TASKS_REGISTERED: len(consumed.done), names.REGISTRATIONS_RETURNED: len(consumed.failed)})
+    return consumed.response()

@@ -1,0 +1,31 @@
+"""GET /v1/targets"""
+
+from typing import Any
+
+from fanin.api import group_cursors
+from fanin.api.documents import answers
+from fanin.api.edge import Cursor, ListLimit, caller, edge
+from fanin.api.group_answers import ListedTargets
+from functions.wiring import grouping, tracking
+
+app = edge(tracking.settings, query=("limit", "cursor"))
+
+
+@app.get(
+    "/v1/targets",
+    operation_id="listTargets",
+    summary="List the targets of tasks",
+    responses=answers(200, ListedTargets, 400, 403, 503),
+)
+def list_targets(limit: ListLimit = 20, cursor: Cursor = None) -> ListedTargets:
+    """List the tenant's targets by name: what waits, what is in flight, when the next bundle is filled.
+
+    A target is listed from its first bundle on. Counts are bounded: a page reads the first 100 waiting tasks
+    of each lane and the newest bundles.
+    """
+    after = group_cursors.target_at(cursor)
+    return ListedTargets.of(grouping.grouper().targets(caller(app).tenant, limit, after))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,20 @@
+"""Reads the settings file of this deployment, once in each process and at its first use."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from fanin.aws.settings_file import SettingsFile
+from fanin.errors import InvalidRequest
+
+FUNCTIONS = Path(__file__).parents[1]
+
+
+@lru_cache(maxsize=1)
+def settings_file() -> SettingsFile:
+    """Return the settings beside the handlers. Raises RuntimeError, because callers cannot correct them."""
+    try:
+        return SettingsFile.read(FUNCTIONS)
+    except InvalidRequest as error:
+        raise RuntimeError(str(error)) from error

@@ -1,0 +1,61 @@
+"""The request and the response of a batch API, whatever carries them: HTTP or an invocation of a function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from fanin.grouper.downstream import Answer, Call
+from fanin.grouper.model import Outcome, Verdict
+
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+REFUSED_CREDENTIALS = frozenset({401, 403})
+ANSWER_BYTES = 1_048_576
+RETRY_AFTER_MAX = 900
+VERDICTS = {"ok": Verdict.OK, "retry": Verdict.RETRY, "fail": Verdict.FAIL}
+
+
+def document(call: Call) -> dict[str, Any]:
+    """Return the body of the request for a call."""
+    tasks = [{"taskId": member.task_id, "payload": member.payload} for member in call.members]
+    return {"bundleId": call.bundle_id, "target": call.target, "attempt": call.attempt, "tasks": tasks}
+
+
+def answer_of(body: bytes, hide: Callable[[str], str] = str) -> Answer:
+    """Return the answer of a call that succeeded; *hide* removes credentials from a detail."""
+    if len(body) > ANSWER_BYTES:
+        return retried(f"the response is longer than {ANSWER_BYTES} bytes")
+    try:
+        return Answer(members=results(body, hide))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return retried("the response is not of the form {results: [{taskId, outcome}]}")
+
+
+def refusal_of(status: int, after: timedelta | None = None) -> Answer:
+    """Return the answer of a call that ended with *status*, which is not a success."""
+    if status in RETRIED:
+        return retried(f"status {status}", after)
+    return Answer(Outcome(Verdict.FAIL, f"status {status}"))
+
+
+def retried(detail: str, after: timedelta | None = None) -> Answer:
+    """Return the answer of a call that is made again, because of *detail*."""
+    return Answer(Outcome(Verdict.RETRY, detail), retry_after=after)
+
+
+def results(body: bytes, hide: Callable[[str], str] = str) -> dict[str, Outcome]:
+    """Return the outcomes that a body names, by task id; raise an error of any type if it is malformed."""
+    if not body.strip():
+        return {}
+    document = json.loads(body)
+    named = [] if document is None else document.get("results", [])
+    return {r["taskId"]: Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or ""))) for r in named}
+
+
+def retry_after(text: str | None) -> timedelta | None:
+    """Return the header as a duration of at most 900 s; None if it is not a number of seconds."""
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > 9:
+        return None
+    return timedelta(seconds=min(int(text), RETRY_AFTER_MAX))

@@ -1,0 +1,251 @@
+"""Many tasks in one request, computed targets, and the lists of tasks, bundles and targets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fanin.api import cursors, group_cursors
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.grouper import Answer, BundleMessage, Outcome, Verdict
+from fanin.grouper.listing import BundledPlace, WaitingPlace
+from functions.wiring import deployed
+from tests.api.conftest import TENANT
+from tests.api.gateway import JSON, Gateway
+from tests.api.test_group_routes import WISH
+
+pytestmark = pytest.mark.usefixtures("grouper")
+
+
+def post(gateway: Gateway, *tasks, key: str | None = None):
+    headers = {**JSON, "Idempotency-Key": key} if key else None
+    return gateway.send("POST", "/v1/tasks", {"tasks": list(tasks)}, headers)
+
+
+def everything(gateway, path, field, **query):
+    """All entries of a list, page by page."""
+    found, pages = [], 0
+    while True:
+        page = gateway.send("GET", path, query=query)
+        assert page.status == 200, page.text
+        found += page.body[field]
+        pages += 1
+        if "cursor" not in page.body:
+            return found, pages
+        query["cursor"] = page.body["cursor"]
+
+
+def handle_all(grouper, answer):
+    """Deliver all messages until none is left; the batch API gives *answer*."""
+
+    class Says:
+        def call(self, _call):
+            return answer
+
+        def notify(self, tasks):
+            """Nothing."""
+
+    queue = grouper.world.queue
+    for _ in range(100):
+        if not queue.sent:
+            return
+        message = queue.sent.pop(0).message
+        if isinstance(message, BundleMessage):
+            grouper.handle(message, Says(), Says())
+        else:
+            grouper.lead(message)
+    raise AssertionError("the queues do not drain")
+
+
+def test_each_of_many_tasks_has_its_own_result(gateway, grouper):
+    gateway.send("POST", "/v1/tasks", WISH | {"taskId": "a"})
+    answer = post(
+        gateway,
+        WISH | {"taskId": "b"},
+        WISH | {"taskId": "a", "payload": "other"},
+        WISH | {"taskId": "a"},
+        {"payload": 1, "taskId": "c"},
+        WISH | {"payload": "x" * 32_769, "taskId": "d"},
+    )
+    results = answer.body["results"]
+
+    assert answer.status == 200
+    assert [each["taskId"] for each in results] == ["b", "a", "a", "c", "d"]
+    assert [each.get("state") for each in results] == ["CREATED", None, "CREATED", None, None]
+    assert [each["problem"]["status"] for each in results if "problem" in each] == [422, 400, 400]
+
+
+def test_a_task_that_may_not_be_sent_is_to_be_repeated_alone(gateway, grouper):
+    def fail(_postings):
+        raise StoreUnavailable("throttled")
+
+    grouper.world.queue.send = fail
+    (result,) = post(gateway, WISH | {"taskId": "a"}).body["results"]
+
+    assert result["problem"]["status"] == 503
+
+
+def test_many_tasks_are_repeated_under_their_key(gateway, grouper):
+    first, second = post(gateway, WISH, WISH, key="k"), post(gateway, WISH, WISH, key="k")
+
+    assert first.body == second.body
+    assert len({each["taskId"] for each in first.body["results"]}) == 2
+    assert len(grouper.world.store.stored_tasks) == 2
+    assert post(gateway, WISH, key="k").status == 422
+
+
+def test_one_task_and_a_list_of_it_under_one_key_are_two_requests(gateway, grouper):
+    one = gateway.send("POST", "/v1/tasks", WISH, {**JSON, "Idempotency-Key": "k"})
+
+    assert post(gateway, WISH, key="k").body["results"][0]["taskId"] != one.body["taskId"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"tasks": []},
+        {"tasks": [WISH] * 101},
+        {"tasks": [WISH], "target": "x"},
+        {"tasks": [WISH], "payload": None},
+        {"tasks": [{"target": "x"}]},
+        {"tasks": [WISH | {"tasks": [WISH]}]},
+        {"tasks": [WISH | {"color": "red"}]},
+        {"tasks": WISH},
+        {"target": "x"},
+        {},
+    ],
+    ids=lambda said: json.dumps(said)[:60],
+)
+def test_a_malformed_list_of_tasks_is_refused_as_a_whole(gateway, grouper, said):
+    answer = gateway.send("POST", "/v1/tasks", said)
+
+    assert answer.status == 400, answer.text
+    assert not grouper.world.store.stored_tasks
+
+
+def test_a_hundred_tasks_are_taken(gateway, grouper):
+    answer = post(gateway, *(WISH | {"taskId": f"t{number}"} for number in range(100)))
+
+    assert {each["state"] for each in answer.body["results"]} == {"CREATED"}
+
+
+@pytest.fixture
+def template(environment):
+    """The stack computes targets."""
+    environment.setenv("FANIN_SETTINGS", json.dumps({"grouper_target": "{customer}/{region}"}))
+    deployed.settings_file.cache_clear()
+
+
+@pytest.mark.usefixtures("template")
+def test_a_target_is_computed_where_the_caller_names_none(gateway):
+    answer = gateway.send("POST", "/v1/tasks", {"payload": {"customer": "acme", "region": 7}, "taskId": "a"})
+    refused = gateway.send("POST", "/v1/tasks", {"payload": {"customer": "acme"}})
+    named = gateway.send("POST", "/v1/tasks", WISH | {"taskId": "b"})
+
+    assert (answer.status, named.status) == (202, 202)
+    assert gateway.send("GET", "/v1/tasks/a").body["target"] == "acme/7"
+    assert gateway.send("GET", "/v1/tasks/b").body["target"] == "x"
+    assert (refused.status, refused.body["type"]) == (422, "urn:fanin:problem:no-target")
+    assert refused.body["detail"] == "the payload has no field region, from which the target is computed"
+    assert refused.body["errors"][0]["field"] == "payload.region"
+
+
+def test_without_a_template_a_target_is_required(gateway):
+    refused = gateway.send("POST", "/v1/tasks", {"payload": 1})
+
+    assert (refused.status, refused.body["errors"][0]["field"]) == (400, "target")
+
+
+def test_tasks_are_listed_by_state_page_by_page(gateway, grouper):
+    post(gateway, *(WISH | {"taskId": f"t{number}"} for number in range(5)))
+    waiting, pages = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2")
+    handle_all(grouper, Answer(members={"t1": Outcome(Verdict.FAIL, "no")}))
+    failed, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="FAILED")
+    done, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="SUCCEEDED")
+
+    assert sorted(each["taskId"] for each in waiting) == [f"t{number}" for number in range(5)]
+    assert pages >= 3
+    assert {each["state"] for each in waiting} == {"CREATED"}
+    assert [(each["taskId"], each["state"], each["reason"]) for each in failed] == [("t1", "FAILED", "no")]
+    assert failed[0]["bundleId"]
+    assert sorted(each["taskId"] for each in done) == ["t0", "t2", "t3", "t4"]
+
+
+def test_bundles_are_listed_by_state(gateway, grouper):
+    post(gateway, WISH | {"taskId": "a"})
+    handle_all(grouper, Answer())
+    done, _ = everything(gateway, "/v1/bundles", "bundles", target="x", state="DONE", limit="1")
+    ready, _ = everything(gateway, "/v1/bundles", "bundles", target="x", state="READY", limit="1")
+
+    assert ([each["state"] for each in done], ready) == (["DONE"], [])
+
+
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/bundles"])
+@pytest.mark.parametrize("state", ["", "created", "GONE"])
+def test_an_unknown_state_is_refused(gateway, path, state):
+    assert gateway.send("GET", path, query={"target": "x", "state": state}).status == 400
+
+
+def test_targets_are_listed_page_by_page_of_the_tenant_alone(gateway, grouper):
+    post(gateway, *(WISH | {"target": name, "taskId": name} for name in "abc"))
+    handle_all(grouper, Answer())
+    post(gateway, WISH | {"target": "b"})
+    other = Gateway({"iam": {"accountId": "999999999999", "userArn": "arn:aws:iam::999999999999:user/u"}})
+    found, pages = everything(gateway, "/v1/targets", "targets", limit="1")
+
+    assert ([each["target"] for each in found], pages) == (["a", "b", "c"], 3)
+    assert [each["waiting"] for each in found] == [0, 1, 0]
+    assert [("nextWindowAt" in each) for each in found] == [False, True, False]
+    assert everything(other, "/v1/targets", "targets") == ([], 1)
+
+
+@pytest.mark.parametrize("query", [{"limit": "0"}, {"target": "x"}, {"cursor": "?"}])
+def test_a_list_of_targets_takes_a_limit_and_a_cursor(gateway, query):
+    assert gateway.send("GET", "/v1/targets", query=query).status == 400
+
+
+WAITING = [
+    WaitingPlace(1),
+    WaitingPlace(63, "992#0176722560000000#a"),
+    WaitingPlace(0, f"000#{'9' * 16}#{'a' * 64}"),
+]
+BUNDLED = [BundledPlace(), BundledPlace(63, 2**63, 999), BundledPlace(1)]
+
+
+@pytest.mark.parametrize("place", WAITING, ids=str)
+def test_a_cursor_of_waiting_tasks_stands_for_its_place(place):
+    assert group_cursors.waiting_at(group_cursors.of_waiting(place)) == place
+
+
+@pytest.mark.parametrize("place", BUNDLED, ids=str)
+def test_a_cursor_of_bundled_tasks_stands_for_its_place(place):
+    assert group_cursors.bundled_at(group_cursors.of_bundled(place)) == place
+
+
+@pytest.mark.parametrize("target", ["a", "acme/eu", "x" * 128])
+def test_a_cursor_of_targets_stands_for_its_target(target):
+    assert group_cursors.target_at(group_cursors.of_target(target)) == target
+
+
+def test_the_cursor_of_another_list_is_refused(gateway):
+    made = {
+        group_cursors.waiting_at: group_cursors.of_waiting(WAITING[1]),
+        group_cursors.bundled_at: group_cursors.of_bundled(BUNDLED[1]),
+        group_cursors.target_at: group_cursors.of_target("acme"),
+        cursors.term_at: cursors.of_term((1, 2)),
+        cursors.item_at: cursors.of_item(3),
+    }
+    for read in made:
+        for of, cursor in made.items():
+            if of is not read:
+                with pytest.raises(InvalidRequest):
+                    read(cursor)
+    bundled = made[group_cursors.bundled_at]
+    assert gateway.send("GET", "/v1/tasks", query={"target": "x", "cursor": bundled}).status == 400
+
+
+def test_the_tenant_of_the_tests_is_the_callers(gateway, grouper):
+    post(gateway, WISH | {"taskId": "a"})
+
+    assert grouper.task(TENANT, "a")

@@ -1,0 +1,64 @@
+"""Messages that are sent to a dead-letter queue, on SQS as moto plays it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from moto import mock_aws
+
+from fanin.aws.isolation import Isolation
+from tests.functions.deliveries import delivery
+
+
+@pytest.fixture
+def sqs() -> Iterator[Any]:
+    keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
+    with mock_aws():
+        yield boto3.client("sqs", region_name="eu-west-1", **keys)
+
+
+@pytest.fixture
+def url(sqs: Any) -> str:
+    return str(sqs.create_queue(QueueName="acks-dead")["QueueUrl"])
+
+
+def test_bodies_are_sent_as_they_were(sqs: Any, url: str) -> None:
+    sent = Isolation(sqs, url).isolate(delivery("{", "café")["Records"])
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+
+    assert sent == ["message-0", "message-1"]
+    assert sorted(each["Body"] for each in received) == ["café", "{"]
+
+
+def test_a_refused_message_does_not_stop_the_others(
+    sqs: Any, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    too_long = "x" * (2**20 + 1)
+    with caplog.at_level(logging.WARNING, logger="fanin"):
+        sent = Isolation(sqs, url).isolate(delivery("a", too_long, "b")["Records"])
+
+    assert sent == ["message-0", "message-2"]
+    assert "message message-1 was not isolated" in caplog.text
+
+
+def test_nothing_is_sent_after_a_request_that_failed(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    class Down:
+        requests = 0
+
+        def send_message(self, **_: Any) -> dict[str, Any]:
+            self.requests += 1
+            if self.requests > 1:
+                raise EndpointConnectionError(endpoint_url=url)
+            return {}
+
+    down: Any = Down()
+    with caplog.at_level(logging.WARNING, logger="fanin"):
+        assert Isolation(down, url).isolate(delivery(*"abcd")["Records"]) == ["message-0"]
+
+    assert down.requests == 2
+    assert "3 messages were not isolated" in caplog.text

@@ -1,0 +1,37 @@
+"""docs/cost.md, compared with a new count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "cost.md").read_text()
+# In a process of its own: it sets the environment of deployed functions, and moto for all clients.
+COUNT = "from benchmarks.cost import counting, page; print(page.written(counting.count((100,), {})), end='')"
+
+
+def printed(*program: str) -> str:
+    search = {"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "PATH": ""}
+    return subprocess.run(
+        [sys.executable, *program], env=search, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_the_idle_month_the_acks_of_a_hundred_and_the_prices_are_those_of_a_new_count() -> None:
+    rows = [line for line in printed("-c", COUNT).splitlines() if line.startswith("|")]
+
+    assert len(rows) > 30
+    assert [row for row in rows if row not in PAGE] == []
+
+
+@pytest.mark.proof
+def test_the_whole_page_is_that_of_a_new_count() -> None:
+    assert printed("-m", "benchmarks.cost") == PAGE
+
+
+def test_the_readme_leads_to_the_page() -> None:
+    assert "(docs/cost.md)" in (ROOT / "README.md").read_text()

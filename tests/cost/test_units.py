@@ -1,0 +1,85 @@
+"""Request units, as DynamoDB bills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from benchmarks.cost.units import UnitMeter, index_units, read_units, size_of, write_units
+from tests.contract import moto_clients
+
+KEY = {"pk": {"S": "a"}}
+INDEX = {
+    "KeySchema": [{"AttributeName": "user"}],
+    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["state"]},
+}
+
+
+def item(**texts: str) -> dict[str, dict[str, str]]:
+    return {**KEY, **{name: {"S": text} for name, text in texts.items()}}
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ({"S": "äb"}, 3),
+        ({"N": "1234"}, 3),
+        ({"N": "-100"}, 2),
+        ({"B": b"123"}, 3),
+        ({"BOOL": True}, 1),
+        ({"SS": ["a", "bc"]}, 3),
+        ({"L": [{"S": "a"}, {"S": "b"}]}, 7),
+        ({"M": {"k": {"S": "v"}}}, 6),
+    ],
+)
+def test_the_size_of_a_value_is_that_of_the_documentation(value: dict[str, Any], size: int) -> None:
+    assert size_of({"name": value}) == len("name") + size
+
+
+def test_a_write_is_billed_by_the_larger_image_in_steps_of_a_kilobyte() -> None:
+    full = item(x="x" * (1024 - size_of(item(x=""))))
+
+    assert write_units(None, full) == write_units(full, None) == 1
+    assert write_units(item(x="x" * 1024), item()) == 2
+
+
+def test_an_index_is_billed_where_its_part_of_the_item_changes_and_twice_where_it_moves() -> None:
+    old = item(user="u", state="open", other="1")
+
+    assert index_units(old, item(user="u", state="open", other="2"), INDEX) == 0
+    assert index_units(old, item(user="u", state="closed"), INDEX) == 1
+    assert index_units(old, item(user="v", state="open"), INDEX) == 2
+    assert index_units(None, old, INDEX) == index_units(old, item(), INDEX) == 1
+
+
+def test_a_read_is_billed_in_steps_of_four_kilobytes_and_by_half_if_eventually_consistent() -> None:
+    assert (read_units([], consistent=True), read_units([], consistent=False)) == (1, 0.5)
+    assert read_units([item(x="x" * 3000)] * 2, consistent=True) == 2
+
+
+@pytest.fixture
+def tables() -> Iterator[tuple[Any, UnitMeter]]:
+    with mock_aws():
+        plain, client = (moto_clients.client("dynamodb") for _ in range(2))
+        plain.create_table(
+            TableName="t",
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        )
+        yield client, UnitMeter(plain).attach(client)
+
+
+def test_the_requests_of_a_client_are_counted(tables: tuple[Any, UnitMeter]) -> None:
+    client, meter = tables
+    client.put_item(TableName="t", Item=item(x="x" * 1500))
+    client.get_item(TableName="t", Key=KEY)
+    client.get_item(TableName="t", Key=KEY, ConsistentRead=True)
+    client.update_item(TableName="t", Key=KEY, UpdateExpression="REMOVE x")
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "t", "Item": item(y="y")}}])
+    client.batch_get_item(RequestItems={"t": {"Keys": [KEY]}})
+
+    assert (meter.writes, meter.reads) == (2 + 2 + 2, 0.5 + 1 + 0.5)

@@ -1,0 +1,45 @@
+"""The batch APIs of a deployed function, made of its settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fanin.aws import clients
+from fanin.grouper.http import HttpDownstream
+from fanin.grouper.invoking import LambdaDownstream
+from functions.wiring import calling, deployed
+from tests.infra.test_grouper import INVOKED, KINDS, SECRET
+
+
+class Secrets:
+    """Secrets Manager with one secret."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def get_secret_value(self, **request: Any) -> dict[str, str]:
+        self.asked.append(request["SecretId"])
+        return {"SecretString": json.dumps({"X-Api-Key": "a-key-of-ours"})}
+
+
+def test_each_kind_is_made_and_its_secret_is_read_at_the_start(environment: pytest.MonkeyPatch) -> None:
+    secrets = Secrets()
+    environment.setattr(clients, "secrets", lambda: secrets)
+    environment.setattr(clients, "functions", lambda: "lambda")
+    environment.setenv("FANIN_SETTINGS", json.dumps({"grouper_downstream": KINDS}))
+    deployed.settings_file.cache_clear()
+    calling.downstream.cache_clear()
+    (_, secret), (_, signed), (_, invoked) = calling.downstream().patterns
+    calling.downstream.cache_clear()
+
+    assert isinstance(secret, HttpDownstream)
+    assert secret.secret is not None
+    assert secret.secret.headers() == {"X-Api-Key": "a-key-of-ours"}
+    assert secrets.asked == [SECRET]
+    assert isinstance(signed, HttpDownstream)
+    assert (signed.secret, signed.sign is not None) == (None, True)
+    assert isinstance(invoked, LambdaDownstream)
+    assert invoked.function == INVOKED

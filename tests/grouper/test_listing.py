@@ -1,0 +1,212 @@
+"""Lists of tasks by state, and of targets, with bounded pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.grouper import Answer, Isolation, Outcome, Policies, Policy, Status, Verdict
+from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, WaitingPlace
+from tests.grouper.conftest import TENANT, Bench
+
+TARGET = "search"
+FAIL, RETRY = Outcome(Verdict.FAIL, "no"), Outcome(Verdict.RETRY, "busy")
+
+
+def listed(bench, state, limit=2):
+    """All tasks in *state*, page by page, and the number of pages."""
+    tasks, found, pages = bench.grouper.tasks(TENANT, TARGET), [], 0
+    place = WaitingPlace() if state is Status.CREATED else BundledPlace()
+    while place is not None:
+        rows, place = (
+            tasks.waiting(limit, place) if state is Status.CREATED else tasks.bundled(state, limit, place)
+        )
+        assert len(rows) <= limit
+        assert {each.status for each in rows} <= {state}
+        found += [each.task_id for each in rows]
+        pages += 1
+    return found
+
+
+def by_state(bench, limit=2):
+    return {state: sorted(found) for state in Status if (found := listed(bench, state, limit))}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_every_task_is_listed_once_in_its_state(shards, limit):
+    bench = Bench(Policy(max_size=3, shards=shards, max_attempts=2))
+    bench.api.says = lambda call: Answer(members={m.task_id: FAIL for m in call.members if m.task_id > "f"})
+    bench.register(*"abcdefghij")
+    bench.drain()
+    bench.clock.advance(seconds=30)
+    bench.register("x", "y")
+
+    assert by_state(bench, limit) == {
+        Status.CREATED: ["x", "y"],
+        Status.SUCCEEDED: list("abcdef"),
+        Status.FAILED: list("ghij"),
+    }
+
+
+def test_a_task_under_way_is_listed_as_its_bundle_is():
+    bench = Bench(Policy(max_size=2))
+    bench.register("a", "b")
+    bench.step()
+    before = by_state(bench)
+    during = []
+    bench.api.says = lambda _call: during.append(by_state(bench)) or Answer()
+    bench.drain()
+
+    assert (before, during) == ({Status.BUNDLED: ["a", "b"]}, [{Status.IN_PROGRESS: ["a", "b"]}])
+    assert by_state(bench) == {Status.SUCCEEDED: ["a", "b"]}
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+def test_the_parts_of_a_divided_bundle_are_listed_with_it(isolation):
+    bench = Bench(Policy(max_size=4, isolation=isolation))
+    bench.api.says = lambda call: Answer(FAIL) if "b" in {m.task_id for m in call.members} else Answer()
+    bench.register(*"abcd")
+    bench.drain()
+
+    assert by_state(bench) == {Status.SUCCEEDED: ["a", "c", "d"], Status.FAILED: ["b"]}
+
+
+def test_a_task_that_was_retried_is_listed_with_its_last_bundle_alone():
+    bench = Bench(Policy(max_size=2, max_attempts=3))
+    asked = Counter()
+
+    def busy(call):
+        asked.update(m.task_id for m in call.members)
+        return Answer(
+            members={m.task_id: RETRY for m in call.members if m.task_id == "a" or asked[m.task_id] < 2}
+        )
+
+    bench.api.says = busy
+    bench.register("a", "b")
+    bench.drain()
+
+    assert by_state(bench) == {Status.DEAD: ["a"], Status.SUCCEEDED: ["b"]}
+
+
+def test_an_id_that_was_used_again_is_listed_as_its_new_task():
+    bench = Bench(Policy(max_size=2))
+    bench.register("a", "b")
+    bench.drain()
+    bench.clock.advance(days=8)
+    bench.register("a", target="mail")
+
+    assert by_state(bench) == {}
+
+
+def test_an_id_that_was_used_again_and_divided_again_is_listed_with_its_new_target_alone():
+    bench = Bench(Policy(max_size=2))
+    bench.api.says = lambda call: Answer(FAIL) if "b" in {m.task_id for m in call.members} else Answer()
+    bench.register("a", "b")
+    bench.drain()
+    bench.clock.advance(days=8)
+    bench.register("a", "b", target="mail")
+    bench.drain()
+
+    assert by_state(bench) == {}
+
+
+def test_a_page_reads_a_bounded_number_of_rows():
+    bench = Bench(Policy(max_size=2))
+    bench.register(*(f"t{number}" for number in range(60)))
+    bench.drain(1000)
+    reads = Counter()
+    bundle, tasks = bench.store.bundle, bench.store.tasks
+    bench.store.bundle = lambda key: reads.update(bundles=1) or bundle(key)
+    bench.store.tasks = lambda keys: reads.update(tasks=len(keys)) or tasks(keys)
+    rows, place = bench.grouper.tasks(TENANT, TARGET).bundled(Status.SUCCEEDED, 1000, BundledPlace())
+
+    assert (len(rows), reads["bundles"]) == (20, BUNDLES_A_PAGE)
+    assert place is not None
+    assert reads["tasks"] <= TASKS_A_PAGE
+    reads.clear()
+    bench.grouper.tasks(TENANT, TARGET).bundled(Status.FAILED, 1000, BundledPlace())
+    assert +reads == {"bundles": BUNDLES_A_PAGE}
+
+
+def test_a_large_bundle_is_listed_in_pieces():
+    bench = Bench(Policy(max_size=250))
+    bench.register(*(f"t{number}" for number in range(250)))
+    bench.drain(1000)
+
+    assert (
+        len(listed(bench, Status.SUCCEEDED, 1000)) == len(set(listed(bench, Status.SUCCEEDED, 1000))) == 250
+    )
+
+
+@pytest.mark.parametrize("limit", [0, 1001])
+def test_a_list_is_bounded(bench, limit):
+    tasks = bench.grouper.tasks(TENANT, TARGET)
+    with pytest.raises(InvalidRequest):
+        tasks.bundled(Status.FAILED, limit, BundledPlace())
+    with pytest.raises(InvalidRequest):
+        bench.grouper.targets(TENANT, limit)
+
+
+def with_policies(*patterns):
+    bench = Bench()
+    object.__setattr__(bench.world, "policies", Policies(patterns, Policy(max_size=4)))
+    return bench
+
+
+def test_targets_are_listed_with_what_waits_and_is_under_way():
+    slow = Policy(max_size=2, max_delay=timedelta(seconds=60), rate=0.1)
+    bench = with_policies(("mail*", slow))
+    bench.register("a", "b", "c", target="mail/eu")
+    bench.register("d")
+    bench.clock.advance(seconds=1)
+    while bench.queue.waiting and not bench.api.calls:
+        bench.step()
+    found = {each.target: each for each in bench.grouper.targets(TENANT).rows}
+    mail, search = found["mail/eu"], found["search"]
+
+    assert (mail.pattern, search.pattern, mail.shards) == ("mail*", None, 1)
+    assert (mail.waiting, mail.waiting_more, mail.in_flight + search.in_flight) == (1, False, 1)
+    assert mail.next_window_at == bench.clock.at + timedelta(seconds=59)
+    assert search.next_window_at is None
+
+
+def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
+    bench = with_policies(("*", Policy(max_size=2, rate=0.1)))
+    bench.register("a")
+    bench.drain()
+    bench.register("b", "c", "d")
+    bench.clock.advance(seconds=1)
+    (view,) = bench.grouper.targets(TENANT).rows
+
+    assert view.next_window_at == bench.clock.at
+    assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
+
+
+def test_waiting_tasks_are_counted_up_to_a_bound():
+    bench = with_policies()
+    bench.register("first")
+    bench.drain()
+    bench.register(*(f"t{number}" for number in range(101)))
+    (view,) = bench.grouper.targets(TENANT).rows
+
+    assert (view.waiting, view.waiting_more) == (100, True)
+
+
+def test_a_page_of_targets_reads_a_bounded_number_of_lanes():
+    bench = with_policies(("wide*", Policy(shards=64)))
+    for target in ("wide-a", "wide-b", "narrow"):
+        bench.register(f"task-of-{target}", target=target)
+    bench.drain()
+    pages, cursor = [], None
+    while True:
+        page = bench.grouper.targets(TENANT, 10, cursor)
+        pages.append([each.target for each in page.rows])
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert pages == [["narrow"], ["wide-a"], ["wide-b"]]

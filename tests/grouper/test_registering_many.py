@@ -1,0 +1,115 @@
+"""Many tasks at once, over HTTP or from a queue: each registered by itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fanin.api.task_messages import new_task_of
+from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
+from fanin.grouper import NewTask, Task
+from fanin.grouper.registrations import register_messages
+from tests.grouper.conftest import TENANT
+
+ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:7"
+
+
+def message(message_id, **said):
+    return {"messageId": message_id, "body": json.dumps({"target": "search", "payload": message_id} | said)}
+
+
+def register(bench, *records):
+    return register_messages(bench.grouper, TENANT, records, new_task_of)
+
+
+def test_each_task_has_its_result_and_all_messages_are_sent_at_once(bench):
+    bench.register("a")
+    sends = []
+    bench.queue.send = lambda postings: sends.append([each.message.key.task_id for each in postings])
+    results = bench.grouper.register_all(
+        TENANT,
+        [
+            NewTask("b", "search", "b"),
+            NewTask("other", "search", "a"),
+            NewTask(1, "#"),
+            NewTask("a", "search", "a"),
+        ],
+    )
+
+    assert [type(each) for each in results] == [Task, KeyReused, InvalidRequest, Task]
+    assert sends == [["b", "a"]]
+
+
+def test_a_message_that_may_not_be_sent_is_an_outcome_of_its_task_alone(bench):
+    bench.register("a")
+    bench.drain()
+
+    def fail(_postings):
+        raise StoreUnavailable("throttled")
+
+    bench.queue.send = fail
+    ended, waiting, refused = bench.grouper.register_all(
+        TENANT, [NewTask("a", "search", "a"), NewTask("b", "search", "b"), NewTask(1, "#")]
+    )
+
+    assert (type(ended), type(waiting), type(refused)) == (Task, StoreUnavailable, InvalidRequest)
+
+
+def test_the_same_tasks_again_are_the_same(bench):
+    tasks = [NewTask(name, "search", name) for name in "abc"]
+
+    assert bench.grouper.register_all(TENANT, tasks) == bench.grouper.register_all(TENANT, tasks)
+    assert len(bench.store.stored_tasks) == 3
+
+
+def test_a_delivery_registers_its_tasks_and_returns_what_is_malformed(bench):
+    consumed = register(
+        bench,
+        message("m-1", taskId="a", priority=3, itemId=ITEM),
+        {"messageId": "m-2", "body": "{"},
+        message("m-3", colour="red"),
+        message("m-4"),
+    )
+
+    assert consumed.failed == ("m-2", "m-3")
+    assert [each.payload for each in consumed.done] == ['"m-1"', '"m-4"']
+    assert (bench.task("a").item_id, bench.task("a").priority) == (ITEM, 3)
+
+
+def test_a_message_that_is_delivered_again_registers_its_task_once(bench):
+    first = register(bench, message("m-1"))
+
+    assert register(bench, message("m-1")).done == first.done
+    assert len(bench.store.stored_tasks) == 1
+
+
+def test_a_delivery_of_malformed_messages_alone_sends_nothing(bench):
+    assert register(bench, {"messageId": "m-1", "body": "[]"}).failed == ("m-1",)
+    assert not bench.queue.sent
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"target": 5},
+        {"taskId": ["a"]},
+        {"priority": "1"},
+        {"priority": True},
+        {"priority": 1.0},
+        {"itemId": "x"},
+        {"payload": "x" * 40_000},
+        {"target": "a b"},
+        {"tasks": []},
+    ],
+    ids=str,
+)
+def test_a_message_is_read_as_strictly_as_a_request(bench, said):
+    assert register(bench, message("m-1", **said)).failed == ("m-1",)
+
+
+def test_a_message_needs_a_payload_which_may_be_null(bench):
+    body = json.dumps({"target": "search"})
+
+    assert register(bench, {"messageId": "m-1", "body": body}).failed == ("m-1",)
+    assert register(bench, message("m-1", payload=None)).done

@@ -1,0 +1,114 @@
+"""Every setting of the stack with values to test, and deployments that cover them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+ARN = "arn:aws:sqs:eu-west-1:123456789012:"
+STREAM = "pages=arn:aws:dynamodb:eu-west-1:123456789012:table/new/stream/2026-11-22T08:00:00.000"
+POLICIES = [{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}]
+DOWNSTREAM = [{"pattern": "*", "url": "https://batch.example.com/"}]
+OPTIONS: dict[str, Sequence[Any]] = {
+    "analytics": ("off", "glue", "emr"),
+    "python_version": ("3.14", "3.11", "3.12", "3.13"),
+    "target": ("aws", "local"),
+    "demo": (False, True),
+    "grouper": (True, False),
+    "archive": (False, True),
+    "protect_data": (False, True),
+    "stage": ("dev", "p2345678901234567-90"),
+    "page_bits": (1024, 2),
+    "max_request_units": (0, 4000),
+    "lambda_concurrency": (10, 1000),
+    "consumer_concurrency": (2, 1000),
+    "throttle_rate": (20, 10_000),
+    "throttle_burst": (1000, 1),
+    "log_retention_days": (14, 3653),
+    "jwt": ({}, {"jwt_issuer": "https://issuer.example.com/", "jwt_audience": "fanin"}),
+    "jwt_tenant_claim": ("sub", "c" * 255),
+    "jwt_caller_claim": ("sub", "c" * 255),
+    "acks_tenant": ("", "t" * 255),
+    "alarm_email": ("", "ops@example.com"),
+    "oldest_batch_alarm_hours": (168, 10_000),
+    "oldest_message_alarm_minutes": (15, 20_160),
+    "throttle_alarms": (True, False),
+    "restored_tables": ([], [STREAM]),
+    "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
+    "job_queues": ([], ["thumbs", "a.b", "a_b"]),
+    "grouper_policies": ([], POLICIES),
+    "grouper_downstream": ([], DOWNSTREAM),
+    "archive_days": (90, 3650),
+    "analytics_workers": (10, 299),
+    "analytics_queue_arns": ([], [f"{ARN}work"]),
+    "analytics_bucket_arns": ([], ["arn:aws:s3:::datasets"]),
+    "analytics_schedule": ("", "cron(15 2 * * ? *)"),
+}
+"""Values by setting, the default first; ``jwt`` stands for two settings that go together."""
+NEEDED = {
+    "analytics": {"target": "aws"},
+    "demo": {"grouper": True},
+    "restored_tables": {"protect_data": True},
+}
+"""What a value other than the default requires of another setting."""
+Row = dict[str, Any]
+
+
+def covering(strength: int) -> Iterator[Row]:
+    """Yield deployments that have every combination of *strength* values together, if it is valid."""
+    left = {each for each in _combinations(strength) if _is_valid(dict(each))}
+    while left:
+        row = _row(left)
+        left -= set(itertools.combinations(sorted(row.items()), strength))
+        yield row
+
+
+def settings(row: Mapping[str, int]) -> dict[str, Any]:
+    """Return the settings of *row*, which has the number of each option's value."""
+    values = {name: OPTIONS[name][number] for name, number in row.items()}
+    return {**values.pop("jwt"), **values}
+
+
+def _combinations(strength: int) -> Iterator[tuple[tuple[str, int], ...]]:
+    for names in itertools.combinations(sorted(OPTIONS), strength):
+        yield from itertools.product(
+            *([(name, number) for number in range(len(OPTIONS[name]))] for name in names)
+        )
+
+
+def _row(left: set[tuple[tuple[str, int], ...]]) -> Row:
+    """Return a valid deployment that has many of the combinations in *left*."""
+    row: Row = {}
+    # In sorted order the first option's pairs fill a row alone.
+    for each in random.Random(1).sample(sorted(left), len(left)):
+        merged = {**row, **dict(each)}
+        if merged.items() >= row.items() and _is_valid(merged):
+            row = merged
+    return _completed(row)
+
+
+def _completed(row: Row) -> Row:
+    """Add what is missing in *row*: a required value, else the default."""
+    full = {name: row.get(name, 0) for name in OPTIONS}
+    for name, needs in NEEDED.items():
+        if full[name]:
+            full |= {other: OPTIONS[other].index(value) for other, value in needs.items()}
+    return full
+
+
+def _is_valid(row: Mapping[str, int]) -> bool:
+    return all(
+        not row.get(name) or row.get(other, OPTIONS[other].index(value)) == OPTIONS[other].index(value)
+        for name, needs in NEEDED.items()
+        for other, value in needs.items()
+    )
+
+
+EVERYTHING: dict[str, Any] = {
+    **settings({name: 1 for name in OPTIONS if name not in {"target", "grouper"}}),
+    "python_version": "3.14",
+    "stage": "dev",
+}
+"""Every part of the stack, and an entry in every list that makes resources or grants."""

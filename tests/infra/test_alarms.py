@@ -1,0 +1,229 @@
+"""What the alarms of the template watch, against its resources and the metrics that AWS documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fanin import names
+from tests.infra.documented_metrics import METRICS
+from tests.infra.synthesis import Assembly, Resource, synthesised
+
+DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+EVERYTHING: dict[str, Any] = {"demo": True, "archive": True, "dead_letter_queue_arns": DEAD}
+HOUR = 3600
+STREAM_RETENTION = 24 * HOUR
+METRICS_OF_AN_ALARM = 10
+"""A hard limit of alarms on metric math (CloudWatch: Limits)."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series that an alarm watches: dimensions by name, a logical id for a reference."""
+
+    namespace: str
+    metric: str
+    dimensions: frozenset[tuple[str, str]]
+    statistic: str
+    period: int
+
+    def of(self, name: str) -> str:
+        return dict(self.dimensions)[name]
+
+
+def series_of(alarm: Resource) -> list[Series]:
+    """The series of an alarm on a metric, or on an expression."""
+    properties = alarm["Properties"]
+    if "MetricName" in properties:
+        statistic = properties.get("Statistic") or properties["ExtendedStatistic"]
+        return [_series(properties, statistic, properties["Period"])]
+    stats = [each["MetricStat"] for each in properties["Metrics"] if "MetricStat" in each]
+    return [_series(each["Metric"], each["Stat"], each["Period"]) for each in stats]
+
+
+def _series(metric: dict[str, Any], statistic: str, period: int) -> Series:
+    dimensions = frozenset((each["Name"], _name(each["Value"])) for each in metric["Dimensions"])
+    return Series(metric["Namespace"], metric["MetricName"], dimensions, statistic, int(period))
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else str(value.get("Ref") or value["Fn::GetAtt"][0])
+
+
+def alarms(assembly: Assembly) -> dict[str, Resource]:
+    return assembly.of_type("AWS::CloudWatch::Alarm")
+
+
+def watched(assembly: Assembly, namespace: str, metric: str) -> list[Series]:
+    """All series of a metric that some alarm watches."""
+    found = [each for alarm in alarms(assembly).values() for each in series_of(alarm)]
+    return [each for each in found if (each.namespace, each.metric) == (namespace, metric)]
+
+
+@pytest.fixture(scope="module")
+def everything() -> Assembly:
+    return synthesised(**EVERYTHING)
+
+
+def test_every_alarm_watches_metrics_that_exist_by_dimensions_and_statistics_that_they_have(
+    everything: Assembly,
+) -> None:
+    own = {getattr(names, name) for name in vars(names) if name.isupper()}
+
+    for name, alarm in alarms(everything).items():
+        series = series_of(alarm)
+        assert 1 <= len(series) <= METRICS_OF_AN_ALARM, name
+        for each in series:
+            dimensions = frozenset(key for key, _ in each.dimensions)
+            if each.namespace == names.METRICS_NAMESPACE:
+                assert (each.metric in own, dimensions) == (True, {"service"}), name
+                continue
+            documented = METRICS[each.namespace, each.metric]
+            assert dimensions in documented.dimensions, name
+            assert each.statistic in documented.statistics, name
+            assert each.period % 60 == 0, name
+
+
+def test_no_documented_metric_is_left_unwatched(everything: Assembly) -> None:
+    found = {(each.namespace, each.metric) for a in alarms(everything).values() for each in series_of(a)}
+
+    assert {key for key in found if key[0] != names.METRICS_NAMESPACE} == METRICS.keys()
+
+
+def test_an_expression_has_one_result_in_the_period_of_its_metrics(everything: Assembly) -> None:
+    expressions = [a["Properties"] for a in alarms(everything).values() if "Metrics" in a["Properties"]]
+
+    assert expressions
+    for alarm in expressions:
+        results = [each for each in alarm["Metrics"] if each.get("ReturnData", True)]
+        assert [("Expression" in each) for each in results] == [True]
+        assert {each["MetricStat"]["Period"] for each in alarm["Metrics"] if "MetricStat" in each} <= {
+            60,
+            300,
+        }
+
+
+def test_every_alarm_has_an_action_that_is_enabled_and_can_be_raised(everything: Assembly) -> None:
+    (topic,) = everything.of_type("AWS::SNS::Topic")
+
+    for name, alarm in alarms(everything).items():
+        properties = alarm["Properties"]
+        assert properties["AlarmActions"] == [{"Ref": topic}], name
+        assert properties.get("ActionsEnabled", True) is True, name
+        assert 1 <= properties["DatapointsToAlarm"] <= properties["EvaluationPeriods"], name
+        periods = properties["EvaluationPeriods"] * max(each.period for each in series_of(alarm))
+        assert periods <= 24 * HOUR, name
+        assert properties["TreatMissingData"] in {"breaching", "notBreaching"}, name
+
+
+def test_every_function_has_alarms_on_errors_and_throttles(everything: Assembly) -> None:
+    functions = set(everything.of_type("AWS::Lambda::Function"))
+
+    for metric in ("Errors", "Throttles"):
+        assert {each.of("FunctionName") for each in watched(everything, "AWS/Lambda", metric)} == functions
+
+
+def test_every_table_and_each_of_its_indexes_has_alarms_on_throttled_reads_and_writes(
+    everything: Assembly,
+) -> None:
+    expected: set[frozenset[tuple[str, str]]] = set()
+    for name, table in everything.of_type("AWS::DynamoDB::Table").items():
+        expected.add(frozenset({("TableName", name)}))
+        for index in table["Properties"].get("GlobalSecondaryIndexes", []):
+            expected.add(frozenset({("TableName", name), ("GlobalSecondaryIndexName", index["IndexName"])}))
+
+    for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
+        assert {each.dimensions for each in watched(everything, "AWS/DynamoDB", metric)} == expected
+
+
+def stream_mappings(assembly: Assembly) -> list[dict[str, Any]]:
+    found = [each["Properties"] for each in assembly.of_type("AWS::Lambda::EventSourceMapping").values()]
+    return [each for each in found if "StartingPosition" in each]
+
+
+def test_every_function_that_reads_a_stream_has_an_alarm_long_before_records_are_lost(
+    everything: Assembly,
+) -> None:
+    readers = {_name(each["FunctionName"]): each for each in stream_mappings(everything)}
+    lagging = {
+        series.of("FunctionName"): alarm["Properties"]["Threshold"] / 1000
+        for alarm in alarms(everything).values()
+        for series in series_of(alarm)
+        if series.metric == "IteratorAge"
+    }
+
+    assert readers
+    assert lagging.keys() == readers.keys()
+    for reader, seconds in lagging.items():
+        tried_for = readers[reader]["MaximumRecordAgeInSeconds"]
+        assert seconds * 2 <= tried_for <= STREAM_RETENTION / 2
+
+
+def test_a_pipe_which_has_no_age_of_its_stream_has_alarms_on_failures_and_on_late_events(
+    everything: Assembly,
+) -> None:
+    pipes = set(everything.of_type("AWS::Pipes::Pipe"))
+
+    for kind in ("Failed", "Timeout", "Throttled"):
+        found = watched(everything, "AWS/EventBridge/Pipes", f"Execution{kind}")
+        assert {each.of("PipeName") for each in found} == pipes
+    assert len(watched(everything, names.METRICS_NAMESPACE, names.SWEEP_ANNOUNCED_AGAIN)) == 1
+
+
+def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_oldest_message(
+    everything: Assembly,
+) -> None:
+    mappings = [each["Properties"] for each in everything.of_type("AWS::Lambda::EventSourceMapping").values()]
+    sources = [each["EventSourceArn"] for each in mappings if "StartingPosition" not in each]
+    consumed = {each.split(":")[5] if isinstance(each, str) else each["Fn::GetAtt"][0] for each in sources}
+    # A doorbell's messages are hints; the oldest job has a metric of its own.
+    expected = {name for name in consumed if not name.startswith("JobsDoorbell")}
+    found = {each.of("QueueName") for each in watched(everything, "AWS/SQS", "ApproximateAgeOfOldestMessage")}
+
+    assert found == expected
+    assert {name[:9] for name in expected} >= {"AcksQueue", "GrouperTa", "GrouperBu", "orders-de"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"), [({}, 900), ({"oldest_message_alarm_minutes": 90}, 90 * 60)]
+)
+def test_the_age_of_a_message_that_raises_an_alarm_is_configured(
+    settings: dict[str, Any], seconds: int
+) -> None:
+    found = [
+        alarm["Properties"]["Threshold"]
+        for alarm in alarms(synthesised(**settings)).values()
+        if series_of(alarm)[0].metric == "ApproximateAgeOfOldestMessage"
+    ]
+
+    assert set(found) == {seconds}
+    assert len(found) == 3
+
+
+def test_the_api_has_alarms_on_its_rate_of_errors_and_on_its_latency(plain: Assembly) -> None:
+    (api,) = plain.of_type("AWS::ApiGatewayV2::Api")
+    (errors,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiErrors"))
+    (latency,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiLatency"))
+
+    (expression,) = (each["Expression"] for each in errors["Metrics"] if "Expression" in each)
+    assert expression == "100 * errors / requests"
+    assert {each["Id"]: each["MetricStat"]["Metric"]["MetricName"] for each in errors["Metrics"][1:]} == {
+        "errors": "5xx",
+        "requests": "Count",
+    }
+    assert (errors["Threshold"], errors["EvaluationPeriods"], errors["DatapointsToAlarm"]) == (1, 3, 2)
+    assert latency["ExtendedStatistic"] == "p99"
+    assert latency["Threshold"] < 29_000
+    for metric in ("5xx", "Count", "Latency"):
+        assert {each.of("ApiId") for each in watched(plain, "AWS/ApiGateway", metric)} == {api}
+
+
+def test_without_throttle_alarms_there_are_fewer_and_no_other_is_missing(plain: Assembly) -> None:
+    few = synthesised(throttle_alarms=False)
+    throttles = {"Throttles", "ReadThrottleEvents", "WriteThrottleEvents"}
+    kept = {name for name, alarm in alarms(plain).items() if series_of(alarm)[0].metric not in throttles}
+
+    assert alarms(few).keys() == kept
+    assert len(alarms(plain)) > len(kept) + len(plain.of_type("AWS::Lambda::Function"))

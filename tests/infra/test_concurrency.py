@@ -1,0 +1,111 @@
+"""The shares of Lambda's concurrent executions, computed from the template; a new account has 10."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
+from infra.config import Config
+from tests.infra.synthesis import Assembly, synthesised
+
+NEW_ACCOUNT = 10
+"""AWS: "New AWS accounts have reduced concurrency" (Lambda quotas); Service Quotas shows 10."""
+MAPPING_MIN = 2
+"""The minimum of ``MaximumConcurrency`` (Lambda API, ScalingConfig)."""
+SHORTEST_REQUEST_SECONDS = 0.1
+DEAD = "arn:aws:sqs:eu-west-1:123456789012:a-dead,arn:aws:sqs:eu-west-1:123456789012:b-dead"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "without the group-batcher": {"grouper": False},
+    "demo": {"demo": True},
+    "archive": {"archive": True},
+    "archive without the group-batcher": {"archive": True, "grouper": False},
+    "dead-letter queues of users": {"dead_letter_queue_arns": DEAD},
+    "a raised quota": {"lambda_concurrency": 1000, "archive": True, "demo": True},
+}
+
+
+def mappings(assembly: Assembly) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in assembly.of_type("AWS::Lambda::EventSourceMapping").values()]
+
+
+def of_queues(assembly: Assembly) -> list[int]:
+    """The maximum concurrency of each mapping of a queue."""
+    found = [each for each in mappings(assembly) if "StartingPosition" not in each]
+    return [int(each["ScalingConfig"]["MaximumConcurrency"]) for each in found]
+
+
+def of_api(assembly: Assembly) -> float:
+    """The concurrent executions of the API at its rate."""
+    stage = assembly.only("AWS::ApiGatewayV2::Stage")["Properties"]["DefaultRouteSettings"]
+    return float(stage["ThrottlingRateLimit"]) * SHORTEST_REQUEST_SECONDS
+
+
+def streams(assembly: Assembly) -> int:
+    return sum("StartingPosition" in each for each in mappings(assembly))
+
+
+def test_in_a_new_account_the_queues_the_api_and_the_sweepers_of_a_default_stack_have_room(
+    plain: Assembly,
+) -> None:
+    taken = sum(of_queues(plain)) + of_api(plain)
+
+    assert min(of_queues(plain)) >= MAPPING_MIN
+    assert of_api(plain) >= 1
+    assert NEW_ACCOUNT - taken >= DUTIES
+
+
+def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:
+    everything = synthesised(demo=True, archive=True).of_type("AWS::Lambda::Function").values()
+
+    assert not [each for each in everything if "ReservedConcurrentExecutions" in each["Properties"]]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_shares_are_those_of_the_template(variant: str) -> None:
+    settings = VARIANTS[variant]
+    assembly, found = synthesised(**settings), shares(Config.from_context(settings))
+
+    assert of_queues(assembly) == [found.consumer] * found.queues
+    assert found.duties == DUTIES + streams(assembly)
+    assert of_api(assembly) == found.rate / REQUESTS_A_SECOND <= found.api
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_stack_that_needs_more_than_it_has_says_so(variant: str) -> None:
+    settings = VARIANTS[variant]
+    assembly, config = synthesised(**settings), Config.from_context(settings)
+    needed = sum(of_queues(assembly)) + of_api(assembly) + DUTIES + streams(assembly)
+
+    assert bool(shortage(config)) == (needed > config.lambda_concurrency)
+    assert f"needs {shares(config).needed} " in (shortage(config) or f"needs {shares(config).needed} ")
+
+
+def test_a_raised_quota_gives_each_queue_ten_and_the_api_what_it_had() -> None:
+    found = shares(Config(lambda_concurrency=1000))
+
+    assert (found.consumer, found.rate, found.burst) == (10, 500, 1000)
+
+
+def test_given_settings_replace_the_shares() -> None:
+    given = Config(consumer_concurrency=7, throttle_rate=30, throttle_burst=31)
+
+    assert (shares(given).consumer, shares(given).rate, shares(given).burst) == (7, 30, 31)
+    assert "3 queues of 7, 3 for the API at 30 requests a second" in shortage(given)
+
+
+def warnings(assembly: Assembly) -> list[str]:
+    """The warnings that a synthesis leaves for the CDK command line."""
+    (path,) = assembly.folder.glob("Fanin-*.metadata.json")
+    entries = [entry for of_path in json.loads(path.read_text()).values() for entry in of_path]
+    return [entry["data"] for entry in entries if entry["type"] == "aws:cdk:warning"]
+
+
+def test_the_synthesis_warns_of_a_shortage_on_aws_alone(plain: Assembly) -> None:
+    (warning,) = warnings(synthesised(archive=True))
+
+    assert "docs/operations.md#quotas" in warning
+    assert warnings(plain) == warnings(synthesised(demo=True, target="local")) == []

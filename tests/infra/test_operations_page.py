@@ -1,0 +1,264 @@
+"""docs/operations.md: runbooks against alarms, statements against the code, commands against AWS's models."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+from botocore import xform_name
+from botocore.session import Session
+from moto import mock_aws
+
+from fanin.names import JOBS_INDEX
+from fanin.queue import NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.sqs import SqsDoorbell
+from infra.concurrency import shares
+from infra.config import Config
+from infra.constructs.alarms import RUNBOOKS
+from infra.handlers import CONSUME_ACKS, ROUTES
+from infra.paths import ROOT
+from tests.contract import moto_clients
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.test_alarms import EVERYTHING, alarms
+from tests.infra.test_grants_suffice import Sent
+
+PAGE = (ROOT / RUNBOOKS).read_text()
+SECTION = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
+PARTS = ("Means", "Look", "Do")
+ARN = re.compile(r"arn:aws:[a-z-]+:REGION:ACCOUNT:[\w/$*:.-]+")
+
+
+def anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-")
+
+
+def runbooks() -> dict[str, str]:
+    """The text of each runbook by its anchor."""
+    text = PAGE.partition("\n## Runbooks\n")[2]
+    assert "\n## " not in text
+    parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
+    return {anchor(heading): body for heading, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@pytest.fixture(scope="module")
+def everything() -> Assembly:
+    return synthesised(**EVERYTHING)
+
+
+def test_each_alarm_links_to_its_runbook_and_each_runbook_has_an_alarm(everything: Assembly) -> None:
+    described = [alarm["Properties"]["AlarmDescription"] for alarm in alarms(everything).values()]
+    linked = [re.fullmatch(rf"(.+)\. What to do: {RUNBOOKS}#([a-z-]+)", text) for text in described]
+
+    assert all(linked)
+    assert {match[2] for match in linked if match} == runbooks().keys()
+    # CloudWatch takes 1,024 characters.
+    assert max(len(text) for text in described) < 1024
+
+
+@pytest.mark.parametrize("name", sorted(runbooks()))
+def test_a_runbook_says_what_it_means_how_to_look_and_what_to_do(name: str) -> None:
+    found = re.findall(r"^\*\*(\w+)\.\*\* \S", runbooks()[name], re.MULTILINE)
+
+    assert tuple(found) == PARTS
+
+
+def test_a_users_name_of_a_queue_is_no_part_of_an_anchor() -> None:
+    assembly = synthesised(job_queues="thumbs")
+    described = [alarm["Properties"]["AlarmDescription"] for alarm in alarms(assembly).values()]
+
+    assert {text.rpartition("#")[2] for text in described} <= runbooks().keys()
+
+
+def policy_under(heading: str) -> dict[str, Any]:
+    """The policy in the section *heading*."""
+    section = PAGE.partition(f"\n### {heading}\n")[2].partition("\n### ")[0]
+    (text,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    policy: dict[str, Any] = json.loads(text)
+    return policy
+
+
+def listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def grants(heading: str) -> set[tuple[str, str]]:
+    """(action, resource) of a policy; the resource without the beginning of its ARN."""
+    return {
+        (action, resource.partition(":ACCOUNT:")[2])
+        for statement in policy_under(heading)["Statement"]
+        for action in listed(statement["Action"])
+        for resource in listed(statement["Resource"])
+    }
+
+
+@pytest.mark.parametrize("heading", ["API callers", "Fanin.direct", "Queue workers"])
+def test_a_policy_is_one_that_iam_accepts_and_grants_no_action_by_a_star(heading: str) -> None:
+    policy = policy_under(heading)
+
+    assert policy.keys() == {"Version", "Statement"}
+    assert policy["Version"] == "2012-10-17"
+    for statement in policy["Statement"]:
+        assert statement.keys() == {"Effect", "Action", "Resource"}
+        assert statement["Effect"] == "Allow"
+        assert all(re.fullmatch(r"[a-z-]+:[A-Z]\w+", action) for action in listed(statement["Action"]))
+        assert all(ARN.fullmatch(resource) for resource in listed(statement["Resource"]))
+
+
+def test_callers_of_the_api_may_send_each_route_and_nothing_but_routes(everything: Assembly) -> None:
+    routes = [
+        each["Properties"]["RouteKey"] for each in everything.of_type("AWS::ApiGatewayV2::Route").values()
+    ]
+    ((action, resource),) = grants("API callers")
+
+    assert action == "execute-api:Invoke"
+    assert resource.startswith("API_ID/$default/")
+    for route in routes:
+        assert fnmatchcase("API_ID/$default/" + route.replace(" ", ""), resource)
+    assert "POST/v1/acks" in {route.replace(" ", "") for route in routes}
+
+
+def test_a_direct_client_is_granted_what_the_routes_are_whose_use_cases_it_calls() -> None:
+    """``test_grants_suffice`` compares the grants of each route with its requests."""
+    granted: set[tuple[str, str]] = set()
+    for route in ROUTES:
+        granted |= {(action, "table/BATCHES_TABLE") for action in route.batches}
+        granted |= {(action, "table/PAGES_TABLE") for action in route.pages}
+        granted |= {("dynamodb:Query", f"table/BATCHES_TABLE/index/{name}") for name in route.indexes}
+
+    assert grants("Fanin.direct") == granted
+
+
+def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
+    direct = {each for each in grants("Fanin.direct") if "/index/" not in each[1]}
+    said = {each for each in direct if each[0] != "dynamodb:Query"}
+
+    granted = {(action, "table/BATCHES_TABLE") for action in CONSUME_ACKS.batches}
+    assert said == granted | {(action, "table/PAGES_TABLE") for action in CONSUME_ACKS.pages}
+
+
+OF_BATCHES = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
+"""SQS requires the action of its members for a batch."""
+
+
+class SentToSqs:
+    """The SQS actions that a client sends."""
+
+    def __init__(self, client: Any) -> None:
+        self.actions: set[tuple[str, str]] = set()
+        client.meta.events.register("provide-client-params.sqs", self._note)
+
+    def _note(self, model: Any, **_: Any) -> None:
+        self.actions.add((f"sqs:{OF_BATCHES.get(model.name, model.name)}", "DOORBELL"))
+
+
+def worked(client: Any, sqs: Any, url: str) -> None:
+    """All that a worker does with a queue."""
+    store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
+    key = QueueKey("t", "q")
+    doorbell = SqsDoorbell(sqs, url, key)
+    options = Options(parts=2, max_failures=1)
+    context = QueueContext(store, doorbell, key, options, report=lambda _: None)
+    with Queue(context, background=lambda _: lambda: None) as queue:
+        queue.add_all(["a", "b", NewJob("item", item_id="x"), NewJob("later", delay=60), "a"])
+        with suppress(ZeroDivisionError), queue.take(1, wait=0):
+            raise ZeroDivisionError
+        with queue.take(2, wait=0) as jobs:
+            jobs.ack(jobs[0])
+        with queue.take(10, wait=1) as jobs:
+            queue.add(jobs[0].name if jobs else "c", on_busy="rerun")
+        for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead, queue.sessions):
+            list(look())
+        queue.depth()
+        for dead in queue.dead():
+            queue.revive(dead)
+        queue.take(1, wait=0).__enter__()
+        queue.sweep()
+
+
+@pytest.fixture(scope="module")
+def sent_by_a_worker() -> set[tuple[str, str]]:
+    with mock_aws():
+        client, sqs = moto_clients.client("dynamodb"), moto_clients.client("sqs")
+        create_queue_table(client)
+        url = sqs.create_queue(QueueName="doorbell")["QueueUrl"]
+        of_table, of_doorbell = Sent(client), SentToSqs(sqs)
+        worked(client, sqs, url)
+    return {(action, f"table/{target}") for action, target in of_table.actions} | of_doorbell.actions
+
+
+def test_a_worker_is_granted_what_it_sends_and_no_more(sent_by_a_worker: set[tuple[str, str]]) -> None:
+    names = {QUEUE_TABLE: "QUEUE_TABLE"}
+    sent = {
+        (action, target.replace(f"table/{QUEUE_TABLE}", f"table/{names[QUEUE_TABLE]}"))
+        for action, target in sent_by_a_worker
+    }
+
+    assert grants("Queue workers") == sent
+    assert ("dynamodb:Query", f"table/QUEUE_TABLE/index/{JOBS_INDEX}") in sent
+
+
+CUSTOM = {("logs", "tail"), ("dynamodb", "wait")}
+"""Commands of the AWS CLI that are no single request."""
+
+
+def commands() -> list[str]:
+    return sorted(
+        set(re.findall(r"^\s*(aws [^\n#]+)$", PAGE, re.MULTILINE)) | set(re.findall(r"`(aws [^`]+)`", PAGE))
+    )
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_of_the_page_exists_with_its_options(command: str) -> None:
+    _, service, name, *rest = shlex.split(command)
+    if (service, name) in CUSTOM:
+        return
+    model = Session().get_service_model(service)
+    operations = {xform_name(each, "-"): each for each in model.operation_names}
+    members = model.operation_model(operations[name]).input_shape.members
+    flags = {xform_name(each, "-") for each in members}
+    options = {word.removeprefix("--") for word in rest if word.startswith("--")} - {"query"}
+
+    assert {option.removeprefix("no-") for option in options} <= flags
+    required = {
+        xform_name(each, "-") for each in model.operation_model(operations[name]).input_shape.required_members
+    }
+    assert required <= {option.removeprefix("no-") for option in options}
+
+
+def test_the_commands_of_the_page_are_read() -> None:
+    assert len(commands()) >= 15
+
+
+def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
+    new, raised = shares(Config()), shares(Config(lambda_concurrency=1000))
+    demo = Config(demo=True)
+    archive = Config(archive=True)
+
+    assert f"| {new.consumer} each, the minimum of Lambda | {raised.consumer} each |" in PAGE
+    assert f"| API | {new.api} | {raised.api} |" in PAGE
+    assert f"`throttle_rate` is {new.rate}, then {raised.rate}" in PAGE
+    assert f"With the demo it needs {shares(demo).needed} of 10" in PAGE
+    assert f"with the archive {shares(archive).needed} " in PAGE
+
+
+def test_the_receives_of_the_page_are_those_of_the_template(plain: Assembly) -> None:
+    acks = plain.named("AWS::SQS::Queue", "AcksQueue")["Properties"]
+    bundles = plain.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"]
+    said = [
+        f"{each['VisibilityTimeout']} s and {each['RedrivePolicy']['maxReceiveCount']}"
+        for each in (acks, bundles)
+    ]
+
+    assert f"the acks queue has {said[0]} receives, bundles have {said[1]}." in PAGE
+
+
+def test_the_page_can_be_found() -> None:
+    assert "(docs/operations.md)" in (ROOT / "README.md").read_text()
+    assert "(operations.md" in (ROOT / "docs" / "settings.md").read_text()

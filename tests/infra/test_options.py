@@ -1,0 +1,142 @@
+"""Deployments that cover every value of every setting: cdk-nag, cfn-lint, the limits, and IAM without stars.
+
+``make test`` has each value in one deployment, ``make proof`` each pair of values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from infra.config import Config
+from infra.limits import measured
+from infra.written import Written
+from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
+from tests.infra.synthesis import UNBUNDLED, scratch_folder
+
+# A function waits for its role by name and by reference; the CDK says so twice, which is harmless.
+ACCEPTED = {"W3005"}
+# These take no narrower resource. EMR Serverless checks with DescribeLogGroups that its log group exists.
+OF_NO_RESOURCE = {"logs:DescribeLogGroups", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+SINGLE = [settings(row) for row in covering(1)] + [{**EVERYTHING, "analytics": "emr"}]
+PAIRS = [settings(row) for row in covering(2)]
+DEPLOYMENTS = [
+    *(pytest.param(each, id=f"value-{number}") for number, each in enumerate(SINGLE)),
+    *(pytest.param(each, id=f"pair-{number}", marks=pytest.mark.proof) for number, each in enumerate(PAIRS)),
+]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A template with the findings of cdk-nag; an error of cdk-nag ends its synthesis."""
+
+    template: Mapping[str, Any]
+    findings: list[str]
+    stack: str
+
+
+@pytest.fixture(scope="module", params=DEPLOYMENTS)
+def checked(request: pytest.FixtureRequest) -> Checked:
+    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
+    from infra.app import build, check
+
+    folder = scratch_folder()
+    app, stack = build({**UNBUNDLED, **request.param}, outdir=str(folder))
+    check(app)
+    template = app.synth().get_stack_by_name(stack.stack_name).template
+    report = json.loads((folder / "validation-report.json").read_text())
+    found = [each["ruleName"] for plugin in report["pluginReports"] for each in plugin["violations"]]
+    # The stack's own warning, of settings that share few executions.
+    return Checked(template, [rule for rule in found if "lambda_concurrency" not in rule], stack.stack_name)
+
+
+def test_cdk_nag_finds_nothing(checked: Checked) -> None:
+    assert checked.findings == []
+
+
+def test_cfn_lint_finds_nothing(checked: Checked) -> None:
+    # Here, for it takes seconds to load.
+    from cfnlint import api as cfn_lint
+
+    found = cfn_lint.lint(json.dumps(checked.template), regions=["us-east-1"])
+
+    assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+
+
+def test_no_limit_of_aws_is_exceeded(checked: Checked) -> None:
+    assert [str(each) for each in measured(checked.template, checked.stack) if each.share > 1] == []
+
+
+def test_no_statement_of_a_role_has_a_star_but_below_a_resource_that_it_names(checked: Checked) -> None:
+    starred = [
+        (actions, resource)
+        for actions, resource in grants(checked.template)
+        if any("*" in action for action in actions) or (is_bare(resource) and not actions <= OF_NO_RESOURCE)
+    ]
+
+    assert starred == []
+
+
+def grants(template: Mapping[str, Any]) -> Iterator[tuple[set[str], str]]:
+    """(actions, resource) of every statement of the policies of roles."""
+    written = Written(template, "Fanin")
+    for each in template["Resources"].values():
+        if each["Type"] in {"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"}:
+            for statement in each["Properties"]["PolicyDocument"]["Statement"]:
+                for resource in listed(statement["Resource"]):
+                    yield set(listed(statement["Action"])), written.text(resource)
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def is_bare(arn: str) -> bool:
+    """Whether *arn* is a pattern for all resources of a type, or of more: a star without a name before it."""
+    *scope, resource = arn.split(":", 5)
+    whole_type = "" if ":s3:" in arn else r"[a-z-]+[/:]"
+    return "*" in "".join(scope) or bool(re.fullmatch(rf"({whole_type})?\*", resource))
+
+
+@pytest.mark.parametrize(
+    ("arn", "bare"),
+    [
+        ("*", True),
+        ("arn:aws:sqs:us-east-1:1:*", True),
+        ("arn:aws:s3:::*", True),
+        ("arn:aws:sqs:*:1:name", True),
+        ("arn:aws:dynamodb:us-east-1:1:table/*", True),
+        ("arn:aws:s3:::datasets/*", False),
+        ("arn:aws:logs:us-east-1:1:log-group:name:*", False),
+        ("arn:aws:execute-api:us-east-1:1:id/$default/POST/v1/batches/*/items", False),
+    ],
+)
+def test_a_star_is_bare_where_no_name_is_before_it(arn: str, bare: bool) -> None:
+    assert is_bare(arn) == bare
+
+
+def test_every_setting_has_values_here_and_all_values_where_they_are_few() -> None:
+    fields = {each.name: each for each in dataclasses.fields(Config)}
+    kinds = get_type_hints(Config)
+
+    assert OPTIONS.keys() - {"jwt"} == fields.keys() - {"jwt_issuer", "jwt_audience"}
+    for name, values in OPTIONS.items():
+        every = {True, False} if kinds.get(name) is bool else set(get_args(kinds.get(name)))
+        if every and all(isinstance(each, str | bool) for each in every):
+            assert set(values) == every
+
+
+def test_the_deployments_cover_every_value_and_the_proof_every_valid_pair() -> None:
+    seen = {(name, number) for row in covering(1) for name, number in row.items()}
+    pairs = [row for row in covering(2)]
+
+    assert seen == {(name, number) for name in OPTIONS for number in range(len(OPTIONS[name]))}
+    assert any(row["analytics"] == 2 and row["archive"] == 1 for row in pairs)
+    assert any(row["python_version"] == 3 and row["demo"] == 1 for row in pairs)
+    assert not any(row["analytics"] and row["target"] for row in pairs)
