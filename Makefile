@@ -17,7 +17,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs watching bulk round-trip cost openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs watching bulk round-trip start cost openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -112,6 +112,9 @@ bulk: setup ## ids made and acks folded a second and core, beside the plainest w
 
 round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconciled, redriven, complete
 	@$(BIN)/python -m benchmarks.round_trip $(ARGS)
+
+start: setup ## CPU and memory of the cold start of each handler, beside that of boto3
+	@$(BIN)/python -m benchmarks.start $(ARGS)
 
 cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md

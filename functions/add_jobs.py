@@ -7,9 +7,12 @@ from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
 from fanin.api.job_answers import AddedJobs
 from fanin.api.job_requests import AddJobsBody
+from fanin.aws import clients
 from functions.metrics.counts import count, measured
 from functions.wiring import queueing, tracking
+from functions.wiring.starting import at_start
 
+at_start(clients.sqs)
 app = edge(tracking.settings)
 
 

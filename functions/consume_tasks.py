@@ -4,9 +4,13 @@ from typing import Any
 
 from fanin import names
 from fanin.api.task_messages import new_task_of
+from fanin.aws import clients
 from fanin.grouper.registrations import register_messages
 from functions.metrics.counts import count, measured
 from functions.wiring import grouping, tracking
+from functions.wiring.starting import at_start
+
+at_start(clients.sqs)
 
 
 @measured

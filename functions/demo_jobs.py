@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from fanin import Fanin, Job, Options, Queue
+from fanin.client.direct import DirectTransport
 from functions.wiring import tracking
 
 MOST_FAILURES = 2
@@ -13,7 +14,9 @@ BAD = "bad"
 
 @lru_cache(maxsize=1)
 def queue() -> Queue:
-    return Fanin(tracking.transport()).queue("demo", options=Options(max_failures=MOST_FAILURES))
+    acks = tracking.transport()
+    client = Fanin(DirectTransport(acks.tracker, acks.tenant))
+    return client.queue("demo", options=Options(max_failures=MOST_FAILURES))
 
 
 def outcome(job: Job) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from fanin.grouper import BundleMessage, Handled
 from fanin.grouper.consuming import consume
-from functions.metrics.counts import measured
 from functions.metrics.grouping import count_handled
+from functions.metrics.measuring import measured
 from functions.wiring import calling, grouping
 
 MILLISECOND = timedelta(milliseconds=1)

@@ -3,17 +3,21 @@
 from datetime import timedelta
 from typing import Any
 
+from fanin.aws import clients
 from fanin.grouper import LeadResult, TaskMessage
 from fanin.grouper.consuming import consume
-from functions.metrics.counts import measured
 from functions.metrics.grouping import count_lead_results
+from functions.metrics.measuring import measured
 from functions.wiring import grouping
+from functions.wiring.starting import at_start
 
 MORE_MS = 3_000
 """The time of a leader beside its lease."""
 BARELY_MS = 3_000
 """The time that sending a delayed copy takes."""
 MILLISECOND = timedelta(milliseconds=1)
+
+at_start(clients.sqs)
 
 
 @measured

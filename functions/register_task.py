@@ -8,10 +8,13 @@ from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.group_answers import RegisteredTask, RegisteredTasks
 from fanin.api.group_requests import RegisterTaskBody
+from fanin.aws import clients
 from fanin.grouper import NewTask, Task
 from functions.metrics.counts import count, measured
 from functions.wiring import grouping, tracking
+from functions.wiring.starting import at_start
 
+at_start(clients.sqs)
 app = edge(tracking.settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -16,6 +17,16 @@ def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE)
     """Copy what a Lambda function imports into *folder*, which then holds ``functions`` and ``fanin``."""
     _copy_sources(functions, folder / "functions", left_out=frozenset())
     _copy_sources(package, folder / "fanin", left_out=LEFT_OUT)
+
+
+def digest(functions: Path = FUNCTIONS, package: Path = PACKAGE) -> bytes:
+    """Return the SHA-256 of what assemble copies, which is the same on each machine."""
+    content = hashlib.sha256()
+    for folder, left_out in ((functions, frozenset[str]()), (package, LEFT_OUT)):
+        for inside in sources(folder, left_out):
+            content.update(f"{folder.name}/{inside.as_posix()}\0".encode())
+            content.update(hashlib.sha256((folder / inside).read_bytes()).digest())
+    return content.digest()
 
 
 def sources(folder: Path, left_out: Collection[str]) -> Iterator[Path]:

@@ -19,6 +19,9 @@ WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
 # API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
 # takes up to 24 s: fanin/aws/limits.py.
 ROUTE_SECONDS = 29
+# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 62 MB.
+ROUTE_MB = 1024
+CONSUMER_MB = 512
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +30,7 @@ class Handler:
 
     ``route``: ``METHOD /path`` when the API calls it, else empty.
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
+    ``memory_mb``: by default that of a route or of a consumer.
     ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
     """
 
@@ -36,7 +40,12 @@ class Handler:
     pages: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     timeout_seconds: int = ROUTE_SECONDS
-    memory_mb: int = 512
+    memory_mb: int | None = None
+
+    @property
+    def memory(self) -> int:
+        """Return its MB of memory, to which its share of a vCPU is proportional."""
+        return self.memory_mb or (ROUTE_MB if self.route else CONSUMER_MB)
 
 
 ROUTES = (
@@ -61,8 +70,7 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
-    # A request may write 1,000 pages, 16 at once, which takes CPU.
-    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES, memory_mb=1024),
+    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 # SQS's default visibility timeout is 30 s, and Lambda refuses an event source mapping of a queue whose

@@ -21,7 +21,7 @@ from benchmarks.cost.stack import Stack
 from benchmarks.cost.units import UnitMeter
 from fanin.aws import clients
 from fanin.cost import Usage
-from functions.wiring import tracking
+from functions.wiring import metered
 
 NO_ENDPOINT = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}
 CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000, aws_request_id="id")
@@ -72,11 +72,11 @@ def invoke(stack: Stack, meter: UnitMeter, handler: str, event: Any, counted: Co
     os.environ.update(stack.environment(handler))
     os.environ["FANIN_SETTINGS"] = "{}"
     function: Callable[[Any, Any], Any] = import_module(f"functions.{handler}").handler
-    before, reads, writes = dict(tracking.meter.totals), meter.reads, meter.writes
+    before, reads, writes = dict(metered.meter.totals), meter.reads, meter.writes
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         answer = function(event, CONTEXT)
-    made = {name: amount - before.get(name, 0) for name, amount in tracking.meter.totals.items()}
+    made = {name: amount - before.get(name, 0) for name, amount in metered.meter.totals.items()}
     counted.requests += int(made.get("requests", 0))
     counted.read_units += meter.reads - reads
     counted.write_units += meter.writes - writes

@@ -9,7 +9,7 @@ from functions.demo.bundling import Bundling
 from functions.demo.chaos import Chaos
 from functions.demo.index import Index
 from functions.demo.work import Worker
-from functions.wiring import grouping, tracking
+from functions.wiring import grouping, metered, tracking
 
 
 @lru_cache(maxsize=1)
@@ -25,7 +25,7 @@ def worker() -> Worker:
         transport=tracking.transport(),
         index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
         bundling=Bundling(partial(grouping.grouper().register, tracking.settings().tenant), _sections()),
-        units=lambda: tracking.meter.take("write_units"),
+        units=lambda: metered.meter.take("write_units"),
         chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),
         now=lambda: time.time_ns() // 1_000_000,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from fanin.api import strict_json
 from fanin.client.consumer import Consumer, Outcomes, Settled
-from fanin.client.transport import Transport
+from fanin.client.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, Verdict
 from functions.demo.bundling import Bundling
@@ -36,7 +36,7 @@ class Message:
 class Worker:
     """Processes deliveries; *now* returns the time in ms, *units* the write units since its last call."""
 
-    transport: Transport
+    transport: Acks
     index: Index
     bundling: Bundling
     units: Callable[[], float]

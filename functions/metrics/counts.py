@@ -1,19 +1,16 @@
-"""Metrics of an invocation in embedded metric format (EMF), which CloudWatch reads from the log."""
+"""The metrics of the tracker: verdicts of acks, settled messages, and ended batches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
-from typing import Any
-
-from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from collections.abc import Iterable
 
 from fanin import names
 from fanin.client.consumer import Settled
 from fanin.tracker import State, Verdict
-from functions.wiring import tracking
+from functions.metrics.measuring import age, count, measured
+
+__all__ = ["age", "count", "count_endings", "count_settled", "count_verdicts", "measured"]
 
 ENDINGS = {
     State.COMPLETE: names.BATCHES_COMPLETED,
@@ -22,34 +19,6 @@ ENDINGS = {
     State.EXPIRED: names.BATCHES_EXPIRED,
 }
 ANSWERS = {Verdict.ACCEPTED: names.ACKS_ACCEPTED, Verdict.DUPLICATE: names.ACKS_DUPLICATE}
-
-metrics = Metrics(namespace=names.METRICS_NAMESPACE)
-
-Handler = Callable[[Any, Any], Any]
-
-
-def measured(handler: Handler) -> Handler:
-    """Return *handler* with its metrics, write units and failed conditions logged when it ends."""
-
-    @wraps(handler)
-    def logged(event: Any, context: Any) -> Any:
-        try:
-            return handler(event, context)
-        finally:
-            count(
-                {
-                    names.WRITE_UNITS: tracking.meter.take("write_units"),
-                    names.CONFLICTS: tracking.meter.take("refused"),
-                }
-            )
-
-    return metrics.log_metrics(logged)
-
-
-def count(amounts: Mapping[str, float]) -> None:
-    """Add *amounts*, by the names of their metrics, to those of the invocation."""
-    for name, amount in amounts.items():
-        metrics.add_metric(name, MetricUnit.Count, amount)
 
 
 def count_verdicts(counts: Iterable[tuple[Verdict, int]]) -> None:
@@ -69,8 +38,3 @@ def count_settled(settled: Settled) -> None:
 def count_endings(states: Iterable[State]) -> None:
     """Count ended batches by their state."""
     count(Counter(ENDINGS[state] for state in states))
-
-
-def age(name: str, seconds: float) -> None:
-    """Add a duration; dashboards use the maximum of a period."""
-    metrics.add_metric(name, MetricUnit.Seconds, seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fanin import names
 from fanin.grouper import Handled, HandledAs, LeadOutcome, LeadResult
 from fanin.grouper.consuming import Consumed
-from functions.metrics.counts import age, count
+from functions.metrics.measuring import age, count
 
 
 def count_lead_results(consumed: Consumed[LeadResult]) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
-
 from fanin import names
 from fanin.queue import Depth, QueueKey
 from fanin.queue.model import SECOND_US
-from functions.metrics.counts import age, count
+from functions.metrics import emf
+from functions.metrics.measuring import age, count
 
 FACTS = {
     names.JOBS_QUEUED: "ready",
@@ -28,10 +27,8 @@ def depths(found: Sequence[tuple[QueueKey, Depth]]) -> None:
 
 
 def _emit(queue: QueueKey, depth: Depth) -> None:
-    metrics = EphemeralMetrics(namespace=names.METRICS_NAMESPACE)
-    metrics.add_dimension("tenant", queue.tenant)
-    metrics.add_dimension("queue", queue.name)
+    metrics = emf.Metrics(names.METRICS_NAMESPACE, tenant=queue.tenant, queue=queue.name)
     for name, fact in FACTS.items():
-        metrics.add_metric(name, MetricUnit.Count, getattr(depth, fact))
-    metrics.add_metric(names.OLDEST_JOB_SECONDS, MetricUnit.Seconds, depth.oldest_us / SECOND_US)
-    metrics.flush_metrics()
+        metrics.add(name, getattr(depth, fact))
+    metrics.add(names.OLDEST_JOB_SECONDS, depth.oldest_us / SECOND_US, emf.SECONDS)
+    metrics.flush()

@@ -9,6 +9,7 @@ from fanin.archive.s3 import Bucket
 from fanin.aws import clients
 from fanin.aws.archiving import ArchiveSettings
 from fanin.errors import InvalidRequest
+from functions.wiring.starting import at_start
 
 
 @lru_cache(maxsize=1)
@@ -20,3 +21,6 @@ def archive() -> Archive:
         raise RuntimeError(str(error)) from error
     kinds = {table: kind for kind, table in settings.tables.items()}
     return Archive(Bucket(clients.s3(), settings.bucket), kinds)
+
+
+at_start(clients.s3)

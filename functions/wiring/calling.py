@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from fanin.aws import clients
-from fanin.aws.signing import Sign, SigV4
 from fanin.grouper import ByTarget, Downstream
 from fanin.grouper.endpoints import Endpoint, Secret, Signing
 from fanin.grouper.http import HttpDownstream
-from fanin.grouper.invoking import LambdaDownstream
 from fanin.grouper.parsing import endpoints_of
 from fanin.grouper.secrets import SecretHeaders, SecretUnreadable
 from functions.wiring.deployed import settings_file
+
+if TYPE_CHECKING:
+    from fanin.aws.signing import Sign
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +27,8 @@ def downstream() -> ByTarget:
 
 def _downstream(endpoint: Endpoint) -> Downstream:
     if endpoint.function:
+        from fanin.grouper.invoking import LambdaDownstream  # noqa: PLC0415
+
         return LambdaDownstream(clients.functions(), endpoint.function, endpoint.timeout)
     secret = _headers(endpoint.secret) if endpoint.secret else None
     sign = _sign(endpoint.signing) if endpoint.signing else None
@@ -40,4 +44,6 @@ def _headers(secret: Secret) -> SecretHeaders:
 
 
 def _sign(signing: Signing) -> Sign:
+    from fanin.aws.signing import SigV4  # noqa: PLC0415
+
     return partial(SigV4(signing.service).signed, signing.region)

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
-from fanin.client.direct import DirectTransport
+from fanin.client.direct_acks import DirectAcks
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
 from fanin.queue import Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell
-from functions.wiring import tracking
+from functions.wiring import metered, tracking
 
 QUEUES_KNOWN = 1000
 
@@ -30,12 +30,12 @@ def settings() -> JobSettings:
 
 @lru_cache(maxsize=1)
 def store() -> DynamoStore:
-    return DynamoStore(tracking.dynamodb(), settings().table)
+    return DynamoStore(metered.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    return Registry(tracking.dynamodb(), settings().table)
+    return Registry(metered.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
@@ -57,7 +57,7 @@ def every() -> Iterator[Queue]:
 
 def _queue(queue: QueueKey) -> Queue:
     url = settings().doorbell_of(queue.tenant, queue.name)
-    doorbell = SqsDoorbell(clients.sqs(), url, queue)
-    report = acking(DirectTransport(tracking.transport().tracker, queue.tenant))
+    doorbell = SqsDoorbell(clients.sqs.later(), url, queue)
+    report = acking(DirectAcks(tracking.transport().tracker, queue.tenant))
     context = QueueContext(store(), doorbell, queue, report=report)
     return Queue(context)

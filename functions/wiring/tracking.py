@@ -6,25 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fanin.aws import clients
 from fanin.aws.isolation import Isolation
-from fanin.aws.meter import Meter
 from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
-from fanin.client.direct import DirectTransport
+from fanin.client.direct_acks import DirectAcks
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from functions.wiring.deployed import settings_file
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-meter = Meter()
-"""Counts the requests and capacity units of the store's client since the start of the process."""
+from functions.wiring.metered import dynamodb
 
 
 @lru_cache(maxsize=1)
@@ -43,13 +37,13 @@ def tracker() -> Tracker:
 
 
 @lru_cache(maxsize=1)
-def transport() -> DirectTransport:
+def transport() -> DirectAcks:
     """Return the transport of consumers, for the function's own tenant; it caches batches for seconds."""
     tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
-    return DirectTransport(tracker, settings().tenant)
+    return DirectAcks(tracker, settings().tenant)
 
 
-def transport_of(event: Mapping[str, Any]) -> DirectTransport:
+def transport_of(event: Mapping[str, Any]) -> DirectAcks:
     """Return the transport for the tenant of a dead-letter queue's items.
 
     An event source mapping reads one queue, so all messages of a delivery have the same queue.
@@ -77,11 +71,3 @@ def _visibility() -> Visibility:
 @lru_cache(maxsize=1)
 def _store() -> TrackerStore:
     return DynamoStore(dynamodb(), settings().tables)
-
-
-@lru_cache(maxsize=1)
-def dynamodb() -> DynamoDBClient:
-    """Return the DynamoDB client with the meter attached; all stores share it."""
-    client = clients.dynamodb()
-    meter.attach(client)
-    return client

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import cast
 
 from aws_cdk import Aws, Duration, RemovalPolicy
@@ -16,14 +14,12 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fanin.names import METRICS_NAMESPACE
-from infra.code import assemble
 from infra.config import Config
-from infra.constructs.packages import layer_code
+from infra.constructs.packages import layer_code, own_code
 from infra.constructs.tables import Tables
 from infra.handlers import Handler
 from infra.layer import Build
 from infra.nag import accept
-from infra.settings_file import write_settings_file
 
 
 class Functions(Construct):
@@ -35,15 +31,16 @@ class Functions(Construct):
         self.tables = tables
         self.made: list[lambda_.Function] = []
         self.runtime = lambda_.Runtime(f"python{config.python_version}", lambda_.RuntimeFamily.PYTHON)
+        build = Build.for_config(config)
         self.layer = lambda_.LayerVersion(
             self,
             "Packages",
-            code=layer_code(Build.for_config(config)),
+            code=layer_code(build),
             # The emulator of the local run ignores both, so the two templates stay the same.
             compatible_architectures=[lambda_.Architecture.ARM_64],
             compatible_runtimes=[self.runtime],
         )
-        self.code = self._code()
+        self.code = own_code(self, build, config)
         if config.python_version != Config().python_version:
             accept(self, "The configuration asks for this runtime", "AwsSolutions-L1")
 
@@ -61,7 +58,7 @@ class Functions(Construct):
             layers=[self.layer],
             role=_role(own, group),
             timeout=Duration.seconds(handler.timeout_seconds),
-            memory_size=handler.memory_mb,
+            memory_size=handler.memory,
             environment={**self._environment(), **(environment or {})},
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
@@ -72,15 +69,6 @@ class Functions(Construct):
         _allow_indexes(function, self.tables.batches, handler.indexes)
         self.made.append(function)
         return function
-
-    def _code(self) -> lambda_.Code:
-        with TemporaryDirectory() as staging:
-            assemble(Path(staging))
-            write_settings_file(self.config, Path(staging))
-            code = lambda_.Code.from_asset(staging)
-            # Binding copies the folder into the output.
-            code.bind(self)
-        return code
 
     def _environment(self) -> dict[str, str]:
         anonymous = {"FANIN_ALLOW_ANONYMOUS": "true"} if self.config.target == "local" else {}

@@ -1,16 +1,22 @@
-"""The layer of third-party packages as the CDK deploys it."""
+"""The layer of third-party packages and the project's own code, as the CDK deploys them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jsii
-from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
+from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling, Stack
 from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
 
-from infra.layer import Build, install
+from infra.code import assemble
+from infra.config import Config
+from infra.layer import Build, compile_own, install
 from infra.paths import FUNCTIONS
+from infra.settings_file import settings_file, write_settings_file
 
 
 def layer_code(build: Build) -> lambda_.Code:
@@ -19,18 +25,35 @@ def layer_code(build: Build) -> lambda_.Code:
         str(FUNCTIONS),  # never read: the bundling fills the asset
         asset_hash=build.asset_hash(),
         asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=DockerImage.from_registry("none"), local=LayerBundling(build)),
+        bundling=BundlingOptions(
+            image=DockerImage.from_registry("none"),
+            local=LocalBundling(lambda output: install(build, output / "python")),
+        ),
     )
 
 
-@jsii.implements(ILocalBundling)
-class LayerBundling:
-    """Runs a Build in the CDK's output folder, without a container."""
+def own_code(scope: Construct, build: Build, config: Config) -> lambda_.Code:
+    """Return the project's own code and the settings file as an asset, compiled if the stack is bundled."""
+    asset_hash = build.code_hash(settings_file(config).to_json())
+    with TemporaryDirectory() as folder:
+        assemble(Path(folder))
+        write_settings_file(config, Path(folder))
+        if Stack.of(scope).bundling_required:
+            compile_own(build, Path(folder))
+        code = lambda_.Code.from_asset(folder, asset_hash=asset_hash, asset_hash_type=AssetHashType.CUSTOM)
+        # Binding copies the folder into the output.
+        code.bind(scope)
+    return code
 
-    def __init__(self, build: Build) -> None:
-        self.build = build
+
+@jsii.implements(ILocalBundling)
+class LocalBundling:
+    """Fills the CDK's output folder by *make*, without a container."""
+
+    def __init__(self, make: Callable[[Path], None]) -> None:
+        self.make = make
 
     def try_bundle(self, output_dir: str, *_options: Any, **_named: Any) -> bool:
-        """Install into *output_dir*/python and return True; raise if it fails, as there is no container."""
-        install(self.build, Path(output_dir) / "python")
+        """Fill *output_dir* and return True; raise if it fails, as there is no container."""
+        self.make(Path(output_dir))
         return True

@@ -11,15 +11,11 @@ if TYPE_CHECKING:
     from fanin.client.fanin import Batch, Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
-        AckReport,
         BundleSummary,
         Cancelled,
         Closed,
-        Completion,
-        ItemVerdict,
         ListedTask,
         NewTask,
-        RangeVerdict,
         Registered,
         Status,
         Summary,
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
+    from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
         FaninError,
@@ -92,15 +89,11 @@ _ROOMS = {
     "fanin.client.fanin": ("Batch", "Fanin"),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
-        "AckReport",
         "BundleSummary",
         "Cancelled",
         "Closed",
-        "Completion",
-        "ItemVerdict",
         "ListedTask",
         "NewTask",
-        "RangeVerdict",
         "Registered",
         "Status",
         "Summary",
@@ -108,6 +101,7 @@ _ROOMS = {
         "TaskResult",
         "TaskStatus",
     ),
+    "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",
         "FaninError",

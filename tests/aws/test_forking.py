@@ -78,6 +78,7 @@ def test_a_child_calls_aws_as_the_default_session_was_set_up(default_session):
     def work():
         credentials = held._own()._request_signer._credentials
         assert held._own() is not parents
+        assert credentials is not parents._request_signer._credentials
         assert held.meta.region_name == "eu-west-3"
         assert (credentials.access_key, credentials.token) == ("key", "token")
 

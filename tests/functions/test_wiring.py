@@ -11,11 +11,11 @@ from moto import mock_aws
 
 from fanin.aws import clients
 from fanin.pacing import each_in_threads
-from functions.wiring import tracking
+from functions.wiring import metered, tracking
 from tests.api.gateway import JSON, Gateway
 from tests.contract.tables import create_tables
 
-CACHED = (clients.dynamodb, tracking.tracker, tracking.transport, tracking._store, tracking.dynamodb)
+CACHED = (clients.dynamodb, tracking.tracker, tracking.transport, tracking._store, metered.dynamodb)
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def deployed(environment: pytest.MonkeyPatch) -> Iterator[Gateway]:
 
 def sent(gateway: Gateway, path: str, body: object, key: str | None = None) -> dict[str, int]:
     """The requests to DynamoDB that one request to the API makes."""
-    before = Counter(tracking.meter.totals)
+    before = Counter(metered.meter.totals)
     answer = gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key} if key else None)
     assert answer.status < 300, answer.text
-    made = Counter(tracking.meter.totals) - before
+    made = Counter(metered.meter.totals) - before
     return {name: int(count) for name, count in made.items() if name[0].isupper()}
 
 

@@ -9,8 +9,10 @@ import sys
 
 import pytest
 
-from infra.code import assemble
-from tests.infra.synthesis import handler_of, synthesised
+from infra.code import assemble, digest
+from infra.config import Config
+from infra.layer import Build
+from tests.infra.synthesis import handler_of, scratch_folder, synthesised
 
 IMPORT_ALL = """
 import importlib, json, sys
@@ -30,19 +32,35 @@ def keys_of(assembly):
 
 
 @pytest.fixture(scope="module")
-def asset(demo):
-    """The folder that becomes the zip of every function."""
-    return demo.code
+def asset():
+    """The folder that becomes the zip of every function, of a stack whose assets are bundled."""
+    from aws_cdk import App, Stack
+
+    from infra.constructs.packages import own_code
+
+    folder = scratch_folder()
+    config = Config(target="local")
+    own_code(Stack(App(outdir=str(folder)), "Code"), Build.for_config(config), config)
+    (asset,) = folder.glob("asset.*")
+    return asset
 
 
 def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
     assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
 
 
-def test_the_zip_holds_sources_and_the_settings_file_and_not_the_command_or_the_local_run(asset):
+def test_the_functions_have_one_zip(demo):
+    assert len(keys_of(demo)) == 1
+
+
+def test_the_zip_holds_modules_their_bytecode_and_the_settings_file_and_nothing_else(
+    asset,
+):
     files = [path.relative_to(asset) for path in asset.rglob("*") if path.is_file()]
 
-    assert [path.as_posix() for path in files if path.suffix != ".py"] == ["functions/settings.json"]
+    others = [path.as_posix() for path in files if path.suffix not in {".py", ".pyc"}]
+    assert others == ["functions/settings.json"]
+    assert len([path for path in files if path.suffix == ".pyc"]) == len(files) // 2
     assert not [path for path in files if path.parts[:2] in {("fanin", "cli"), ("fanin", "local")}]
 
 
@@ -68,6 +86,28 @@ def test_what_does_not_belong_stays_out(tmp_path):
 
 def test_the_same_code_has_the_same_hash():
     assert keys_of(synthesised(page_bits=2)) == keys_of(synthesised(page_bits=4))
+
+
+def test_other_settings_in_the_file_have_another_hash_in_the_same_code(plain):
+    other = synthesised(grouper_target="{a}/{b}")
+
+    assert keys_of(other) != keys_of(plain)
+    assert other.settings_file.grouper_target == "{a}/{b}"
+
+
+def test_other_code_has_another_hash(tmp_path):
+    (tmp_path / "functions").mkdir()
+    (tmp_path / "fanin").mkdir()
+    module = tmp_path / "functions" / "one.py"
+    seen = set()
+    for text in ("a = 1", "a = 2"):
+        module.write_text(text)
+        seen.add(digest(tmp_path / "functions", tmp_path / "fanin"))
+
+    module.rename(tmp_path / "functions" / "two.py")
+    seen.add(digest(tmp_path / "functions", tmp_path / "fanin"))
+
+    assert len(seen) == 3
 
 
 def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template(demo, asset):

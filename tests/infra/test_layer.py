@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from infra.config import Config
-from infra.layer import AWS_PLATFORM, Build, compile_sources, interpreter
+from infra.layer import AWS_PLATFORM, Build
 from infra.paths import REQUIREMENTS
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -71,33 +70,3 @@ def test_other_packages_are_another_asset_and_the_same_are_the_same(tmp_path):
     copy.write_text("pydantic==2.14.2")
 
     assert ELSEWHERE.asset_hash(copy) != ELSEWHERE.asset_hash()
-
-
-def test_a_version_that_is_not_here_has_no_interpreter(tmp_path, monkeypatch):
-    pretender = tmp_path / "python3.99"
-    pretender.write_text("#!/bin/sh\necho Python 3.1.4\n")
-    pretender.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert interpreter(HERE) == sys.executable
-    assert interpreter("3.98") is None
-    assert interpreter("3.99") is None
-
-
-def test_bytecode_is_the_same_each_time_and_names_its_place_in_a_lambda(tmp_path):
-    made = []
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "module.py").write_text(
-            "WORDS = {'a', 'b', 'c'}\n\ndef f(x):\n    return x in {'d', 'e'}\n"
-        )
-        compile_sources(sys.executable, folder)
-        (compiled,) = folder.rglob("*.pyc")
-        made.append(compiled.read_bytes())
-
-    assert made[0] == made[1]
-    assert made[0][4:8] == (0b01).to_bytes(
-        4, "little"
-    )  # a hash stands for the source, and it is not compared
-    assert marshal.loads(made[0][16:]).co_filename == "/opt/python/module.py"  # noqa: S302 - our own

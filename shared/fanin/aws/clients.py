@@ -1,12 +1,19 @@
-"""One boto3 client for each service and process, with the retries and timeouts that the protocols assume."""
+"""One client for each AWS service and process, with the retries and timeouts that the protocols assume.
+
+botocore makes them, because importing boto3 for its resources takes as much CPU again. A program that set up
+boto3's default session gets the clients of that session.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import boto3
 from botocore.config import Config
+from botocore.loaders import Loader
+from botocore.session import Session
 
 from fanin.aws.forking import PerProcess, is_forked
 from fanin.aws.limits import (
@@ -18,12 +25,14 @@ from fanin.aws.limits import (
 )
 
 if TYPE_CHECKING:
+    import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
+SERVICES = ("dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs")
 # A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -38,7 +47,7 @@ C = TypeVar("C")
 
 
 class ProcessClient:
-    """Forwards to the boto3 client of the current process, so that its owner can fork."""
+    """Forwards to the client of the current process, so that its owner can fork."""
 
     def __init__(self, own: PerProcess[Any]) -> None:
         self._own = own
@@ -55,7 +64,11 @@ class Service(Generic[C]):
         self._client = cast("C", ProcessClient(self._own))
 
     def __call__(self) -> C:
-        self._own()  # connects at the cold start, not at the first request
+        self._own()  # at the cold start, not at the first request
+        return self._client
+
+    def later(self) -> C:
+        """Return the client, which is created when it is first used."""
         return self._client
 
     def cache_clear(self) -> None:
@@ -64,24 +77,43 @@ class Service(Generic[C]):
 
 
 def _client(service: str, config: Config) -> Any:
-    session = _forked_session() if is_forked() else boto3
+    default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
+    if default is None:
+        return _own_session().create_client(service, config=config)
+    session = _session_of_child(default) if is_forked() else default
     return session.client(service, config=config)  # type: ignore[call-overload]
 
 
-def _session_of_child() -> boto3.Session:
-    """Return a session with the options of the default one, whose connections and locks are the parent's."""
-    default = boto3.DEFAULT_SESSION
-    if default is None:
-        return boto3.Session()
+def _session_of_child(default: boto3.Session) -> boto3.Session:
+    """Return a session with the options of *default*, whose connections and locks are the parent's."""
     profile = None if default.profile_name == "default" else default.profile_name
     given = default.get_credentials()
     if given is None or given.method != "explicit":
-        return boto3.Session(profile_name=profile, region_name=default.region_name)
+        return type(default)(profile_name=profile, region_name=default.region_name)
     keys = given.get_frozen_credentials()
-    return boto3.Session(keys.access_key, keys.secret_key, keys.token, default.region_name)
+    return type(default)(keys.access_key, keys.secret_key, keys.token, default.region_name)
 
 
-_forked_session = PerProcess(_session_of_child)
+def _session() -> Session:
+    """Return a session of botocore that loads the models of ``SERVICES`` without a search for others."""
+    session = Session()
+    session.register_component("data_loader", _Models(_folders(session.get_config_variable("data_path"))))
+    return session
+
+
+def _folders(paths: str | None) -> list[str]:
+    """Return the folders in ``AWS_DATA_PATH``, in which botocore looks for models before its own."""
+    return [os.path.expandvars(os.path.expanduser(path)) for path in paths.split(os.pathsep)] if paths else []
+
+
+class _Models(Loader):
+    """botocore's loader, which lists the 400 directories of all services twice to know that one exists."""
+
+    def list_available_services(self, type_name: str) -> list[str]:  # noqa: ARG002  # each has both types
+        return list(SERVICES)
+
+
+_own_session = PerProcess(_session)
 
 dynamodb: Service[DynamoDBClient] = Service("dynamodb", RETRIES)
 sqs: Service[SQSClient] = Service("sqs", RETRIES)

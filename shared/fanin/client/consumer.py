@@ -15,7 +15,7 @@ from typing import Any
 
 from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
-from fanin.client.transport import Transport, acked, requests_of
+from fanin.client.transport import Acks, acked, requests_of
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.isolating import SHOWN, Record, receives
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
@@ -65,7 +65,7 @@ class Consumer:
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
     """
 
-    transport: Transport
+    transport: Acks
     handle: Handle | None = None
     item_id: Callable[[Record], str] | None = None
     on_acked: Callable[[Outcomes], object] | None = None

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fanin.aws import clients
 from fanin.aws.settings import Tables
+from fanin.client.direct_acks import DirectAcks, caller_of
 from fanin.client.items import Items
 from fanin.client.model import (
-    AckReport,
     BundleSummary,
     Cancelled,
     Closed,
-    Completion,
     Failures,
-    ItemVerdict,
     ListedTask,
     NewTask,
     Ranges,
-    RangeVerdict,
     Registered,
     Rows,
     Status,
@@ -33,7 +30,7 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, Batch, BatchFilter, ListQuery, OpenBatch, Result, Slice, Tracker
+from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Slice, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.options import filter_of
 
@@ -41,11 +38,8 @@ NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 
 
 @dataclass(frozen=True, slots=True)
-class DirectTransport:
+class DirectTransport(DirectAcks):
     """Calls *tracker* on behalf of *tenant*, which is not authenticated here."""
-
-    tracker: Tracker
-    tenant: str
 
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
@@ -73,7 +67,7 @@ class DirectTransport:
 
     def close(self, batch_id: str, key: str) -> Closed:
         self.tracker.bind_key(self.tenant, "close", key, batch_id)
-        closed = self.tracker.close(self.tenant, batch_id, _caller("close", key))
+        closed = self.tracker.close(self.tenant, batch_id, caller_of("close", key))
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
@@ -88,15 +82,6 @@ class DirectTransport:
         self.tracker.bind_key(self.tenant, "notify", key, batch_id)
         batch = self.tracker.notify(self.tenant, batch_id)
         return f"{batch_id}:{batch.state}"
-
-    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # each ack has its caller
-        named = [replace(ack, caller=_caller("acks", ack.caller)) for ack in acks]
-        report = self.tracker.ack(self.tenant, named)
-        return AckReport(
-            tuple(_item(result) for result in report.results if result.ack.size == 1),
-            tuple(_completion(done.batch) for done in report.completions),
-            tuple(_range(result) for result in report.results if result.ack.size > 1),
-        )
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
         found = self.tracker.outstanding(self.tracker.get(self.tenant, batch_id), cursor or 0)
@@ -131,21 +116,6 @@ class DirectTransport:
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
 
 
-def _caller(route: str, key: str) -> str:
-    """Return the caller of a call: its route and its key, so that two routes may share a key."""
-    return f"{route}:{key}"
-
-
-def _item(result: Result) -> ItemVerdict:
-    ack = result.ack
-    return ItemVerdict(f"{ack.batch_id}:{ack.group_id}:{ack.first}", result.verdict)
-
-
-def _range(result: Result) -> RangeVerdict:
-    ack = result.ack
-    return RangeVerdict(ack.batch_id, ack.group_id, ack.first, ack.last, result.counts)
-
-
 def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
     return tuple(Items.between(batch_id, part.group_id, part.first, part.last) for part in found.ranges)
 
@@ -154,7 +124,3 @@ def _facts(batch: Batch) -> dict[str, Any]:
     """Return the fields of a summary that a batch's row has."""
     same = {fact.name: getattr(batch, fact.name) for fact in fields(Summary) if fact.name != "reason"}
     return same | {"reason": batch.end_reason}
-
-
-def _completion(batch: Batch) -> Completion:
-    return Completion(batch.batch_id, batch.user_key, batch.result)

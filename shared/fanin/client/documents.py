@@ -10,18 +10,15 @@ from typing import Any, TypeVar
 
 from fanin.client.items import Items
 from fanin.client.model import (
-    AckReport,
     Cancelled,
     Closed,
-    Completion,
     Failures,
-    ItemVerdict,
     Ranges,
-    RangeVerdict,
     Status,
     Summaries,
     Summary,
 )
+from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.errors import (
     Conflict,
     FaninError,

@@ -47,9 +47,10 @@ from fanin.client.consumer import (
     handler_of,
 )
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
+from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.paging import pages
 from fanin.client.reasons import reason_of
+from fanin.client.reports import AckReport
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError

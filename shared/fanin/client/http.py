@@ -22,7 +22,6 @@ from fanin.aws.limits import ANSWER_SECONDS
 from fanin.client import documents, retrying, task_documents
 from fanin.client.items import Items
 from fanin.client.model import (
-    AckReport,
     BundleSummary,
     Cancelled,
     Closed,
@@ -38,6 +37,7 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
+from fanin.client.reports import AckReport
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import Ack, BatchFilter, OpenBatch, checked_batch_id

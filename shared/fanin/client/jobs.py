@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.reasons import fitting
-from fanin.client.transport import Transport
+from fanin.client.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.queue import Options, OutboxEntry, Queue, QueueContext, QueueKey, Reporter
 from fanin.queue.dynamodb import DynamoStore
@@ -18,7 +18,7 @@ OF_JOBS = UUID("c1d5f6c3-20f5-5c53-8a0c-7d8a5be60a1b")
 DIED = "the job failed too often"
 
 
-def queue_at(settings: JobSettings, name: str, options: Options, transport: Transport) -> Queue:
+def queue_at(settings: JobSettings, name: str, options: Options, transport: Acks) -> Queue:
     """Return the queue *name* of *settings*; the items of its ended jobs are acked through *transport*."""
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
@@ -27,7 +27,7 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
     return Queue(QueueContext(store, doorbell, key, options, report=acking(transport)))
 
 
-def acking(transport: Transport) -> Reporter:
+def acking(transport: Acks) -> Reporter:
     """Return the function that acks the item of an outbox entry: as failed, if the job is dead.
 
     An item id that is malformed is ignored. A repeated ack is the same request, because its idempotency key

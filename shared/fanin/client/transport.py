@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.client.items import Items
-from fanin.client.model import (
-    AckReport,
-    BundleSummary,
-    Cancelled,
-    Closed,
-    Failures,
-    ListedTask,
-    NewTask,
-    Ranges,
-    Registered,
-    Rows,
-    Status,
-    Summaries,
-    TargetSummary,
-    TaskResult,
-    TaskStatus,
-)
+from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, BatchFilter, OpenBatch
 from fanin.tracker.acking import BATCHES_MAX
+
+if TYPE_CHECKING:
+    from fanin.client.items import Items
+    from fanin.client.model import (
+        BundleSummary,
+        Cancelled,
+        Closed,
+        Failures,
+        ListedTask,
+        NewTask,
+        Ranges,
+        Registered,
+        Rows,
+        Status,
+        Summaries,
+        TargetSummary,
+        TaskResult,
+        TaskStatus,
+    )
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
@@ -42,7 +44,17 @@ class TooManyBytes(InvalidRequest):
     """The acks do not fit into one request body; smaller requests fit."""
 
 
-class Transport(Protocol):
+class Acks(Protocol):
+    """The call that a consumer needs."""
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
+
+        *key*: None if the callers are messages, which may be redelivered together with others.
+        """
+
+
+class Transport(Acks, Protocol):
     """One method for each call of the API; thread-safe, and raises the errors of ``fanin.errors``.
 
     *key*: the idempotency key; a call that is repeated with its key has no further effect.
@@ -61,12 +73,6 @@ class Transport(Protocol):
 
     def notify(self, batch_id: str, key: str) -> str:
         """Send the ending event again and return its id."""
-
-    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
-        """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
-
-        *key*: None if the callers are messages, which may be redelivered together with others.
-        """
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
 
@@ -89,7 +95,7 @@ class Transport(Protocol):
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 
 
-def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:
+def acked(transport: Acks, acks: Sequence[Ack], key: str | None) -> AckReport:
     """Send *acks* and return the report.
 
     One request, or two halves, each under a derived key, if one request would name too many batches, touch

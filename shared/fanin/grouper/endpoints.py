@@ -16,18 +16,15 @@ from fanin.grouper.policy import CALL_LEASE_MAX, Policies, Policy
 TIMEOUT, TIMEOUT_MAX = 10.0, CALL_LEASE_MAX / 2 / timedelta(seconds=1)
 """Seconds. The call has half of its lease; the rest is for storing the outcome."""
 REFRESH_SECONDS, REFRESH_SECONDS_MAX = 900.0, 86_400.0
+# Compiled at their first use: most functions parse no endpoint.
 ACCOUNT = r"[a-z0-9-]+:[0-9]{12}"
 # The ARN of a secret ends with six random characters; without them it names no single secret.
-SECRET_ARN = re.compile(
-    rf"arn:aws[a-z-]*:secretsmanager:{ACCOUNT}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{{6}}"
-)
-KEY_ARN = re.compile(rf"arn:aws[a-z-]*:kms:{ACCOUNT}:key/[A-Za-z0-9-]{{1,128}}")
-FUNCTION_ARN = re.compile(
-    rf"arn:aws[a-z-]*:lambda:{ACCOUNT}:function:[A-Za-z0-9_-]{{1,64}}(:[A-Za-z0-9$_-]{{1,128}})?"
-)
-RESOURCE_ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:[^*?\s]{1,1000}")
-ACTION = re.compile(r"[a-z0-9-]+:[A-Za-z0-9]+")
-NAME = re.compile(r"[a-z0-9-]{1,64}")
+SECRET_ARN = rf"arn:aws[a-z-]*:secretsmanager:{ACCOUNT}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{{6}}"
+KEY_ARN = rf"arn:aws[a-z-]*:kms:{ACCOUNT}:key/[A-Za-z0-9-]{{1,128}}"
+FUNCTION_ARN = rf"arn:aws[a-z-]*:lambda:{ACCOUNT}:function:[A-Za-z0-9_-]{{1,64}}(:[A-Za-z0-9$_-]{{1,128}})?"
+RESOURCE_ARN = r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:[^*?\s]{1,1000}"
+ACTION = r"[a-z0-9-]+:[A-Za-z0-9]+"
+NAME = r"[a-z0-9-]{1,64}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +142,6 @@ def _is_local(host: str) -> bool:
     return host in ("127.0.0.1", "localhost", "::1")
 
 
-def _matched(name: str, text: str, form: re.Pattern[str], takes: str) -> None:
-    if not form.fullmatch(text):
+def _matched(name: str, text: str, form: str, takes: str) -> None:
+    if not re.fullmatch(form, text):
         raise InvalidRequest(f"{name} is {text!r}; it takes {takes}", field=name)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 from fanin.errors import InvalidRequest
 
+LIMIT_MAX = 1000
 TASK_ID_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TARGET_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 BUNDLE_ID_FORM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -40,6 +41,13 @@ def checked_bundle_id(text: str) -> str:
     if not BUNDLE_ID_FORM.fullmatch(text):
         raise InvalidRequest("a bundle id is a UUID in lower case, 36 characters", field="bundleId")
     return text
+
+
+def checked_limit(limit: int) -> int:
+    """Return *limit*; raise InvalidRequest if a list cannot have it."""
+    if not 1 <= limit <= LIMIT_MAX:
+        raise InvalidRequest(f"limit must be 1 to {LIMIT_MAX}", field="limit")
+    return limit
 
 
 @lru_cache(maxsize=10_000)

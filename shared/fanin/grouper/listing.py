@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from fanin.errors import InvalidRequest
 from fanin.grouper import rules
+from fanin.grouper.ids import checked_limit
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Status, Task, TaskKey, TaskState
 from fanin.grouper.world import World
 
-LIMIT_MAX = 1000
 BUNDLES_A_PAGE = 10
 TASKS_A_PAGE = 100
 """Rows of bundles, and of tasks, that one page of bundled tasks reads at most."""
@@ -153,13 +152,6 @@ class Member:
     def following(self, place: BundledPlace) -> BundledPlace:
         """Return the position after this member."""
         return BundledPlace(place.shard, self.bundle.fence + 1, self.number + 1)
-
-
-def checked_limit(limit: int) -> int:
-    """Return *limit*; raise InvalidRequest if a list cannot have it."""
-    if not 1 <= limit <= LIMIT_MAX:
-        raise InvalidRequest(f"limit must be 1 to {LIMIT_MAX}", field="limit")
-    return limit
 
 
 def _waiting(candidate: Candidate) -> Listed:

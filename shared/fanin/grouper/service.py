@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fanin.errors import FaninError, NotFound
-from fanin.grouper import rules, targets
+from fanin.grouper import rules
 from fanin.grouper.downstream import Downstream
 from fanin.grouper.handling import Handled, Handler
-from fanin.grouper.ids import checked_bundle_id, checked_target, checked_task_id
+from fanin.grouper.ids import checked_bundle_id, checked_limit, checked_target, checked_task_id
 from fanin.grouper.leading import Leader, LeadResult
-from fanin.grouper.listing import TaskList, checked_limit
 from fanin.grouper.messages import BundleMessage, TaskMessage
 from fanin.grouper.model import (
     Bundle,
@@ -27,8 +27,11 @@ from fanin.grouper.notifying import Notifier
 from fanin.grouper.registering import Registrar
 from fanin.grouper.store import Page
 from fanin.grouper.sweeping import Sweeper, Swept
-from fanin.grouper.targets import TargetView
 from fanin.grouper.world import World
+
+if TYPE_CHECKING:
+    from fanin.grouper.listing import TaskList
+    from fanin.grouper.targets import TargetView
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,14 @@ class Grouper:
 
     def tasks(self, tenant: str, target: str) -> TaskList:
         """Return the lists of a target's tasks."""
+        from fanin.grouper.listing import TaskList  # noqa: PLC0415  # a consumer lists nothing
+
         return TaskList(self.world, tenant, checked_target(target))
 
     def targets(self, tenant: str, limit: int = 20, cursor: str | None = None) -> Page[TargetView]:
         """Return a page of the tenant's targets, by name; see targets.page."""
+        from fanin.grouper import targets  # noqa: PLC0415  # a consumer lists nothing
+
         return targets.page(self.world, tenant, checked_limit(limit), cursor)
 
     def bundles(

@@ -1,0 +1,50 @@
+"""Metrics as lines of the embedded metric format (EMF), which CloudWatch reads from the log.
+
+Powertools writes the same lines, but its import takes a tenth of the CPU of a consumer's cold start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+VALUES_MAX = 100
+"""Values of a metric in one line, and metrics in one line."""
+COUNT = "Count"
+SECONDS = "Seconds"
+
+
+class Metrics:
+    """The metrics of *namespace* until the next flush, with *dimensions* and the function's ``service``."""
+
+    def __init__(self, namespace: str, **dimensions: str) -> None:
+        self._namespace = namespace
+        self._dimensions = dimensions
+        self._values: dict[str, list[float]] = {}
+        self._units: dict[str, str] = {}
+
+    def add(self, name: str, value: float, unit: str = COUNT) -> None:
+        """Add a value; a line that is full is written."""
+        values = self._values.setdefault(name, [])
+        values.append(float(value))
+        self._units[name] = unit
+        if VALUES_MAX in (len(values), len(self._values)):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the line of the values since the last flush, if there are any."""
+        if self._values:
+            sys.stdout.write(json.dumps(self._line(time.time_ns() // 1_000_000)) + "\n")
+            self._values, self._units = {}, {}
+
+    def _line(self, now_ms: int) -> dict[str, object]:
+        service = os.environ.get("POWERTOOLS_SERVICE_NAME")
+        dimensions = self._dimensions | ({"service": service} if service else {})
+        described = {
+            "Namespace": self._namespace,
+            "Dimensions": [list(dimensions)],
+            "Metrics": [{"Name": name, "Unit": unit} for name, unit in self._units.items()],
+        }
+        return {"_aws": {"Timestamp": now_ms, "CloudWatchMetrics": [described]}, **dimensions, **self._values}

@@ -1,0 +1,45 @@
+"""The acks of consumers that call the tracker in this process, on the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+from fanin.tracker import Ack, Batch, Result, Tracker
+
+
+@dataclass(frozen=True, slots=True)
+class DirectAcks:
+    """Acks by *tracker* on behalf of *tenant*, which is not authenticated here."""
+
+    tracker: Tracker
+    tenant: str
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # each ack has its caller
+        named = [replace(ack, caller=caller_of("acks", ack.caller)) for ack in acks]
+        report = self.tracker.ack(self.tenant, named)
+        return AckReport(
+            tuple(_item(result) for result in report.results if result.ack.size == 1),
+            tuple(_completion(done.batch) for done in report.completions),
+            tuple(_range(result) for result in report.results if result.ack.size > 1),
+        )
+
+
+def caller_of(route: str, key: str) -> str:
+    """Return the caller of a call: its route and its key, so that two routes may share a key."""
+    return f"{route}:{key}"
+
+
+def _item(result: Result) -> ItemVerdict:
+    ack = result.ack
+    return ItemVerdict(f"{ack.batch_id}:{ack.group_id}:{ack.first}", result.verdict)
+
+
+def _range(result: Result) -> RangeVerdict:
+    ack = result.ack
+    return RangeVerdict(ack.batch_id, ack.group_id, ack.first, ack.last, result.counts)
+
+
+def _completion(batch: Batch) -> Completion:
+    return Completion(batch.batch_id, batch.user_key, batch.result)

@@ -1,0 +1,30 @@
+"""The clients of AWS, each made in a process that has not imported boto3."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fanin.aws import clients
+from fanin.aws.clients import Service
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import json, sys
+from fanin.aws import clients
+made = {name: each().meta.service_model.service_name
+        for name, each in vars(clients).items() if isinstance(each, clients.Service)}
+assert "boto3" not in sys.modules
+print(json.dumps(made))
+"""
+
+
+def test_each_client_is_made_by_botocore_alone() -> None:
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "AWS_DEFAULT_REGION": "eu-west-1"}
+    made = json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], env=env, text=True))
+
+    assert set(made) == {name for name, each in vars(clients).items() if isinstance(each, Service)}
+    assert set(made.values()) == set(clients.SERVICES)

@@ -1,0 +1,83 @@
+"""The lines that CloudWatch reads metrics from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from functions.metrics import emf
+from functions.metrics.emf import VALUES_MAX, Metrics
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_line_is_in_the_embedded_metric_format(capsys, monkeypatch):
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "fanin-dev")
+    monkeypatch.setattr(emf.time, "time_ns", lambda: 1_700_000_000_123_456_789)
+    metrics = Metrics("Space", tenant="t")
+
+    metrics.add("Items", 2)
+    metrics.add("Items", 3)
+    metrics.add("Age", 1.5, emf.SECONDS)
+    metrics.flush()
+
+    described = {
+        "Namespace": "Space",
+        "Dimensions": [["tenant", "service"]],
+        "Metrics": [{"Name": "Items", "Unit": "Count"}, {"Name": "Age", "Unit": "Seconds"}],
+    }
+    assert lines(capsys) == [
+        {
+            "_aws": {"Timestamp": 1_700_000_000_123, "CloudWatchMetrics": [described]},
+            **{"tenant": "t", "service": "fanin-dev", "Items": [2.0, 3.0], "Age": [1.5]},
+        }
+    ]
+
+
+def test_a_flush_of_nothing_writes_nothing_and_a_value_is_written_once(capsys):
+    metrics = Metrics("Space")
+    metrics.flush()
+    metrics.add("Items", 1)
+    metrics.flush()
+    metrics.flush()
+
+    assert [line["Items"] for line in lines(capsys)] == [[1.0]]
+
+
+def test_no_line_has_more_values_of_a_metric_than_cloudwatch_takes(capsys):
+    metrics = Metrics("Space")
+    for value in range(VALUES_MAX + 1):
+        metrics.add("Items", value)
+    metrics.flush()
+
+    assert [len(line["Items"]) for line in lines(capsys)] == [VALUES_MAX, 1]
+
+
+def test_no_line_has_more_metrics_than_cloudwatch_takes(capsys):
+    metrics = Metrics("Space")
+    for number in range(VALUES_MAX + 1):
+        metrics.add(f"Items{number}", 1)
+    metrics.flush()
+
+    described = [line["_aws"]["CloudWatchMetrics"][0]["Metrics"] for line in lines(capsys)]
+    assert [len(each) for each in described] == [VALUES_MAX, 1]
+
+
+def test_it_is_the_line_that_powertools_writes(capsys, monkeypatch):
+    from aws_lambda_powertools import Metrics as Powertools
+
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "fanin-dev")
+    theirs, ours = Powertools(namespace="Space"), Metrics("Space")
+
+    theirs.add_metric("Items", "Count", 2)
+    theirs.flush_metrics()
+    ours.add("Items", 2)
+    ours.flush()
+
+    one, other = lines(capsys)
+    assert one.pop("_aws")["CloudWatchMetrics"] == other.pop("_aws")["CloudWatchMetrics"]
+    assert one == other
