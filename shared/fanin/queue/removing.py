@@ -67,13 +67,13 @@ def begin(context: QueueContext, *, force: bool) -> QueueConfig:
 
 
 def begin_if_forgotten(context: QueueContext) -> None:
-    """Request the removal of a queue that has been idle for 30 days and has no dead job."""
-    config = context.read_config()
-    if config is None or config.idle_us is None or config.removing_us is not None:
+    """Request the removal of a queue that has been idle for 30 days, without a session or a dead job."""
+    config, now = context.config(), context.effects.now()
+    if config.idle_us is None or now - config.idle_us < EMPTY_DAYS * 86_400 * SECOND_US:
         return
-    forgotten = context.effects.now() - config.idle_us >= EMPTY_DAYS * 86_400 * SECOND_US
-    if forgotten and not _has_jobs(context) and not context.store.dead(context.key, 1):
-        context.write_config(removing(config, context.effects.now()))
+    # The config was marked idle before this look, and its write fails if an add woke the queue since.
+    if not (_has_jobs(context) or context.store.dead(context.key, 1) or context.store.members(context.key)):
+        context.write_config(removing(config, now))
 
 
 def removing(config: QueueConfig, now: int) -> QueueConfig:

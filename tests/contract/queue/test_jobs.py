@@ -38,6 +38,16 @@ def test_the_first_config_of_a_queue_stays(store):
     assert [store.config(QUEUE), store.config(OTHER)] == [QueueConfig(4), QueueConfig(8)]
 
 
+@pytest.mark.parametrize(
+    "phase", [{}, {"idle_us": NOW}, {"idle_us": NOW, "asleep_us": NOW + 1}, {"metrics": True}]
+)
+@pytest.mark.parametrize("removal", [{}, {"removing_us": NOW}, {"removing_us": NOW, "removed_us": NOW + 1}])
+def test_a_config_is_read_as_it_was_written(store, phase, removal):
+    config = QueueConfig(4, **phase, **removal)
+
+    assert store.create(QUEUE, config) == store.config(QUEUE) == config
+
+
 def test_a_config_replaces_the_one_of_the_revision_before_it_and_no_other(store):
     first, other, third = QueueConfig(8, 1), QueueConfig(16, 1), QueueConfig(32, 2)
 
