@@ -1,11 +1,11 @@
 """Removes a queue with all its rows.
 
 A request to remove a queue writes the time to its config. Adds and new sessions are refused from then on, and
-the sweep does the rest, a bounded number of rows at a time: it ends the sessions and deletes the jobs, done
-ones included, and the dead jobs. Items of live jobs fail, through the outbox, which is reported as ever.
-Requests from before the removal can be applied for as long as a queue settles before it sleeps. After that
-time a run that finds no row deletes the doorbell, and marks the config as that of a removed queue. This mark
-lets no late copy of a request change the config of the next queue of the name.
+the sweep ends the sessions. Requests from before the removal can be applied for as long as a queue settles
+before it sleeps. After that time the sweep deletes the jobs, done ones included, and the dead jobs, a bounded
+number of rows at a time: earlier, a late copy of an add could find its job gone, and bring it back. Items of
+live jobs fail, through the outbox. A run that finds no row deletes the doorbell, and marks the config as that
+of a removed queue. This mark lets no late copy of a request change the config of the next queue of the name.
 
 A queue with live jobs is removed by force alone. Otherwise it is marked idle before the look that finds none:
 an add is seen by the look, or sees the mark and wakes the queue, so that the write of the removal fails.
@@ -91,11 +91,11 @@ def proceed(context: QueueContext, doorbells: Doorbells, settle: float = sleepin
     config = context.read_config()
     if config is None or config.removing_us is None:
         return config is None
-    found = _delete_some(context, config)
-    # The outbox is read last: the removal of a job moves its items there.
-    found |= Maintenance(context).report_outbox()
     now = context.effects.now()
-    if found or now - config.removing_us < settle * SECOND_US:
+    is_settled = now - config.removing_us >= settle * SECOND_US
+    found = _end_sessions(context) | (is_settled and _delete_some(context, config))
+    # The outbox is read last: the removal of a job moves its items there.
+    if Maintenance(context).report_outbox() or found or not is_settled:
         return False
     url = getattr(config, "doorbell", None)
     if url is not None:
@@ -126,22 +126,28 @@ def _has_jobs(context: QueueContext) -> bool:
     return any(each.first for each in look(context, context.parts()))
 
 
-def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
-    """Delete sessions and up to ROWS_A_RUN rows; return whether there were any."""
-    store, queue, left = context.store, context.key, ROWS_A_RUN
+def _end_sessions(context: QueueContext) -> bool:
+    """End and delete all sessions; return whether there were any."""
+    store, queue = context.store, context.key
     sessions = store.members(queue)
     for member in sessions:
         store.end_session(queue, member.id, None)
         store.forget(queue, member.id)
+    return bool(sessions)
+
+
+def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
+    """Delete up to ROWS_A_RUN rows; return whether there were any."""
+    store, left = context.store, ROWS_A_RUN
     for number in range(config.parts):
         rows = store.rows(context.part(number), left)
         context.effects.each(lambda job: _remove(context, job), rows)
         left -= len(rows)
         if left <= 0:
             return True
-    dead = store.dead(queue, left)
+    dead = store.dead(context.key, left)
     context.effects.each(store.remove_dead, dead)
-    return bool(sessions or dead) or left < ROWS_A_RUN
+    return bool(dead) or left < ROWS_A_RUN
 
 
 def _remove(context: QueueContext, job: Job) -> None:
