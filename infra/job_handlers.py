@@ -40,15 +40,23 @@ JOB_ROUTES = (
         table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
         lists_jobs=True,
     ),
+    # It writes the config alone; the sweep deletes the rows.
+    JobHandler(
+        lambda_=Handler(name="remove_queue", route="DELETE /v1/queues/{queue}"),
+        table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
+        lists_jobs=True,
+    ),
 )
 SWEEP_JOBS = JobHandler(
     # It acks the items of jobs whose worker crashed before it did.
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
-    # Sessions and outbox entries are read from the table itself, by Query.
+    # Sessions, outbox entries and the rows of a removed queue are read from the table itself, by Query; the
+    # outbox entries of removed jobs are put.
     table=(
         "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
         "dynamodb:Query",
         "dynamodb:UpdateItem",
     ),

@@ -21,6 +21,7 @@ from functions import (
     notify_batch,
     open_batch,
     register_task,
+    remove_queue,
 )
 
 ROUTES = (
@@ -41,6 +42,7 @@ ROUTES = (
     get_bundle,
     add_jobs,
     list_jobs,
+    remove_queue,
 )
 ABOUT = {
     "title": "fanin",

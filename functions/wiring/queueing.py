@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
@@ -13,6 +14,7 @@ from fanin.errors import InvalidRequest
 from fanin.queue import Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.removing import Doorbells, NoDoorbells
 from fanin.queue.sqs import SqsDoorbell
 from functions.wiring import tracking
 
@@ -45,14 +47,19 @@ def made(tenant: str, name: str) -> Queue:
 
 
 def known(tenant: str, name: str) -> Queue | None:
-    """Return a queue for readers; None for a queue that was never used."""
+    """Return a queue for readers; None for a queue that does not exist."""
     found = _queue(QueueKey(tenant, name))
     return None if found.context.read_config() is None else found
 
 
-def every() -> Iterator[Queue]:
-    """Yield all queues of all tenants."""
-    return (_queue(queue) for queue in registry().queues())
+def every(minute: int) -> Iterator[Queue]:
+    """Yield the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
+    return (_queue(queue) for queue in chain(registry().queues(), registry().sleeping(minute)))
+
+
+def doorbells() -> Doorbells:
+    """Return what deletes the doorbell of a removed queue."""
+    return NoDoorbells()
 
 
 def _queue(queue: QueueKey) -> Queue:

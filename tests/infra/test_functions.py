@@ -79,9 +79,13 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
     },
+    "remove_queue": {
+        "JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "JobsTable/index/by_ix": QUERY,
+    },
     "sweep_jobs": ACK
     | {
-        "JobsTable": LOOK | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable": CHANGE | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         "JobsDoorbellQueue": SEND,

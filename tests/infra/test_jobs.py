@@ -10,11 +10,22 @@ import pytest
 from moto import mock_aws
 
 from fanin import names
-from fanin.errors import InvalidRequest
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.errors import Conflict, InvalidRequest
+from fanin.queue import (
+    Effects,
+    MemoryDoorbell,
+    NewJob,
+    Options,
+    Queue,
+    QueueContext,
+    QueueKey,
+    Ring,
+    removing,
+)
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
+from fanin.queue.visiting import visit
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract import moto_clients
@@ -27,7 +38,6 @@ KEY = QueueKey("t", "q")
 # Sent where a refused write does not bring along what stands in its way.
 FALLBACK = {
     "add_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
-    "sweep_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
     "demo_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
 }
 
@@ -145,13 +155,27 @@ def worked_at_and_abandoned(client):
     store.forget(KEY, session)
 
 
+def remove_queue(client):
+    """A queue with jobs is not removed, an empty one is, and one by force."""
+    queue = fresh(client)
+    with suppress(Conflict):
+        removing.begin(queue.context, force=False)
+    removing.begin(queue.context, force=True)
+    empty = QueueContext(queue.context.store, MemoryDoorbell(), QueueKey("t", "empty"))
+    empty.config()
+    removing.begin(empty, force=False)
+
+
 def sweep_late(client):
-    late = Effects(now=lambda: Effects().now() + 3_600_000_000)
-    store = DynamoStore(client, QUEUE_TABLE)
-    for key in Registry(client, QUEUE_TABLE).queues():
-        queue = Queue(QueueContext(store, MemoryDoorbell(), key, Options(), late, lambda _: None))
-        queue.sweep()
-        queue.depth()
+    """A sweep an hour later, then one that begins to remove the queue, and one that removes it."""
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    for hours in (1, 2, 3):
+        late = Effects(now=lambda hours=hours: Effects().now() + hours * 3_600_000_000)
+        for key in (*registry.queues(), *registry.sleeping(0)):
+            context = QueueContext(store, MemoryDoorbell(), key, Options(), late, lambda _: None)
+            visit(context)
+            if hours == 2:
+                removing.begin(context, force=True)
 
 
 def answer_the_doorbell(client):
@@ -170,6 +194,7 @@ def answer_the_doorbell(client):
 DEEDS = {
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
+    "remove_queue": (worked_at, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }

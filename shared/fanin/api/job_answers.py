@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
@@ -55,6 +55,13 @@ class AddedJobs(Answer):
         asked, left = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
         refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
         return cls(added=[key for key in asked if asked[key] > left[key]], rejected=refused)
+
+
+class RemovedQueue(Answer):
+    """A queue that is being removed."""
+
+    queue: str
+    state: Literal["REMOVING"]
 
 
 class JobAnswer(Answer):

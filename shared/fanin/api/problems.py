@@ -49,7 +49,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     Forbidden: Kind(403, "forbidden", "The caller is not known"),
     NotFound: Kind(404, "not-found", "The resource does not exist"),
     NotFoundError: Kind(404, "no-route", "The route does not exist"),
-    Conflict: Kind(409, "conflict", "The batch does not allow it"),
+    Conflict: Kind(409, "conflict", "The state does not allow it"),
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
     KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),

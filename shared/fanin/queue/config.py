@@ -14,10 +14,18 @@ class QueueConfig:
 
     *revision*: 0 when it is created, one more with each change; a change is written on condition of the
     revision that it replaces.
+    *idle_us*: since when the sweep has found no live job and no outbox entry; None while the queue is in use.
+    *asleep_us*: since when the minute's sweep leaves the queue out. *removing_us*: since when the queue is
+    being removed; *removed_us*: when that was done. *metrics*: whether the sweep emits metrics of this queue.
     """
 
     parts: int
     revision: int = 0
+    idle_us: int | None = None
+    asleep_us: int | None = None
+    removing_us: int | None = None
+    removed_us: int | None = None
+    metrics: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:

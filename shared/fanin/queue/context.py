@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fanin.calling import plain
 from fanin.errors import StoreUnavailable
@@ -43,9 +43,10 @@ class QueueContext:
         return self.cache.fresh(self.effects.monotonic()) or self.read_config() or self._create()
 
     def read_config(self) -> QueueConfig | None:
-        """Read the config of the queue now; None for a queue that does not exist."""
+        """Read the config of the queue now; None for a queue that does not exist, or was removed."""
         read_at = self.effects.monotonic()
-        stored = self.effects.insist(lambda: self.store.config(self.key))
+        found = self.effects.insist(lambda: self.store.config(self.key))
+        stored = None if found is None or found.removed_us is not None else found
         self.cache.keep(stored, read_at)
         return stored
 
@@ -55,11 +56,28 @@ class QueueContext:
         if cached is None or cached.revision < revision:
             self.read_config()
 
+    def write_config(self, config: QueueConfig) -> bool:
+        """Store *config* over the one of the revision before it; return whether it is stored now."""
+        read_at = self.effects.monotonic()
+        stored = self.effects.insist(lambda: self.store.reconfigure(self.key, config))
+        if stored == config:
+            self.cache.keep(None if config.removed_us is not None else config, read_at)
+        return stored == config
+
     def _create(self) -> QueueConfig:
         read_at = self.effects.monotonic()
         new = QueueConfig(self.options.parts)
         stored = self.effects.insist(lambda: self.store.create(self.key, new))
+        if stored.removed_us is not None:
+            stored = self._create_again(replace(new, revision=stored.revision + 1))
         self.cache.keep(stored, read_at)
+        return stored
+
+    def _create_again(self, new: QueueConfig) -> QueueConfig:
+        """Store *new* over the config of a removed queue; return the stored config."""
+        stored = self.effects.insist(lambda: self.store.reconfigure(self.key, new))
+        if stored is None:
+            raise StoreUnavailable(f"queue {self.key.name!r} was removed at the same time; retry")
         return stored
 
     def part(self, number: int) -> PartKey:

@@ -44,6 +44,21 @@ def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
     return OutboxEntry(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
 
 
+def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
+    """Return the outbox entries that are stored when a live job is removed: the failures of its items."""
+    if not job.is_live:
+        return []
+    runs: list[Job | Rerun] = [job, job.rerun] if job.rerun is not None else [job]
+    ending = f"removed-{job.generation}"
+    return [
+        OutboxEntry(
+            run.id, run.item_id, failed=True, reason=reason, ending=f"{ending}-{number}#{job.key.sort}"
+        )
+        for number, run in enumerate(runs)
+        if run.item_id is not None
+    ]
+
+
 def may_be_added(stored: Job | None, over: Job | None) -> bool:
     """Return whether the key has no job, or still the done job *over* that the add replaces.
 
@@ -64,6 +79,19 @@ def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
         and stored.state is JobState.READY
         and (stored.id, stored.deliveries) == (seen.job_id, seen.deliveries)
     )
+
+
+def is_unchanged(stored: Job | None, seen: Job) -> bool:
+    """Return whether the row still holds the job that was seen, in the same state and under the same claim.
+
+    *added_us* tells it from the job of the same key and id in a queue that was removed and created again.
+    """
+    if stored is None:
+        return False
+    before, now = (
+        (job.state, job.id, job.generation, job.added_us, job.claim, rerun_id(job)) for job in (seen, stored)
+    )
+    return before == now
 
 
 def rerun_id(job: Job) -> str | None:

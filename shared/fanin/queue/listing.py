@@ -5,7 +5,10 @@ from __future__ import annotations
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
+from fanin.queue.counting import depth_of
+from fanin.queue.looking import look
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
+from fanin.queue.sleeping import wake, wake_before
 
 REVIVE_ATTEMPTS = 8
 
@@ -36,22 +39,11 @@ class Listings:
         return list(self.context.store.members(self.context.key))
 
     def depth(self) -> Depth:
-        """Return the number of jobs in each state, and the longest wait of a part's first ready job."""
-        context = self.context
-        store, parts = context.store, context.parts()
+        """Return the number of jobs in each state, and the longest wait of a part's first ready job.
 
-        def count(state: JobState) -> int:
-            return sum(context.effects.each(lambda part: store.count(part, state), parts))
-
-        heads = [entry for part in parts for entry in store.ready(part, 1)]
-        now = context.effects.now()
-        return Depth(
-            ready=count(JobState.READY),
-            busy=count(JobState.BUSY),
-            delayed=count(JobState.DELAYED),
-            dead=store.count_dead(context.key),
-            oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
-        )
+        The reads are bounded: beyond some thousand jobs the numbers are estimates, as *accuracy* says.
+        """
+        return depth_of(self.context, look(self.context, self.context.parts()))
 
     def revive(self, dead: Dead) -> bool:
         """Return a dead job to its old position without failures; return whether this call did.
@@ -65,8 +57,10 @@ class Listings:
             over = context.store.get(dead.job.key)
             if over is not None and over.is_live:
                 return False
+            wake_before(context)
             job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
             stored = _revive(context, dead, job, over)
+            wake(context)
             if stored is not None and stored.revival == job.revival:
                 context.ring([Ring(job.key.part.number)])
                 return True

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
-from fanin.queue.keys import PartKey
+from fanin.queue.looking import look
 from fanin.queue.members import overdue, owned, owners
-from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Ring
+from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
 from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 
@@ -81,20 +81,19 @@ class Maintenance:
             if overdue(member, self.context.effects.now()):
                 self._end(member)
 
-    def sweep(self, parts: Iterable[int]) -> bool:
-        """Free the claims of ended sessions and promote due jobs; return whether the parts hold live jobs."""
-        keys = [self.context.part(part) for part in parts]
-        effects, now = self.context.effects, self.context.effects.now()
+    def sweep(self, parts: Iterable[int]) -> list[PartLook]:
+        """Free the claims of ended sessions and promote due jobs; return what the parts held before."""
         # The claims are read before the sessions: a session is stored before it claims.
-        outstanding = effects.each(lambda key: self.context.store.outstanding(key, now), keys)
-        found = [entry for entries in outstanding for entry in entries]
+        looks = look(self.context, [self.context.part(part) for part in parts])
+        found = [entry for each in looks for entry in each.outstanding]
         busy = [entry for entry in found if entry.state is JobState.BUSY]
         self._free_abandoned(busy)
         for entry in found:
             if entry.state is JobState.DELAYED:
                 self.promote(entry)
-        waiting = effects.each(self._ring_for_old, keys)
-        return bool(found) or any(waiting)
+        for each in looks:
+            self._ring_for_old(each.head)
+        return looks
 
     def promote_due(self, part: int) -> None:
         """Make the due delayed jobs of a part ready."""
@@ -140,12 +139,16 @@ class Maintenance:
             self.freed = fresh[most:]
         return fresh[:most]
 
-    def report_outbox(self) -> None:
-        """Report and delete each outbox entry; one that cannot be reported stays for the next run."""
+    def report_outbox(self) -> bool:
+        """Report and delete each outbox entry; return whether there was any.
+
+        One that cannot be reported stays for the next run.
+        """
         report, store, queue = self.context.report, self.context.store, self.context.key
+        found = store.outbox(queue)
         if report is None:
-            return
-        for entry in store.outbox(queue):
+            return bool(found)
+        for entry in found:
             try:
                 done(report(entry), "report")
             except StoreUnavailable:
@@ -154,6 +157,7 @@ class Maintenance:
                 log_failure(logger, "the end of job %s cannot be reported", entry.job_id, error=error)
             else:
                 store.delete_outbox_entry(queue, entry)
+        return bool(found)
 
     def _end(self, member: Member) -> None:
         """Mark a session dead, so that it cannot beat again; then free its claims, and delete it."""
@@ -171,7 +175,8 @@ class Maintenance:
 
     def _sweep_own(self) -> None:
         doubts = self.session.doubts() if self.session else set()
-        busy = self.sweep(sorted(doubts | set(self.own_parts())))
+        looks = self.sweep(sorted(doubts | set(self.own_parts())))
+        busy = any(each.first for each in looks)
         self.report_outbox()
         options = self.context.options
         pause = options.sweep if busy or doubts else options.idle_sweep
@@ -197,13 +202,8 @@ class Maintenance:
         """Ring a second time: the first ring can go to a frozen worker, whose poll was still open."""
         self.context.ring(rings, SECOND_RING_SECONDS)
 
-    def _ring_for_old(self, key: PartKey) -> bool:
-        """Ring where a ready job has waited for two sweeps, in case its ring was lost.
-
-        Returns whether the part holds a ready job.
-        """
-        head = self.context.store.ready(key, 1)
+    def _ring_for_old(self, head: Entry | None) -> None:
+        """Ring where a ready job has waited for two sweeps, in case its ring was lost."""
         old = 2 * self.context.options.sweep * SECOND_US
-        if head and self.context.effects.now() - head[0].ready_us > old:
-            self.context.ring([Ring(key.number)])
-        return bool(head)
+        if head and self.context.effects.now() - head.ready_us > old:
+            self.context.ring([Ring(head.key.part.number)])

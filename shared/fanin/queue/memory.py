@@ -129,11 +129,33 @@ class MemoryStore:
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         return [job for job in self._jobs(part, "") if job.state is state][:limit]
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        return sum(job.state is state for job in self._jobs(part, ""))
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, "")[:limit]
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return len(self.dead_jobs.get(queue, {}))
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        return min(limit, sum(job.state is state for job in self._jobs(part, "")))
+
+    def count_dead(self, queue: QueueKey, limit: int) -> int:
+        return min(limit, len(self.dead_jobs.get(queue, {})))
+
+    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
+        with self.lock:
+            return [job for job in self.stored.values() if job.key.part == part][:limit]
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
+        with self.lock:
+            if not lifecycle.is_unchanged(self.stored.get(seen.key), seen):
+                return False
+            del self.stored[seen.key]
+            stored = self.outboxes.setdefault(seen.key.part.queue, {})
+            stored.update({entry.record: entry for entry in entries})
+            return True
+
+    def remove_dead(self, dead: Dead) -> None:
+        with self.lock:
+            records = self.dead_jobs.get(dead.job.key.part.queue, {})
+            if dead.record in records:
+                del records[dead.record]
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         with self.lock:

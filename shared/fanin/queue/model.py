@@ -258,6 +258,32 @@ class Member:
     heartbeats: int = 0
 
 
+class Accuracy(StrEnum):
+    """How the numbers of a depth were found: counted, estimated from a sample, or counted up to a bound."""
+
+    EXACT = "exact"
+    APPROXIMATE = "approximate"
+    AT_LEAST = "atLeast"
+
+
+@dataclass(frozen=True, slots=True)
+class PartLook:
+    """A part as a sweep sees it.
+
+    *first*: its first jobs in the order of the index; *complete*: whether these are all. *outstanding*: the
+    busy jobs, and the delayed ones that are due.
+    """
+
+    first: tuple[Entry, ...]
+    outstanding: tuple[Entry, ...]
+    complete: bool
+
+    @property
+    def head(self) -> Entry | None:
+        """The first ready job."""
+        return self.first[0] if self.first and self.first[0].state is JobState.READY else None
+
+
 @dataclass(frozen=True, slots=True)
 class Depth:
     """The number of jobs in each state; *oldest_us*: how long the oldest ready job has waited."""
@@ -267,6 +293,7 @@ class Depth:
     delayed: int
     dead: int
     oldest_us: int
+    accuracy: Accuracy = Accuracy.EXACT
 
 
 def checked_delay(seconds: float) -> float:

@@ -12,6 +12,7 @@ from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey, job_key
 from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
+from fanin.queue.sleeping import wake, wake_before
 
 ADD_ATTEMPTS = 8
 
@@ -26,16 +27,23 @@ class Producer:
         """Add each job, in order; return the rejected ones, repeated keys in *requests* included.
 
         Raises StoreUnavailable where the outcome of some adds is unknown; the whole call may be repeated.
+        Raises Conflict while the queue is being removed.
         """
         asked = list(requests)
+        wake_before(self.context)
         first: dict[str, int] = {}
         for i, request in enumerate(asked):
             first.setdefault(request.key, i)
         effects, now = self.context.effects, self.context.effects.now()
         # A part is ordered by microseconds: each job is added one later than the one before it.
-        outcomes = effects.each(lambda i: self._store(asked[i], now + i, on_busy), list(first.values()))
+        try:
+            outcomes = effects.each(lambda i: self._store(asked[i], now + i, on_busy), list(first.values()))
+        except Exception:
+            wake(self.context)  # some of the jobs can be stored
+            raise
         refusals = dict(zip(first.values(), outcomes, strict=True))
         self._announce([asked[i] for i, state in refusals.items() if state is None])
+        wake(self.context)
         # A repeated key is rejected by the first job of that key.
         states = ((request, refusals.get(i, JobState.READY)) for i, request in enumerate(asked))
         return tuple(Rejected(request.key, state) for request, state in states if state is not None)

@@ -21,10 +21,10 @@ from fanin.queue.fair_lock import FairLock
 from fanin.queue.keys import QueueKey
 from fanin.queue.lifecycle import outbox_entry
 from fanin.queue.listing import Listings
-from fanin.queue.maintenance import Maintenance
 from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
+from fanin.queue.visiting import visit
 from fanin.queue.worker import Worker
 
 logger = logging.getLogger("fanin")
@@ -144,12 +144,11 @@ class Queue(Listings):
             leaving.leave()
 
     def sweep(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
-        maintenance = Maintenance(self.context)
-        maintenance.read_members()
-        maintenance.end_overdue()
-        maintenance.sweep(range(self.context.config().parts))
-        maintenance.report_outbox()
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
+
+        Where it finds nothing repeatedly, the queue falls asleep, until a job is added.
+        """
+        visit(self.context)
 
     @property
     def _worker(self) -> Worker | None:

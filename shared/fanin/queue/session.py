@@ -12,6 +12,7 @@ from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey
 from fanin.queue.model import SECOND_US, Job, Member
+from fanin.queue.sleeping import refuse_removing
 
 DOUBT_SECONDS = 900.0
 """How long a request that timed out can still be applied: its signature is valid for so long."""
@@ -105,7 +106,11 @@ class Session:
 
 
 def enter(context: QueueContext, seconds: float | None) -> Session:
-    """Store a new session, and return it: with a heartbeat, or for *seconds* without one."""
+    """Store a new session, and return it: with a heartbeat, or for *seconds* without one.
+
+    Raises Conflict where the queue is being removed.
+    """
+    refuse_removing(context, context.read_config() or context.config())
     options, effects = context.options, context.effects
     now, at = effects.now(), effects.monotonic()
     beats = seconds is None

@@ -80,17 +80,29 @@ class JobStore(Protocol):
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         """Return the first jobs of a part in a state, in the order of the index."""
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        """Return the number of jobs of a part in a state."""
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        """Return the first live jobs of a part in the order of the index: ready, busy, delayed."""
 
-    def count_dead(self, queue: QueueKey) -> int:
-        """Return the number of dead jobs."""
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        """Return the number of jobs of a part in a state, at most *limit*; it may lag behind by seconds."""
+
+    def count_dead(self, queue: QueueKey, limit: int) -> int:
+        """Return the number of dead jobs, at most *limit*; it may lag behind by seconds."""
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         """Return the dead jobs, the longest dead first."""
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
+
+    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
+        """Return up to *limit* jobs of a part, live and done, in no order."""
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
+        """Delete a job and store the outbox *entries* in one transaction; False where the job has changed."""
+
+    def remove_dead(self, dead: Dead) -> None:
+        """Delete the record of a dead job; repeatable."""
 
 
 class SessionStore(Protocol):

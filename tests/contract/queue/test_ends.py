@@ -49,7 +49,7 @@ def outcomes(store) -> int:
 def test_an_ended_job_is_in_no_listing_and_keeps_its_metrics(store):
     mark = done(store)
 
-    assert [store.count(PART, state) for state in (JobState.READY, JobState.BUSY, JobState.DELAYED)] == [
+    assert [store.count(PART, state, 100) for state in (JobState.READY, JobState.BUSY, JobState.DELAYED)] == [
         0
     ] * 3
     assert store.outstanding(PART, LATER) == []
@@ -123,7 +123,7 @@ def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
     ]
     assert [store.get(dead.job.key).state for dead in found] == [JobState.DONE] * 2
     assert len(store.dead(QUEUE, 1)) == 1
-    assert store.count_dead(QUEUE) == 2
+    assert store.count_dead(QUEUE, 100) == 2
 
 
 def test_a_dead_job_is_read_as_it_died(store):
@@ -208,7 +208,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     queues = dict.fromkeys((QUEUE, other))
 
     assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
-    assert sum(store.count_dead(queue) for queue in queues) == 2
+    assert sum(store.count_dead(queue, 100) for queue in queues) == 2
     entries = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
     assert [entry.item_id for _, entry in entries] == ["item of a", "item of b"]
     for queue, entry in entries:
@@ -218,7 +218,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
         back = lifecycle.revived(dead, LATER, store.get(dead.job.key))
 
         assert store.revive(dead, back, store.get(dead.job.key)) == back
-    assert not any(store.count_dead(queue) for queue in queues)
+    assert not any(store.count_dead(queue, 100) for queue in queues)
 
 
 def test_a_key_that_forgot_its_generations_loses_no_death(store):

@@ -39,7 +39,7 @@ def test_a_dead_job_is_listed_and_comes_back_once(store):
     back = lifecycle.revived(listed, LATER, mark)
 
     assert store.revive(listed, back, mark) == back
-    assert store.count_dead(QUEUE) == 0
+    assert store.count_dead(QUEUE, 100) == 0
     assert store.revive(listed, replace(back, generation=9), mark) == back
 
 

@@ -7,12 +7,15 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.keys import JobKey, PartKey, QueueKey, visit_minute
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
 SESSION_SECONDS = 86_400
+TRACE_SECONDS = 86_400
+"""How long the config row of a removed queue is kept: longer than a copy of a request can be delayed."""
 LISTED = "queues"
-"""The partition key of all config rows in the index of queues."""
+"""The partition, in the index of queues, of the config rows that every sweep visits."""
+_PHASES = ("idle_us", "asleep_us", "removing_us", "removed_us")
 
 _TEXTS = {
     "name": "name",
@@ -67,20 +70,36 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-CONFIG_OPTIONAL: tuple[str, ...] = ()
+CONFIG_OPTIONAL = (*_PHASES, "listed", "ttl")
 """The attributes of a config row that can be absent."""
 
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
-    """Return the config row of a queue, which the index of queues lists."""
+    """Return the config row of a queue, which the index of queues lists until the queue is removed."""
     numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"listed": text(LISTED)}
+    return config_row(queue) | numbers | {"metrics": {"BOOL": config.metrics}} | _phase(queue, config)
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
     revision = item.get("revision", number(0))
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]))
+    times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
+    metrics = item.get("metrics", {}).get("BOOL", False)
+    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]), metrics=metrics, **times)
+
+
+def _phase(queue: QueueKey, config: QueueConfig) -> Item:
+    """Return the attributes of the phase of a queue: its times, its partition of the index, its TTL."""
+    times = {name: getattr(config, name) for name in _PHASES}
+    item = {name: number(at) for name, at in times.items() if at is not None}
+    if config.removed_us is not None:
+        return item | {"ttl": number(config.removed_us // SECOND_US + TRACE_SECONDS)}
+    return item | {"listed": text(LISTED if config.asleep_us is None else asleep_in(visit_minute(queue)))}
+
+
+def asleep_in(minute: int) -> str:
+    """Return the partition, in the index of queues, of the sleeping queues that are visited in *minute*."""
+    return f"asleep#{minute:04d}"
 
 
 def counts_of(item: Item | None) -> tuple[int, int]:

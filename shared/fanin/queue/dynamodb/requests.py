@@ -181,9 +181,28 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
-    record = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
-    record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
-    return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
+    return {"TransactItems": [{"Delete": remove_dead(table, dead)}, {"Put": add(table, job, over)}]}
+
+
+def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
+    """One transaction: delete a job that is as it was seen, and store the outbox entries of its items."""
+    guard, values = _rerun_unchanged(seen)
+    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
+    values |= {":st": text(seen.state), ":job": text(seen.id)}
+    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
+    if seen.claim is not None:
+        guard, values = f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+    delete = {"TableName": table, "Key": items.job_row(seen.key)}
+    delete |= _expression(values, ConditionExpression=guard)
+    records = [items.outbox_item(seen.key.part.queue, entry) for entry in entries]
+    puts = [{"Put": {"TableName": table, "Item": record}} for record in records]
+    return {"TransactItems": [{"Delete": delete}, *puts]}
+
+
+def remove_dead(table: str, dead: Dead) -> Item:
+    """Delete the record of a dead job."""
+    record = {"TableName": table, "Key": items.dead_row(dead.job.key.part.queue, dead)}
+    return record | _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
@@ -247,10 +266,15 @@ def partition(table: str, pk: Item) -> Item:
     return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
 
 
-def queues(table: str) -> Item:
-    """Query the config rows of all queues."""
+def first(table: str, part: PartKey) -> Item:
+    """Query the live jobs of a part in the order of the index."""
+    return _query(table, "#pk = :pk", {":pk": items.part_pk(part)})
+
+
+def queues(table: str, listed: str = items.LISTED) -> Item:
+    """Query the config rows in one partition of the index of queues."""
     request = {"TableName": table, "IndexName": QUEUES_INDEX}
-    return request | _expression({":listed": text(items.LISTED)}, KeyConditionExpression="#listed = :listed")
+    return request | _expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
 
 
 def _query(table: str, condition: str, values: Item) -> Item:

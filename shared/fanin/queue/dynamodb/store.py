@@ -107,11 +107,14 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), PREFIXES[state])
         return [items.job_of(row, part) for row in self._whole_rows(listed, limit)]
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        return self._count(items.part_pk(part), PREFIXES[state])
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, requests.first(self.table, part), limit)
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return self._count(items.dead_pk(queue), order.DEAD)
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        return self._count(items.part_pk(part), PREFIXES[state], limit)
+
+    def count_dead(self, queue: QueueKey, limit: int) -> int:
+        return self._count(items.dead_pk(queue), order.DEAD, limit)
 
     def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
         listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
@@ -123,6 +126,20 @@ class DynamoStore:
         except StaleWrite:
             return self.get(job.key)
         return job
+
+    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
+        rows = self._rows(requests.partition(self.table, items.part_pk(part)), limit)
+        return [items.job_of(row, part) for row in rows]
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
+        request = requests.remove(self.table, seen, entries)
+        if not entries:
+            (action,) = request["TransactItems"]
+            return self._applies(action["Delete"], self.client.delete_item)
+        return self._applies(request, self.client.transact_write_items)
+
+    def remove_dead(self, dead: Dead) -> None:
+        self._applies(requests.remove_dead(self.table, dead), self.client.delete_item)
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -229,9 +246,15 @@ class DynamoStore:
         rows = ((row, found.get(_key(row))) for row in listed)
         return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
 
-    def _count(self, pk: Item, prefix: str) -> int:
-        request = requests.listed(self.table, pk, prefix, Select="COUNT")
-        return sum(answer["Count"] for answer in self._pages(request))
+    def _count(self, pk: Item, prefix: str, limit: int) -> int:
+        """Count up to *limit* rows; not consistently, which costs half."""
+        more = {"Select": "COUNT", "ConsistentRead": False, "Limit": limit}
+        counted = 0
+        for answer in self._pages(requests.listed(self.table, pk, prefix, **more)):
+            counted += answer["Count"]
+            if counted >= limit:
+                break
+        return min(counted, limit)
 
     def _rows(self, request: Item, limit: int | None = None) -> list[Item]:
         """Return up to *limit* rows of a query, from as many pages as needed."""

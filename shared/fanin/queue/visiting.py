@@ -1,0 +1,36 @@
+"""One visit of the scheduled sweep to a queue, which lets an idle queue fall asleep."""
+
+from __future__ import annotations
+
+from fanin.queue import removing, sleeping
+from fanin.queue.context import QueueContext
+from fanin.queue.counting import depth_of
+from fanin.queue.maintenance import Maintenance
+from fanin.queue.model import Depth
+from fanin.queue.removing import Doorbells
+
+
+def visit(
+    context: QueueContext, doorbells: Doorbells | None = None, settle: float = sleeping.SETTLE_SECONDS
+) -> Depth | None:
+    """End overdue sessions, free, promote, ring, and report the outbox; return the depth before.
+
+    Deletes some rows of a queue that is being removed, and its doorbell at the end if *doorbells* is given;
+    returns None for it, and for a queue that does not exist. *settle*: seconds for which a queue is idle
+    before it sleeps.
+    """
+    before = context.read_config()
+    if before is None:
+        return None
+    if before.removing_us is not None:
+        removing.proceed(context, doorbells or removing.NoDoorbells(), settle)
+        return None
+    maintenance = Maintenance(context)
+    maintenance.read_members()
+    maintenance.end_overdue()
+    looks = maintenance.sweep(range(before.parts))
+    # The outbox is read last: the end of a job moves it from its part to the outbox.
+    in_use = maintenance.report_outbox() | any(each.first for each in looks)
+    sleeping.rest(context, before, in_use, settle)
+    removing.begin_if_forgotten(context)
+    return depth_of(context, looks)
