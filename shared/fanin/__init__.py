@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
-    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue
+    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
@@ -63,6 +63,7 @@ __all__ = [
     "Registered",
     "Retention",
     "Sample",
+    "SessionLost",
     "StaleWrite",
     "State",
     "Status",
@@ -101,7 +102,7 @@ _ROOMS = {
         "StoreUnavailable",
     ),
     "fanin.queue.aio": ("AsyncQueue",),
-    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
+    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -155,15 +155,22 @@ def worked_at_and_abandoned(client):
     store.forget(KEY, session)
 
 
+def empty_queue(client):
+    return QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), QueueKey("t", "empty"))
+
+
+def worked_at_beside_an_empty_queue(client):
+    worked_at(client)
+    empty_queue(client).config()
+
+
 def remove_queue(client):
     """A queue with jobs is not removed, an empty one is, and one by force."""
     queue = fresh(client)
     with suppress(Conflict):
         removing.begin(queue.context, force=False)
     removing.begin(queue.context, force=True)
-    empty = QueueContext(queue.context.store, MemoryDoorbell(), QueueKey("t", "empty"))
-    empty.config()
-    removing.begin(empty, force=False)
+    removing.begin(empty_queue(client), force=False)
 
 
 def sweep_late(client):
@@ -194,7 +201,7 @@ def answer_the_doorbell(client):
 DEEDS = {
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
-    "remove_queue": (worked_at, remove_queue),
+    "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }

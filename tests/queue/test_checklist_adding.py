@@ -37,9 +37,9 @@ def test_03_a_job_in_progress_counts_for_uniqueness_until_it_is_acked(queue):
         assert queue.add("a")
 
 
-def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(queue, time):
+def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(make, time):
     """Time to live deletes a done job's mark days late: it must not swallow what was added since."""
-    job = NewJob("a", id="mine")
+    queue, job = make(renew=True), NewJob("a", id="mine")
     assert queue.add(job)
     with queue.take():
         pass

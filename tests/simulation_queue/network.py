@@ -195,6 +195,9 @@ class Bell:
                 self.polled.add(process)
                 self._given_out(1)
 
+    def rest(self, seconds: float) -> None:
+        self.loop.sleep(ceil(seconds * SECOND))
+
     def delete(self, rings: Sequence[Ring]) -> None:
         for ring in rings:
             self.rings.pop(int(ring.receipt), None)

@@ -9,7 +9,18 @@ from functools import partial
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Jobs, LostClaim, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey, ShutDown
+from fanin.queue import (
+    Jobs,
+    LostClaim,
+    NewJob,
+    Options,
+    OutboxEntry,
+    Queue,
+    QueueContext,
+    QueueKey,
+    SessionLost,
+    ShutDown,
+)
 from fanin.queue.keys import PartKey
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
@@ -206,7 +217,7 @@ class World:
         try:
             queue = self._queue(process)
             while True:
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
                     self._scope(queue, self.random.choice((None, 1.0, 30.0)))
                 if self.random.random() < 0.05:
                     queue.close()
@@ -227,7 +238,7 @@ class World:
             while True:
                 self.loop.sleep(int(self.random.uniform(1, 15) * SECOND))
                 queue = self._queue(process)
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
                     queue.sweep()
                     self._revive_some(queue)
                     with queue.bounded(3.0) as bounded:

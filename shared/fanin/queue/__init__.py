@@ -3,7 +3,7 @@
 from fanin.queue.context import QueueContext, Reporter
 from fanin.queue.doorbell import Doorbell, MemoryDoorbell
 from fanin.queue.effects import Effects
-from fanin.queue.errors import LostClaim, ShutDown
+from fanin.queue.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.keys import QueueKey
 from fanin.queue.model import (
     Dead,
@@ -44,5 +44,6 @@ __all__ = [
     "Rejected",
     "Reporter",
     "Ring",
+    "SessionLost",
     "ShutDown",
 ]

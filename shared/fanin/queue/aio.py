@@ -48,6 +48,10 @@ class StoppableDoorbell:
                 return rings
         raise ShutDown("this take was cancelled")
 
+    def rest(self, seconds: float) -> None:
+        if self.stopped.wait(min(POLL_SECONDS, seconds)):
+            raise ShutDown("this take was cancelled")
+
     def delete(self, rings: Sequence[Ring]) -> None:
         self.bell.delete(rings)
 

@@ -17,6 +17,7 @@ class QueueConfig:
     *idle_us*: since when the sweep has found no live job and no outbox entry; None while the queue is in use.
     *asleep_us*: since when the minute's sweep leaves the queue out. *removing_us*: since when the queue is
     being removed; *removed_us*: when that was done. *metrics*: whether the sweep emits metrics of this queue.
+    *paused*: whether no job is claimed.
     """
 
     parts: int
@@ -26,6 +27,7 @@ class QueueConfig:
     removing_us: int | None = None
     removed_us: int | None = None
     metrics: bool = False
+    paused: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:

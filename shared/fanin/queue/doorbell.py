@@ -24,6 +24,9 @@ class Doorbell(Protocol):
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         """Return the first 1 to *most* rings; none after *seconds* without a ring."""
 
+    def rest(self, seconds: float) -> None:
+        """Wait for *seconds* without receiving rings."""
+
     def delete(self, rings: Sequence[Ring]) -> None:
         """Delete received rings; a ring that is not deleted may arrive again."""
 
@@ -50,6 +53,9 @@ class MemoryDoorbell:
                     return ()
                 self.rung.wait(max(0.001, min(until, next_due) - now))
             return found
+
+    def rest(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def delete(self, rings: Sequence[Ring]) -> None:
         """Do nothing: ``wait`` has removed the rings."""

@@ -2,6 +2,7 @@
 
 Conflict
 ├── LostClaim         the claim on the job is gone: nothing of the ack was written
+├── SessionLost       the session is over, and its jobs run elsewhere: raised by the next take, once
 └── ShutDown          the queue was closed in this process, or its time is over
 """
 
@@ -12,6 +13,13 @@ from fanin.errors import Conflict
 
 class LostClaim(Conflict):
     """The claim on a job is gone, so the job runs elsewhere; nothing of the ack was written."""
+
+
+class SessionLost(Conflict):
+    """The session of this process is over: its jobs run elsewhere, and the next take has a new session.
+
+    A take raises it once for a lost session, before it claims.
+    """
 
 
 class ShutDown(Conflict):

@@ -45,7 +45,8 @@ class Options:
     of a session are freed. *max_failures*: failures at which a job is dead; None: no limit.
     *retry_delay*: seconds that a failed job waits. *sweep*, *idle_sweep*: seconds between two sweeps of a
     part, while it has live jobs and while it has none. *doorbell_wait*: seconds without a ring after which a
-    waiting take reads its parts, in case a ring was lost.
+    waiting take reads its parts, in case a ring was lost. *renew*: whether a take starts a new session where
+    the last one was lost, without the error SessionLost.
     """
 
     parts: int = 8
@@ -56,6 +57,7 @@ class Options:
     sweep: float = 5.0
     idle_sweep: float = 20.0
     doorbell_wait: float = 20.0
+    renew: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:

@@ -53,6 +53,9 @@ class SqsDoorbell:
             if rings or time.monotonic() >= until:
                 return rings
 
+    def rest(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def delete(self, rings: Sequence[Ring]) -> None:
         for some in _tens(rings):
             entries = [{"Id": str(i), "ReceiptHandle": ring.receipt} for i, ring in enumerate(some)]

@@ -51,5 +51,6 @@ def start(context: QueueContext, background: Background) -> Worker:
 
 def start_bounded(context: QueueContext, seconds: float) -> Worker:
     """Return a worker for *seconds*, without a heartbeat: a function is frozen between invocations."""
+    context.read_config()  # a process that is frozen between invocations may know one from before a pause
     session = sessions.enter(context, seconds)
     return Worker(session, Claims(context, session), Maintenance(context, session), lambda: None)

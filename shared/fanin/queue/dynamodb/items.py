@@ -15,6 +15,7 @@ TRACE_SECONDS = 86_400
 """How long the config row of a removed queue is kept: longer than a copy of a request can be delayed."""
 LISTED = "queues"
 """The partition, in the index of queues, of the config rows that every sweep visits."""
+_SWITCHES = ("metrics", "paused")
 _PHASES = ("idle_us", "asleep_us", "removing_us", "removed_us")
 
 _TEXTS = {
@@ -77,15 +78,16 @@ CONFIG_OPTIONAL = (*_PHASES, "listed", "ttl")
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists until the queue is removed."""
     numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"metrics": {"BOOL": config.metrics}} | _phase(queue, config)
+    switches = {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
+    return config_row(queue) | numbers | switches | _phase(queue, config)
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
     revision = item.get("revision", number(0))
     times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
-    metrics = item.get("metrics", {}).get("BOOL", False)
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]), metrics=metrics, **times)
+    switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES if name in item}
+    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]), **switches, **times)
 
 
 def _phase(queue: QueueKey, config: QueueConfig) -> Item:
