@@ -12,12 +12,14 @@ from fanin.queue.keys import PARTS_MAX
 class QueueConfig:
     """The config of a queue; *parts*: the number of its parts.
 
+    *doorbell*: the URL of its doorbell; None until it has one, as in rows of version 0.1.
     *revision*: 0 when it is created, one more with each change; a change is written on condition of the
     revision that it replaces.
     """
 
     parts: int
     revision: int = 0
+    doorbell: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:

@@ -69,14 +69,17 @@ def config_row(queue: QueueKey) -> Item:
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
-    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"listed": text(LISTED)}
+    item = config_row(queue) | {"listed": text(LISTED)}
+    item |= {"parts": number(config.parts), "revision": number(config.revision)}
+    return item if config.doorbell is None else item | {"doorbell": text(config.doorbell)}
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
     revision = item.get("revision", number(0))
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]))
+    return QueueConfig(
+        parts=int(item["parts"]["N"]), revision=int(revision["N"]), doorbell=_text(item, "doorbell")
+    )
 
 
 def queue_of(item: Item) -> QueueKey:
