@@ -72,16 +72,23 @@ def config_row(queue: QueueKey) -> Item:
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists until the queue is removed."""
-    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"metrics": {"BOOL": config.metrics}} | _phase(queue, config)
+    item = config_row(queue) | _phase(queue, config)
+    item |= {"parts": number(config.parts), "revision": number(config.revision)}
+    item |= {"metrics": {"BOOL": config.metrics}}
+    return item if config.doorbell is None else item | {"doorbell": text(config.doorbell)}
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
     revision = item.get("revision", number(0))
     times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
-    metrics = item.get("metrics", {}).get("BOOL", False)
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]), metrics=metrics, **times)
+    return QueueConfig(
+        parts=int(item["parts"]["N"]),
+        revision=int(revision["N"]),
+        doorbell=_text(item, "doorbell"),
+        metrics=item.get("metrics", {}).get("BOOL", False),
+        **times,
+    )
 
 
 def _phase(queue: QueueKey, config: QueueConfig) -> Item:
