@@ -12,10 +12,10 @@ from fanin.client.direct import DirectTransport
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
 from fanin.queue import Queue, QueueContext, QueueKey
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.removing import Doorbells, NoDoorbells
-from fanin.queue.sqs import SqsDoorbell
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from functions.wiring import tracking
 
 QUEUES_KNOWN = 1000
@@ -36,14 +36,24 @@ def store() -> DynamoStore:
 
 
 @lru_cache(maxsize=1)
+def doorbells() -> SqsDoorbells:
+    return SqsDoorbells(clients.sqs(), settings().doorbell_prefix)
+
+
+@lru_cache(maxsize=1)
+def creator() -> QueueCreator:
+    return QueueCreator(store(), doorbells())
+
+
+@lru_cache(maxsize=1)
 def registry() -> Registry:
     return Registry(tracking.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
 def made(tenant: str, name: str) -> Queue:
-    """Return a queue for producers, and create it on its first use."""
-    return _queue(QueueKey(tenant, name))
+    """Return a queue for producers, which its first use creates."""
+    return _queue(QueueKey(tenant, name), creator())
 
 
 def known(tenant: str, name: str) -> Queue | None:
@@ -54,17 +64,12 @@ def known(tenant: str, name: str) -> Queue | None:
 
 def every(minute: int) -> Iterator[Queue]:
     """Yield the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
-    return (_queue(queue) for queue in chain(registry().queues(), registry().sleeping(minute)))
+    listed = chain(registry().queues(), registry().sleeping(minute))
+    return (_queue(queue, creator()) for queue in listed)
 
 
-def doorbells() -> Doorbells:
-    """Return what deletes the doorbell of a removed queue."""
-    return NoDoorbells()
-
-
-def _queue(queue: QueueKey) -> Queue:
-    url = settings().doorbell_of(queue.tenant, queue.name)
-    doorbell = SqsDoorbell(clients.sqs(), url, queue)
+def _queue(queue: QueueKey, creator: QueueCreator | None = None) -> Queue:
+    doorbell = SqsDoorbell(clients.sqs(), None, queue)
     report = acking(DirectTransport(tracking.transport().tracker, queue.tenant))
-    context = QueueContext(store(), doorbell, queue, report=report)
+    context = QueueContext(store(), doorbell, queue, report=report, creator=creator)
     return Queue(context)

@@ -46,6 +46,7 @@ def test_the_description_names_the_routes() -> None:
         ("get", "/v1/bundles/{bundleId}"),
         ("post", "/v1/queues/{queue}/jobs"),
         ("get", "/v1/queues/{queue}/jobs"),
+        ("put", "/v1/queues/{queue}"),
         ("delete", "/v1/queues/{queue}"),
     }
 

@@ -38,6 +38,12 @@ def of(tenant: str) -> Queue:
     return queue
 
 
+@pytest.fixture(autouse=True)
+def no_doorbells(environment):
+    """Doorbells that are not deleted."""
+    environment.setattr(queueing, "doorbells", lambda: None)
+
+
 @pytest.mark.parametrize("error", [StoreUnavailable, PermissionError])
 def test_a_queue_that_cannot_be_swept_keeps_no_other_from_its_sweep(environment, capsys, error):
     def broken(*_):

@@ -23,8 +23,8 @@ class Recorded:
     def __init__(self):
         self.urls = []
 
-    def remove(self, url):
-        self.urls.append(url)
+    def delete(self, queue, url):
+        self.urls.append((queue, url))
 
 
 def rows_of(store) -> int:
@@ -245,17 +245,10 @@ def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, stor
     doorbells = Recorded()
     queue.context.config()
     removing.begin(queue.context, force=False)
-    config = store.config(KEY)
-    store.configs[KEY] = WithDoorbell(config.parts, config.revision, removing_us=config.removing_us)
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
     visit(queue.context, doorbells)
     assert doorbells.urls == []
     time.sleep(SETTLE_SECONDS)
     visit(queue.context, doorbells)
 
-    assert doorbells.urls == ["https://sqs/bell"]
-
-
-class WithDoorbell(QueueConfig):
-    """A config with a doorbell of its own."""
-
-    doorbell = "https://sqs/bell"
+    assert doorbells.urls == [(KEY, "https://sqs/bell")]

@@ -18,9 +18,11 @@ from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, removing, service
 from fanin.queue.config import QueueConfig
 from fanin.queue.visiting import visit
+from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, ON_READS, ON_WRITES, STALLED, Fault
 from tests.simulating.violation import require
 from tests.simulation_queue import world
 from tests.simulation_queue.loop import SECOND, Process
+from tests.simulation_queue.referee import WRITES
 from tests.simulation_queue.world import QUEUE, Boom, Interrupt, World
 
 CONFIG_SECONDS = 4.0
@@ -32,8 +34,15 @@ CALM = 700 * SECOND
 END = 4000 * SECOND
 
 
+LEFT_BEHIND = Fault("left behind", applied=False, crash=True, copied=True)
+"""The caller crashes, and its request lands later."""
+
+
 class Idleness(World):
-    """*unanswered*: payloads of adds and revivals under way; *answered*: of those that returned."""
+    """*unanswered*: payloads of adds and revivals under way; *answered*: of those that returned.
+
+    *harsh*: whether adds meet many faults, and all others few. *removes*: a removal is being requested.
+    """
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
@@ -45,6 +54,12 @@ class Idleness(World):
         self.unanswered: set[str] = set()
         self.answered: set[str] = set()
         self.seen: QueueConfig | None = None
+        self.removes = False
+        self.harsh = random.random() < 0.5
+        if self.harsh:
+            self.plan.rate, self.plan.left, self.plan.crashes = 0.01, 60, 6
+            self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LEFT_BEHIND, STALLED}
+        self.network.fault = self._fault
 
     def run(self) -> None:
         short = patch.object(config_cache, "CONFIG_SECONDS", CONFIG_SECONDS)
@@ -64,6 +79,11 @@ class Idleness(World):
         if not self.slow and self.random.random() < 0.7:
             self.loop.begin(self._process("remover"), self._remove)
 
+    def _fault(self, name: str) -> Fault | None:
+        if self.loop.at > self.plan.calm:
+            return None
+        return self.plan.draw((*ON_WRITES, LEFT_BEHIND) if name in WRITES else ON_READS)
+
     # Producers
 
     def _add(self, queue: Queue) -> None:
@@ -74,7 +94,7 @@ class Idleness(World):
     def _wait_for_a_moment(self) -> None:
         """Wait for a time without adds, often until shortly before or after the queue is idle or asleep."""
         settle, draw = int(self.settle * SECOND), self.random.random
-        kind = self.random.choice(("none", "some", "idle", "idle", "asleep"))
+        kind = self.random.choice(("none", "some", "idle", "idle", "asleep", "removal"))
         if kind == "some":
             self.loop.sleep(int(draw() * 2 * settle))
         elif kind == "idle":
@@ -83,6 +103,9 @@ class Idleness(World):
         elif kind == "asleep":
             self.loop.sleep(3 * settle, lambda: self._is("asleep_us") or self._is("removing_us"))
             self.loop.sleep(int(draw() * SECOND))
+        elif kind == "removal":
+            self.loop.sleep(2 * settle, lambda: self.removes)
+            self.loop.sleep(int(draw() * SECOND / 10))
 
     def _is(self, name: str) -> bool:
         config = self.memory.configs.get(QUEUE)
@@ -100,11 +123,13 @@ class Idleness(World):
     def _under_way(self, payloads: set[str]) -> Iterator[None]:
         self.answered -= payloads
         self.unanswered |= payloads
+        calm, self.plan.rate = self.plan.rate, 0.3 if self.harsh else self.plan.rate
         try:
             yield
             self.answered |= payloads
         finally:
             self.unanswered -= payloads
+            self.plan.rate = min(calm, 0.01) if self.harsh else calm
 
     # Consumers and sweeps
 
@@ -154,9 +179,18 @@ class Idleness(World):
         """Request the removal of the queue some times."""
         queue = self._queue(self.loop.actor.process)
         for _ in range(self.random.choice((1, 3))):
-            self._wait_for_a_moment()
+            if self.random.random() < 0.5:
+                self._wait_for_a_moment()
+            else:
+                self.loop.sleep(int(2 * self.settle * SECOND), self._is_empty_and_in_use)
+            self.removes = True
             with suppress(Conflict, NotFound, StoreUnavailable):
                 removing.begin(queue.context, force=self.forces)
+            self.removes = False
+
+    def _is_empty_and_in_use(self) -> bool:
+        exists = self.memory.configs.get(QUEUE) is not None and not self._is("removed_us")
+        return exists and not self._is("idle_us") and not self._alive() and self.events["added"] > 0
 
     # Judgement
 

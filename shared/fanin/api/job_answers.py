@@ -11,7 +11,8 @@ from typing import Literal, Self
 
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
-from fanin.queue import Dead, Job, JobState, NewJob, Rejected
+from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
+from fanin.queue.creating import Ensured
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
 
@@ -34,6 +35,27 @@ STATES = {
     JobState.BUSY: Listed.IN_PROGRESS,
     JobState.DELAYED: Listed.DELAYED,
 }
+
+
+class QueueAnswer(Answer):
+    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function."""
+
+    queue: str
+    parts: int
+    metrics: bool
+    doorbell_url: str
+    doorbell_arn: str
+
+    @classmethod
+    def of(cls, queue: QueueKey, found: Ensured) -> Self:
+        config = found.config
+        return cls(
+            queue=queue.name,
+            parts=config.parts,
+            metrics=config.metrics,
+            doorbell_url=config.doorbell or "",
+            doorbell_arn=found.doorbell_arn,
+        )
 
 
 class RejectedJob(Answer):

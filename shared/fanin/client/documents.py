@@ -17,6 +17,7 @@ from fanin.client.model import (
     Failures,
     ItemVerdict,
     NewTask,
+    QueueDescription,
     Ranges,
     RangeVerdict,
     Registered,
@@ -174,6 +175,10 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def registered_of(answer: Document) -> Registered:
     return Registered(answer["taskId"], answer["state"])
+
+
+def queue_of(answer: Document) -> QueueDescription:
+    return QueueDescription(answer["queue"], answer["parts"], answer["doorbellUrl"], answer["doorbellArn"])
 
 
 def task_of(answer: Document) -> TaskStatus:

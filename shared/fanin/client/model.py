@@ -171,6 +171,16 @@ class Registered:
     state: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueueDescription:
+    """A work queue: its *parts*, and the SQS queue that is its doorbell, for example an event source."""
+
+    name: str
+    parts: int
+    doorbell_url: str
+    doorbell_arn: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStatus:
     """A task and its state.

@@ -6,6 +6,7 @@ from fanin.queue.effects import Effects
 from fanin.queue.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.keys import QueueKey
 from fanin.queue.model import (
+    Accuracy,
     Dead,
     Depth,
     Job,
@@ -23,6 +24,7 @@ from fanin.queue.service import Queue
 from fanin.queue.store import QueueStore
 
 __all__ = [
+    "Accuracy",
     "Dead",
     "Depth",
     "Doorbell",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fanin.errors import InvalidRequest
+from fanin.errors import Conflict, InvalidRequest
 from fanin.queue.keys import PARTS_MAX
 
 
@@ -12,6 +12,7 @@ from fanin.queue.keys import PARTS_MAX
 class QueueConfig:
     """The config of a queue; *parts*: the number of its parts.
 
+    *doorbell*: the URL of its doorbell; None until it has one, as in rows of version 0.1.
     *revision*: 0 when it is created, one more with each change; a change is written on condition of the
     revision that it replaces.
     *idle_us*: since when the sweep has found no live job and no outbox entry; None while the queue is in use.
@@ -22,6 +23,7 @@ class QueueConfig:
 
     parts: int
     revision: int = 0
+    doorbell: str | None = None
     idle_us: int | None = None
     asleep_us: int | None = None
     removing_us: int | None = None
@@ -32,3 +34,14 @@ class QueueConfig:
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:
             raise InvalidRequest(f"a queue has 1 to {PARTS_MAX} parts", field="parts")
+
+
+def refuse_removing(name: str, config: QueueConfig) -> None:
+    """Raise Conflict if the queue *name* is being removed."""
+    if config.removing_us is not None:
+        raise Conflict(f"queue {name!r} is being removed; it can be created again once it is gone")
+
+
+def existing(config: QueueConfig | None) -> QueueConfig | None:
+    """Return the config of a queue that exists; None where it is that of a removed one."""
+    return None if config is None or config.removed_us is not None else config

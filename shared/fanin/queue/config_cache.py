@@ -9,6 +9,8 @@ from fanin.queue.config import QueueConfig
 
 CONFIG_SECONDS = 60.0
 """The age, by the monotonic clock, at which a process reads the config again before it uses it."""
+CREATE_SECONDS = 5.0
+"""The pause between two attempts of a process to create a missing doorbell."""
 
 
 @dataclass
@@ -17,6 +19,7 @@ class ConfigCache:
 
     config: QueueConfig | None = None
     read_at: float = 0.0
+    next_create: float = float("-inf")
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def fresh(self, now: float) -> QueueConfig | None:
@@ -24,6 +27,14 @@ class ConfigCache:
         with self.lock:
             is_fresh = now - self.read_at < CONFIG_SECONDS
             return self.config if is_fresh else None
+
+    def may_create(self, now: float) -> bool:
+        """Return whether a missing doorbell may be created now; True once in five seconds."""
+        with self.lock:
+            may = now >= self.next_create
+            if may:
+                self.next_create = now + CREATE_SECONDS
+            return may
 
     def keep(self, config: QueueConfig | None, read_at: float) -> None:
         """Keep *config*, unless one that was requested later is kept; *read_at*: when it was requested."""

@@ -84,7 +84,7 @@ def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
 def is_unchanged(stored: Job | None, seen: Job) -> bool:
     """Return whether the row still holds the job that was seen, in the same state and under the same claim.
 
-    *added_us* tells it from the job of the same key and id in a queue that was removed and created again.
+    *added_us* differs in the job of the same key and id in a queue that was removed and created again.
     """
     if stored is None:
         return False

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.keys import JobKey, job_key
 from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
 from fanin.queue.sleeping import wake, wake_before
@@ -103,9 +104,13 @@ class Producer:
         for request in added:
             ring = Ring(self._key(request).part.number, due=request.delay > 0)
             by_delay.setdefault(math.ceil(request.delay), []).append(ring)
-        with suppress(StoreUnavailable):
+
+        def announce(bell: Doorbell) -> None:
             for delay, rings in by_delay.items():
-                self.context.doorbell.ring(rings, delay)
+                bell.ring(rings, delay)
+
+        with suppress(StoreUnavailable):
+            self.context.at_doorbell(announce)
 
 
 def _lost_trace(stored: Job) -> StoreUnavailable:

@@ -14,12 +14,12 @@ an add is seen by the look, or sees the mark and wakes the queue, so that the wr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import lifecycle, sleeping
 from fanin.queue.config import QueueConfig
 from fanin.queue.context import QueueContext
+from fanin.queue.creating import Doorbells
 from fanin.queue.looking import look
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.model import SECOND_US, Job
@@ -30,20 +30,6 @@ ROWS_A_RUN = 5000
 EMPTY_DAYS = 30
 """How long a queue is idle before the sweep removes it."""
 REASON = "the queue of the job was removed"
-
-
-class Doorbells(Protocol):
-    """The doorbells of all queues."""
-
-    def remove(self, url: str) -> None:
-        """Delete the doorbell at *url*; repeatable."""
-
-
-class NoDoorbells:
-    """Deletes nothing: the queues share a doorbell."""
-
-    def remove(self, url: str) -> None:
-        """Do nothing."""
 
 
 def begin(context: QueueContext, *, force: bool) -> QueueConfig:
@@ -86,7 +72,9 @@ def removed(config: QueueConfig, now: int) -> QueueConfig:
     return replace(config, revision=config.revision + 1, removed_us=now)
 
 
-def proceed(context: QueueContext, doorbells: Doorbells, settle: float = sleeping.SETTLE_SECONDS) -> bool:
+def proceed(
+    context: QueueContext, doorbells: Doorbells | None, settle: float = sleeping.SETTLE_SECONDS
+) -> bool:
     """Delete some rows of a queue that is being removed; return whether nothing of it is left."""
     config = context.read_config()
     if config is None or config.removing_us is None:
@@ -97,9 +85,8 @@ def proceed(context: QueueContext, doorbells: Doorbells, settle: float = sleepin
     # The outbox is read last: the removal of a job moves its items there.
     if Maintenance(context).report_outbox() or found or not is_settled:
         return False
-    url = getattr(config, "doorbell", None)
-    if url is not None:
-        doorbells.remove(url)
+    if doorbells is not None and config.doorbell is not None:
+        doorbells.delete(context.key, config.doorbell)
     return context.write_config(removed(config, now))
 
 

@@ -199,8 +199,8 @@ class Queue(Listings):
     def _wait(self, left: float, most: int, *, paused: bool) -> Sequence[Ring]:
         """Wait for rings; while the queue is paused, wait until the config is to be looked at again."""
         if not paused:
-            return self.context.doorbell.wait(left, most)
-        self.context.doorbell.rest(min(left, PAUSED_SECONDS))
+            return self.context.wait(left, most)
+        self.context.rest(min(left, PAUSED_SECONDS))
         return ()
 
     def _look(
@@ -219,8 +219,7 @@ class Queue(Listings):
 
     def _delete(self, rings: Sequence[Ring]) -> None:
         if rings:
-            with suppress(StoreUnavailable):
-                self.context.doorbell.delete(rings)
+            self.context.delete(rings)
 
     def _left(self, deadline: float | None) -> float:
         longest = self.context.options.doorbell_wait

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fanin.errors import StoreUnavailable
+from fanin.queue.config import refuse_removing
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey
 from fanin.queue.model import SECOND_US, Job, Member
-from fanin.queue.sleeping import refuse_removing
 
 DOUBT_SECONDS = 900.0
 """How long a request that timed out can still be applied: its signature is valid for so long."""
@@ -110,7 +110,7 @@ def enter(context: QueueContext, seconds: float | None) -> Session:
 
     Raises Conflict where the queue is being removed.
     """
-    refuse_removing(context, context.read_config() or context.config())
+    refuse_removing(context.key.name, context.read_config() or context.config())
     options, effects = context.options, context.effects
     now, at = effects.now(), effects.monotonic()
     beats = seconds is None

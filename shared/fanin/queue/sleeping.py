@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue.config import QueueConfig
+from fanin.errors import StoreUnavailable
+from fanin.queue.config import QueueConfig, refuse_removing
 from fanin.queue.context import QueueContext
 from fanin.queue.model import SECOND_US
 
@@ -72,7 +72,7 @@ def wake_before(context: QueueContext) -> None:
     known = context.config()
     if known.removing_us is not None:
         known = context.read_config() or context.config()
-        refuse_removing(context, known)
+        refuse_removing(context.key.name, known)
     if known.idle_us is not None:
         wake(context)
 
@@ -87,15 +87,8 @@ def wake(context: QueueContext) -> None:
         config = context.read_config()
         if config is None:
             raise StoreUnavailable(f"queue {context.key.name!r} was removed at the same time; retry")
-        refuse_removing(context, config)
+        refuse_removing(context.key.name, config)
         if config.idle_us is None or context.write_config(woken(config)):
             return
         context.effects.pause(attempt)
     raise StoreUnavailable(f"queue {context.key.name!r} changes too often at the moment; retry")
-
-
-def refuse_removing(context: QueueContext, config: QueueConfig) -> None:
-    """Raise Conflict if the queue is being removed."""
-    if config.removing_us is not None:
-        name = context.key.name
-        raise Conflict(f"queue {name!r} is being removed; it can be created again once it is gone")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fanin.queue import removing, sleeping
 from fanin.queue.context import QueueContext
 from fanin.queue.counting import depth_of
+from fanin.queue.creating import Doorbells
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.model import Depth
-from fanin.queue.removing import Doorbells
 
 
 def visit(
@@ -23,7 +23,7 @@ def visit(
     if before is None:
         return None
     if before.removing_us is not None:
-        removing.proceed(context, doorbells or removing.NoDoorbells(), settle)
+        removing.proceed(context, doorbells, settle)
         return None
     maintenance = Maintenance(context)
     maintenance.read_members()

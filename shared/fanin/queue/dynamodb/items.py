@@ -71,15 +71,16 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-CONFIG_OPTIONAL = (*_PHASES, "listed", "ttl")
+CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "ttl")
 """The attributes of a config row that can be absent."""
 
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists until the queue is removed."""
-    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    switches = {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
-    return config_row(queue) | numbers | switches | _phase(queue, config)
+    item = config_row(queue) | _phase(queue, config)
+    item |= {"parts": number(config.parts), "revision": number(config.revision)}
+    item |= {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
+    return item if config.doorbell is None else item | {"doorbell": text(config.doorbell)}
 
 
 def config_of(item: Item) -> QueueConfig:
@@ -87,7 +88,13 @@ def config_of(item: Item) -> QueueConfig:
     revision = item.get("revision", number(0))
     times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
     switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES if name in item}
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]), **switches, **times)
+    return QueueConfig(
+        parts=int(item["parts"]["N"]),
+        revision=int(revision["N"]),
+        doorbell=_text(item, "doorbell"),
+        **switches,
+        **times,
+    )
 
 
 def _phase(queue: QueueKey, config: QueueConfig) -> Item:
