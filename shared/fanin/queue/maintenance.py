@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fanin.calling import done, log_failure
-from fanin.errors import StoreUnavailable
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import PartKey
 from fanin.queue.members import Watch, overdue, owned, owners
@@ -28,7 +29,8 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them.
+    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them. *newer*: the
+    error that ended the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext
@@ -37,17 +39,42 @@ class Maintenance:
     members: Sequence[Member] = ()
     next_sweep: float = 0.0
     freed: list[Entry] = field(default_factory=list)
+    newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tick(self) -> bool:
-        """Run one round of a long-lived worker; return whether its session is still alive."""
-        with suppress(StoreUnavailable):
-            self.read_members()
-            if self.end_expired():
-                self.read_members()  # the parts of the ended sessions are shared anew
-            if self.context.effects.monotonic() >= self.next_sweep:
-                self._sweep_own()
+        """Run one round of a long-lived worker; return whether its session is alive and reads all rows."""
+        try:
+            with suppress(StoreUnavailable):
+                self._round()
+        except NewerSchema as error:
+            line = "the maintenance of queue %s ends, and this worker takes no more jobs"
+            log_failure(logger, line, self.context.key, error=error)
+            self.newer = error
+            return False
         return self.session is not None and self.session.alive()
+
+    def _round(self) -> None:
+        self.read_members()
+        if self.end_expired():
+            self.read_members()  # the parts of the ended sessions are shared anew
+        if self.context.effects.monotonic() >= self.next_sweep:
+            self._sweep_own()
+
+    def sweep_queue(self) -> None:
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
+
+        Each step runs although the one before it failed; then the first error is raised.
+        """
+        parts = range(self.context.options.parts)
+        errors: list[Exception] = []
+        for step in (self.read_members, self.end_overdue, partial(self.sweep, parts), self.report_outbox):
+            try:
+                step()
+            except Exception as error:  # rows that one step cannot read must not keep the others waiting
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def read_members(self) -> None:
         """Read the sessions, which share the parts, and note which of them moved."""
@@ -88,12 +115,11 @@ class Maintenance:
         # The claims are read before the sessions: a session is stored before it claims.
         outstanding = effects.each(lambda key: self.context.store.outstanding(key, now), keys)
         found = [entry for entries in outstanding for entry in entries]
-        busy = [entry for entry in found if entry.state is JobState.BUSY]
-        self._free_abandoned(busy)
         for entry in found:
             if entry.state is JobState.DELAYED:
-                self.promote(entry)
+                self._alone(self.promote, entry)
         waiting = effects.each(self._ring_for_old, keys)
+        self._free_abandoned([entry for entry in found if entry.state is JobState.BUSY])
         return bool(found) or any(waiting)
 
     def promote_due(self, part: int) -> None:
@@ -112,7 +138,7 @@ class Maintenance:
         """Return the jobs of an ended session to their positions, without counting failures."""
         rings = [Ring(entry.key.part.number) for entry in entries]
         try:
-            self.context.effects.each(self.free, entries)
+            self.context.effects.each(partial(self._alone, self.free), entries)
         finally:
             self.context.ring(rings)
             self._ring_again(rings)
@@ -154,6 +180,15 @@ class Maintenance:
                 log_failure(logger, "the end of job %s cannot be reported", entry.job_id, error=error)
             else:
                 store.delete_outbox_entry(queue, entry)
+
+    def _alone(self, change: Callable[[Entry], None], entry: Entry) -> None:
+        """Call *change* with one job; a job that cannot be read is logged, and the sweep goes on."""
+        try:
+            change(entry)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # one row must not keep the other jobs from their next run
+            log_failure(logger, "job %s is left for the next sweep", entry.job_id, error=error)
 
     def _end(self, member: Member) -> None:
         """Mark a session dead, so that it cannot beat again; then free its claims, and delete it."""

@@ -146,13 +146,8 @@ class Queue(Listings):
             leaving.leave()
 
     def sweep(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
-        context = self.configure()
-        maintenance = Maintenance(context)
-        maintenance.read_members()
-        maintenance.end_overdue()
-        maintenance.sweep(range(context.options.parts))
-        maintenance.report_outbox()
+        """Run the scheduled sweep; see Maintenance.sweep_queue."""
+        Maintenance(self.configure()).sweep_queue()
 
     def configure(self) -> QueueContext:
         """Store the number of parts on the first use of the queue, and return its context.

@@ -26,7 +26,12 @@ class Worker:
     stop: Callable[[], None]
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* jobs that this worker freed; where it has none, jobs of *parts*."""
+        """Claim up to *most* jobs that this worker freed; where it has none, jobs of *parts*.
+
+        Raises NewerSchema once a newer release has written rows that the maintenance of this worker reads.
+        """
+        if self.maintenance.newer is not None:
+            raise self.maintenance.newer
         freed = self.maintenance.pop_freed(most)
         return self.claims.take_these(freed, most) or self.claims.take(parts, most)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
+from fanin.aws.schema import Schema
 from fanin.queue import order
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
+SCHEMA = Schema(newest=1)
+"""Each row has its own version, because a queue outlives the processes that have read its config row. Every
+write compares the version of the row that it changes.
+"""
 SESSION_SECONDS = 86_400
 LISTED = "queues"
 """The partition key of all config rows in the index of queues."""
@@ -77,6 +82,11 @@ def queue_of(item: Item) -> QueueKey:
     return QueueKey(tenant, name)
 
 
+def parts_of(item: Item) -> int:
+    """Return the number of parts in a config row. Raises NewerSchema."""
+    return int(SCHEMA.checked("queue", item)["parts"]["N"])
+
+
 def job_item(job: Job) -> Item:
     """Return the row of a job; None is an absent attribute."""
     item = job_row(job.key) | _facts(job) | {"st": text(job.state), "ro": text(job.position)}
@@ -107,6 +117,7 @@ def job_of(item: Item, part: PartKey) -> Job:
 
 
 def _job(item: Item, key: JobKey) -> Job:
+    item = SCHEMA.checked("job", item)
     texts = {name: _text(item, row) for name, row in _TEXTS.items()}
     numbers = {name: int(item[name]["N"]) for name in _NUMBERS if name in item}
     facts: Any = texts | numbers
@@ -170,6 +181,7 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
 
 def outbox_entry_of(item: Item) -> OutboxEntry:
     """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
+    item = SCHEMA.checked("outbox entry", item)
     record, job_id = item["sk"]["S"], _text(item, "job_id")
     ending = None if job_id is None else record
     return OutboxEntry(
@@ -192,6 +204,7 @@ def member_item(queue: QueueKey, member: Member) -> Item:
 
 
 def member_of(item: Item) -> Member:
+    item = SCHEMA.checked("session", item)
     return Member(
         id=item["sk"]["S"],
         beats=item["beats"]["BOOL"],

@@ -30,7 +30,7 @@ def add(table: str, job: Job, over: Job | None) -> Item:
     if over is None:
         return put
     values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
-    return put | _expression(values, ConditionExpression=OVER_DONE)
+    return items.SCHEMA.guarded(put | _expression(values, ConditionExpression=OVER_DONE))
 
 
 def collide(table: str, seen: Job) -> Item:
@@ -115,7 +115,7 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     if job.rerun is not None:
         put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return "Put", put | _expression(values, ConditionExpression=guard)
+        return "Put", items.SCHEMA.guarded(put | _expression(values, ConditionExpression=guard))
     values |= {":done": text(JobState.DONE), ":at": number(at)}
     values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
@@ -155,14 +155,14 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     row = items.outbox_row(queue, entry)
     values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
-    return request | _expression(values, ConditionExpression="#failed = :failed")
+    return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
     record = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
     record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
-    return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
+    return {"TransactItems": [{"Delete": items.SCHEMA.guarded(record)}, {"Put": add(table, job, over)}]}
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -194,7 +194,8 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 def forget(table: str, queue: QueueKey, session: str) -> Item:
     """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
-    return request | _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    dead = _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    return items.SCHEMA.guarded(request | dead)
 
 
 def read(table: str, key: Item) -> Item:
@@ -241,7 +242,8 @@ def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
 def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Item:
     request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     expressions = {"UpdateExpression": update, "ConditionExpression": guard}
-    return request | {"ReturnValues": "ALL_NEW"} | _expression(values, **expressions)
+    request |= {"ReturnValues": "ALL_NEW"}
+    return items.SCHEMA.guarded(request | _expression(values, **expressions))
 
 
 def _expression(values: Item, **expressions: str) -> Item:
