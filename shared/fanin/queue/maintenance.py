@@ -62,19 +62,9 @@ class Maintenance:
             self._sweep_own()
 
     def sweep_queue(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
-
-        Each step runs although the one before it failed; then the first error is raised.
-        """
-        parts = range(self.context.options.parts)
-        errors: list[Exception] = []
-        for step in (self.read_members, self.end_overdue, partial(self.sweep, parts), self.report_outbox):
-            try:
-                step()
-            except Exception as error:  # rows that one step cannot read must not keep the others waiting
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
+        sweep = partial(self.sweep, range(self.context.options.parts))
+        _in_steps(self.read_members, self.end_overdue, sweep, self.report_outbox)
 
     def read_members(self) -> None:
         """Read the sessions, which share the parts, and note which of them moved."""
@@ -115,12 +105,17 @@ class Maintenance:
         # The claims are read before the sessions: a session is stored before it claims.
         outstanding = effects.each(lambda key: self.context.store.outstanding(key, now), keys)
         found = [entry for entries in outstanding for entry in entries]
-        for entry in found:
-            if entry.state is JobState.DELAYED:
-                self._alone(self.promote, entry)
-        waiting = effects.each(self._ring_for_old, keys)
-        self._free_abandoned([entry for entry in found if entry.state is JobState.BUSY])
+        waiting: list[bool] = []
+        _in_steps(
+            lambda: self._free_abandoned([entry for entry in found if entry.state is JobState.BUSY]),
+            lambda: self._promote_all(entry for entry in found if entry.state is JobState.DELAYED),
+            lambda: waiting.extend(effects.each(self._ring_for_old, keys)),
+        )
         return bool(found) or any(waiting)
+
+    def _promote_all(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._alone(self.promote, entry)
 
     def promote_due(self, part: int) -> None:
         """Make the due delayed jobs of a part ready."""
@@ -238,3 +233,20 @@ class Maintenance:
         if head and self.context.effects.now() - head[0].ready_us > old:
             self.context.ring([Ring(key.number)])
         return bool(head)
+
+
+def _in_steps(*steps: Callable[[], object]) -> None:
+    """Run each step although one before it failed, then raise the first error.
+
+    StoreUnavailable is raised at once: the later steps would meet it too.
+    """
+    errors: list[Exception] = []
+    for step in steps:
+        try:
+            step()
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # rows that one step cannot read must not keep the others waiting
+            errors.append(error)
+    if errors:
+        raise errors[0]
