@@ -46,6 +46,7 @@ SWEEP_JOBS = JobHandler(
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
     # Sessions and outbox entries are read from the table itself, by Query.
     table=(
+        "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
         "dynamodb:Query",

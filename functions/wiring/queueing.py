@@ -10,7 +10,7 @@ from fanin.aws.jobs import JobSettings
 from fanin.client.direct import DirectTransport
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
-from fanin.queue import Options, Queue, QueueContext, QueueKey
+from fanin.queue import Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell
@@ -41,25 +41,23 @@ def registry() -> Registry:
 @lru_cache(maxsize=QUEUES_KNOWN)
 def made(tenant: str, name: str) -> Queue:
     """Return a queue for producers, and create it on its first use."""
-    queue = QueueKey(tenant, name)
-    return _queue(queue, store().configure(queue, Options().parts))
+    return _queue(QueueKey(tenant, name))
 
 
 def known(tenant: str, name: str) -> Queue | None:
     """Return a queue for readers; None for a queue that was never used."""
-    queue = QueueKey(tenant, name)
-    parts = registry().parts(queue)
-    return None if parts is None else _queue(queue, parts)
+    found = _queue(QueueKey(tenant, name))
+    return None if found.context.read_config() is None else found
 
 
 def every() -> Iterator[Queue]:
     """Yield all queues of all tenants."""
-    return (_queue(queue, parts) for queue, parts in registry().queues())
+    return (_queue(queue) for queue in registry().queues())
 
 
-def _queue(queue: QueueKey, parts: int) -> Queue:
+def _queue(queue: QueueKey) -> Queue:
     url = settings().doorbell_of(queue.tenant, queue.name)
     doorbell = SqsDoorbell(clients.sqs(), url, queue)
     report = acking(DirectTransport(tracking.transport().tracker, queue.tenant))
-    context = QueueContext(store(), doorbell, queue, Options(parts=parts), report=report)
-    return Queue(context, configured=True)
+    context = QueueContext(store(), doorbell, queue, report=report)
+    return Queue(context)

@@ -12,7 +12,7 @@ from fanin.errors import NewerSchema
 from fanin.grouper import BundleState, Lane, Lease, TaskState
 from fanin.grouper.model import BundleKey, TaskKey
 from fanin.queue import lifecycle
-from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey
 from fanin.queue.model import GivenBack, JobState, Rerun
 from fanin.tracker.lifecycle import Transition
@@ -109,8 +109,11 @@ def again(name):
 
 
 QUEUE_RAISES = {
-    "configure": ("config", lambda s: lambda: s.configure(queueing.QUEUE, 1)),
-    "parts": ("config", lambda s: lambda: Registry(s.client, QUEUE_TABLE).parts(queueing.QUEUE)),
+    "config": ("config", lambda s: lambda: s.config(queueing.QUEUE)),
+    "create": ("config", lambda s: lambda: s.create(queueing.QUEUE, QueueConfig(1))),
+    "reconfigure": ("config", lambda s: lambda: s.reconfigure(queueing.QUEUE, QueueConfig(2, revision=1))),
+    "peek config": ("config", lambda s: lambda: s.peek_config(queueing.QUEUE)),
+    "count change": ("config", lambda s: lambda: s.count_change(queueing.QUEUE)),
     "get": ("job ready", lambda s: lambda: job(s, "ready")),
     "add to a ready job": ("job ready", lambda s: lambda: s.add(again("ready"), None)),
     "add to a done job": ("job done", lambda s: _over(s, "done")),
@@ -127,6 +130,8 @@ QUEUE_RAISES = {
     "jobs": ("job ready", lambda s: lambda: s.jobs(queueing.PART, JobState.READY, 10)),
     "dead": ("dead: dead", lambda s: lambda: s.dead(queueing.QUEUE, 10)),
     "members": ("session s1", lambda s: lambda: s.members(queueing.QUEUE)),
+    "some members": ("session s1", lambda s: lambda: s.some_members(queueing.QUEUE, ["s1"])),
+    "peek": ("session s1", lambda s: lambda: s.peek(queueing.QUEUE, None)),
     "beat": ("session s1", lambda s: lambda: s.beat(queueing.QUEUE, "s1", 1)),
     "end session": ("session s1", lambda s: lambda: s.end_session(queueing.QUEUE, "s1", None)),
 }
@@ -199,14 +204,6 @@ def test_a_malformed_job_is_left_out_of_what_the_sweep_lists(queue, caplog, brok
 
     assert [entry.key.sort for entry in found] == ["k#busy", "k#delayed"]
     assert "J#tenant#orders#0000 k#broken cannot be read" in caplog.text
-
-
-def test_a_config_row_that_cannot_be_read_is_left_out_of_the_list_of_queues(queue, caplog):
-    bad = golden.rows("queue")["config"] | {"pk": {"S": "C#tenant#bad"}, "parts": {"S": "many"}}
-    golden.put(queue, "queue", bad)
-
-    assert list(Registry(queue.client, QUEUE_TABLE).queues()) == [(queueing.QUEUE, 1)]
-    assert "C#tenant#bad" in caplog.text
 
 
 # Group-batcher: the row of each task, bundle and lease.

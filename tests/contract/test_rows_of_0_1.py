@@ -10,6 +10,7 @@ from moto import mock_aws
 from fanin.grouper import BundleState, Lane, Lease, TaskState
 from fanin.grouper.model import BundleKey, TaskKey
 from fanin.grouper.model import Verdict as Answered
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import JobState, OutboxEntry, Rerun
@@ -110,9 +111,9 @@ def test_a_config_row():
     store = golden.queues()
     registry = Registry(store.client, QUEUE_TABLE)
 
-    assert store.configure(QUEUE, 8) == 1
-    assert registry.parts(QUEUE) == 1
-    assert list(registry.queues()) == [(QUEUE, 1)]
+    assert store.create(QUEUE, QueueConfig(8)) == QueueConfig(1)
+    assert store.config(QUEUE) == QueueConfig(1)
+    assert list(registry.queues()) == [QUEUE]
 
 
 def test_jobs_in_each_state():

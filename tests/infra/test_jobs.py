@@ -125,25 +125,31 @@ def worked_at(client):
 
 def add_and_collide(client):
     queue = fresh(client)
-    queue.context.store.configure(KEY, 2)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
 
 
 def look_up(client):
-    parts = Registry(client, QUEUE_TABLE).parts(KEY)
-    context = QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY, Options(parts=parts))
-    queue = Queue(context, configured=True)
+    queue = Queue(QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY))
     for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
         look(10)
+
+
+def worked_at_and_abandoned(client):
+    """The same, and a job whose worker was ended by another one, which crashed before it freed the claim."""
+    worked_at(client)
+    queue = fresh(client)
+    queue.take(1, wait=0).__enter__()
+    store, session = queue.context.store, queue._worker.session.id
+    store.end_session(KEY, session, None)
+    store.forget(KEY, session)
 
 
 def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
     store = DynamoStore(client, QUEUE_TABLE)
-    for key, parts in Registry(client, QUEUE_TABLE).queues():
-        context = QueueContext(store, MemoryDoorbell(), key, Options(parts=parts), late, lambda _: None)
-        queue = Queue(context, configured=True)
+    for key in Registry(client, QUEUE_TABLE).queues():
+        queue = Queue(QueueContext(store, MemoryDoorbell(), key, Options(), late, lambda _: None))
         queue.sweep()
         queue.depth()
 
@@ -164,7 +170,7 @@ def answer_the_doorbell(client):
 DEEDS = {
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
-    "sweep_jobs": (worked_at, sweep_late),
+    "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PARTS_MAX, QUEUE_FORM, PartKey, QueueKey
 
@@ -19,7 +20,7 @@ def test_a_key_is_read_from_its_end_so_that_it_names_one_tenant_queue_and_part(t
     key = str(PartKey(QueueKey(tenant, name), number))
 
     assert key.rsplit("#", 2) == [tenant, name, f"{number:04x}"]
-    assert items.queue_of(items.config_item(QueueKey(tenant, name), 1)) == QueueKey(tenant, name)
+    assert items.queue_of(items.config_item(QueueKey(tenant, name), QueueConfig(1))) == QueueKey(tenant, name)
 
 
 @pytest.mark.parametrize("name", ["b#c", "#", "b#0001", "", "b\n", "-b", "b" * 81])

@@ -40,6 +40,11 @@ def make_newer(store, name):
     golden.put(store, "queue", golden.newer(golden.rows("queue")[name]))
 
 
+def sessions_of(store, but):
+    rows = golden.stored(store, "queue").values()
+    return [row for row in rows if row["pk"]["S"].startswith("S#") and row["sk"]["S"] != but]
+
+
 def make_newer_by_claim(store, claim):
     rows = golden.stored(store, "queue").values()
     (row,) = [row for row in rows if row.get("claim") == {"S": claim} and row["pk"]["S"].startswith("J#")]
@@ -102,6 +107,29 @@ def test_a_worker_that_meets_a_newer_session_takes_no_more_jobs(store, caplog):
     assert f"the maintenance of queue {QUEUE} ends" in caplog.text
     with pytest.raises(NewerSchema, match=SENTENCE):
         queue.take(1, 0, parts=[0]).__enter__()
+
+
+def test_a_worker_that_has_read_the_config_stops_within_a_heartbeat_of_its_newer_version(store):
+    queue, duties = queue_on(store)
+    with queue.take(1, 0, parts=[0]):
+        make_newer(store, "config")
+        duties.time.sleep(1)
+
+        assert [duty.do() for duty in duties.of[0]] == [True, False]
+    with pytest.raises(NewerSchema, match="the queue C#tenant#orders has schema version 99"):
+        queue.take(1, 0, parts=[0]).__enter__()
+    queue.close()
+
+    assert "live" not in [row["st"]["S"] for row in sessions_of(store, but="s1")]
+
+
+def test_a_producer_reads_the_config_again_after_a_minute(store):
+    queue, duties = queue_on(store)
+    assert queue.add("one")
+    make_newer(store, "config")
+    duties.time.sleep(60)
+    with pytest.raises(NewerSchema, match=SENTENCE):
+        queue.add("two")
 
 
 def test_a_newer_delayed_job_does_not_keep_the_others_from_being_promoted(store, caplog):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from fanin.errors import Conflict, InvalidRequest, StaleWrite, StoreUnavailable
+from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import (
     JobState,
     LostClaim,
@@ -21,6 +21,7 @@ from fanin.queue import (
     ShutDown,
 )
 from fanin.queue.background import Duty, in_threads
+from fanin.queue.config import QueueConfig
 from fanin.queue.effects import Effects
 from fanin.queue.fair_lock import FairLock
 from fanin.queue.memory import MemoryStore
@@ -137,11 +138,23 @@ def test_a_take_of_nothing_is_refused(queue):
         queue.take(0)
 
 
-def test_the_first_user_fixes_the_number_of_parts(make):
+def test_the_process_that_creates_the_queue_chooses_its_parts(make):
     make(parts=4).add("a")
+    later = make(parts=8)
+    later.add("b")
 
-    with pytest.raises(Conflict):
-        make(parts=8).add("b")
+    assert len(later.context.parts()) == 4
+
+
+def test_a_process_reads_the_config_again_after_a_minute(make, time):
+    queue = make(parts=4)
+    queue.add("a")
+    queue.context.store.reconfigure(KEY, QueueConfig(8, revision=1))
+    time.sleep(59)
+    before = len(queue.context.parts())
+    time.sleep(1)
+
+    assert (before, len(queue.context.parts())) == (4, 8)
 
 
 def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
@@ -215,7 +228,6 @@ def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, mon
 
 
 def test_a_take_gives_up_if_the_store_stays_unavailable(queue, monkeypatch):
-    queue.configure()
     with queue.take(wait=0):
         monkeypatch.setattr(queue.context.store, "ready", unavailable)
     with expects(StoreUnavailable), queue.take():

@@ -303,7 +303,7 @@ class World:
         store = _Direct(self.network)
         options = Options(parts=self.parts)
         context = QueueContext(store, _NoDoorbell(), QUEUE, options, effects(self.loop, process, self.random))
-        Maintenance(Queue(context).configure()).sweep(range(self.parts))
+        Maintenance(context).sweep(range(self.parts))
         live = {member.id for member in self.memory.members(QUEUE) if member.live}
         for part in range(self.parts):
             for job in self.memory.jobs(PartKey(QUEUE, part), JobState.BUSY, 100):

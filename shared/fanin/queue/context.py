@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from fanin.calling import plain
 from fanin.errors import StoreUnavailable
+from fanin.queue.config import QueueConfig
+from fanin.queue.config_cache import ConfigCache
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.keys import PartKey, QueueKey
@@ -30,10 +32,35 @@ class QueueContext:
     options: Options = field(default_factory=Options)
     effects: Effects = field(default_factory=Effects)
     report: Reporter | None = None
+    cache: ConfigCache = field(default_factory=ConfigCache)
 
     def __post_init__(self) -> None:
         """Refuse a *report* that does no work when it is called."""
         plain(self.report, "report")
+
+    def config(self) -> QueueConfig:
+        """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
+        return self.cache.fresh(self.effects.monotonic()) or self.read_config() or self._create()
+
+    def read_config(self) -> QueueConfig | None:
+        """Read the config of the queue now; None for a queue that does not exist."""
+        read_at = self.effects.monotonic()
+        stored = self.effects.insist(lambda: self.store.config(self.key))
+        self.cache.keep(stored, read_at)
+        return stored
+
+    def refresh(self, revision: int) -> None:
+        """Read the config where one of a later *revision* than the cached one is stored."""
+        cached = self.cache.config
+        if cached is None or cached.revision < revision:
+            self.read_config()
+
+    def _create(self) -> QueueConfig:
+        read_at = self.effects.monotonic()
+        new = QueueConfig(self.options.parts)
+        stored = self.effects.insist(lambda: self.store.create(self.key, new))
+        self.cache.keep(stored, read_at)
+        return stored
 
     def part(self, number: int) -> PartKey:
         """Return the key of the part *number*."""
@@ -41,7 +68,7 @@ class QueueContext:
 
     def parts(self) -> list[PartKey]:
         """Return the keys of all parts."""
-        return [self.part(number) for number in range(self.options.parts)]
+        return [self.part(number) for number in range(self.config().parts)]
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
@@ -12,14 +10,10 @@ from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
 REVIVE_ATTEMPTS = 8
 
 
-class Listings(ABC):
+class Listings:
     """What a queue shows of its jobs and sessions."""
 
     context: QueueContext
-
-    @abstractmethod
-    def configure(self) -> QueueContext:
-        """Return the context of a queue whose number of parts is stored."""
 
     def queued(self, limit: int = 100) -> list[Job]:
         """Return the first ready jobs; the order is exact in each part, and merged over the parts."""
@@ -43,7 +37,7 @@ class Listings(ABC):
 
     def depth(self) -> Depth:
         """Return the number of jobs in each state, and the longest wait of a part's first ready job."""
-        context = self.configure()
+        context = self.context
         store, parts = context.store, context.parts()
 
         def count(state: JobState) -> int:
@@ -66,7 +60,7 @@ class Listings(ABC):
         process that raised StoreUnavailable, because its request can have been applied.
         A request that timed out is sent again, and recognised by the revival id that it stored.
         """
-        context = self.configure()
+        context = self.context
         for attempt in range(REVIVE_ATTEMPTS):
             over = context.store.get(dead.job.key)
             if over is not None and over.is_live:
@@ -83,7 +77,7 @@ class Listings(ABC):
 
     def _first(self, state: JobState, limit: int) -> list[Job]:
         """Return up to *limit* jobs in a state from each part."""
-        context = self.configure()
+        context = self.context
         per_part = context.effects.each(lambda part: context.store.jobs(part, state, limit), context.parts())
         return [job for jobs in per_part for job in jobs]
 

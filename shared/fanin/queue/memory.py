@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
@@ -24,14 +25,26 @@ class MemoryStore:
     dead_jobs: dict[QueueKey, dict[str, Dead]] = field(default_factory=dict)
     outboxes: dict[QueueKey, dict[str, OutboxEntry]] = field(default_factory=dict)
     sessions: dict[QueueKey, dict[str, Member]] = field(default_factory=dict)
-    parts: dict[QueueKey, int] = field(default_factory=dict)
+    configs: dict[QueueKey, QueueConfig] = field(default_factory=dict)
+    changes: dict[QueueKey, int] = field(default_factory=dict)
     written: list[Write] = field(default_factory=list)
     admits: Callable[[Write], bool] = lambda _: True
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def configure(self, queue: QueueKey, parts: int) -> int:
+    def config(self, queue: QueueKey) -> QueueConfig | None:
         with self.lock:
-            return self.parts.setdefault(queue, parts)
+            return self.configs.get(queue)
+
+    def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
+        with self.lock:
+            return self.configs.setdefault(queue, config)
+
+    def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
+        with self.lock:
+            seen = self.configs.get(queue)
+            if seen is not None and seen.revision == config.revision - 1:
+                self.configs[queue] = config
+            return self.configs.get(queue)
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         with self.lock:
@@ -150,6 +163,26 @@ class MemoryStore:
     def members(self, queue: QueueKey) -> Sequence[Member]:
         with self.lock:
             return list(self._members(queue).values())
+
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        with self.lock:
+            rows = self._members(queue)
+            return [rows[session] for session in ids if session in rows]
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        with self.lock:
+            rows = self._members(queue)
+            return [rows[session] for session in (rows if ids is None else ids) if session in rows]
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        with self.lock:
+            config = self.configs.get(queue)
+            return (-1, 0) if config is None else (config.revision, self.changes.get(queue, 0))
+
+    def count_change(self, queue: QueueKey) -> None:
+        with self.lock:
+            if queue in self.configs:
+                self.changes[queue] = self.changes.get(queue, 0) + 1
 
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         with self.lock:

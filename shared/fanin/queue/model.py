@@ -39,7 +39,7 @@ class OnBusy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How this process uses a queue; only *parts* is stored, by the first process that uses the queue.
+    """How this process uses a queue; only *parts* is stored, by the process that creates the queue.
 
     *heartbeat*: seconds between two heartbeats. *expiry*: seconds without a heartbeat after which the claims
     of a session are freed. *max_failures*: failures at which a job is dead; None: no limit.

@@ -61,7 +61,7 @@ class Producer:
         raise StoreUnavailable(f"job {request.key!r}: too many adds of its key at once; add it again")
 
     def _key(self, request: NewJob) -> JobKey:
-        return job_key(self.context.key, self.context.options.parts, request.key)
+        return job_key(self.context.key, self.context.config().parts, request.key)
 
     def _add(self, job: Job, over: Job | None) -> Job | None:
         return self.context.effects.insist(lambda: self.context.store.add(job, over))

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from fanin.aws.forking import PerProcess
 from fanin.calling import block, done, has_text, text_of
-from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue import messages, worker
 from fanin.queue.background import Background, in_threads
 from fanin.queue.context import QueueContext
@@ -53,12 +53,10 @@ class Queue(Listings):
 
     A forked child does not share its parent's session and jobs; its first take starts a session of its own.
 
-    *configured*: whether the number of parts is known to be that of the options.
     """
 
     context: QueueContext
     background: Background = in_threads
-    configured: bool = False
     _closed: bool = False
     _process: PerProcess[ProcessState] = field(default_factory=new_process_state, repr=False)
 
@@ -84,7 +82,7 @@ class Queue(Listings):
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
         """Add each job; return the rejected ones, repeated keys among *jobs* included."""
-        producer = Producer(self.configure())
+        producer = Producer(self.context)
         requests = [job if isinstance(job, NewJob) else NewJob(job) for job in jobs]
         return producer.add_all(requests, OnBusy(on_busy))
 
@@ -114,7 +112,7 @@ class Queue(Listings):
     def bounded(self, seconds: float) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
         state = new_process_state()
-        state().worker = worker.start_bounded(self.configure(), seconds)
+        state().worker = worker.start_bounded(self.context, seconds)
         try:
             yield replace(self, _process=state)
         finally:
@@ -147,21 +145,7 @@ class Queue(Listings):
 
     def sweep(self) -> None:
         """Run the scheduled sweep; see Maintenance.sweep_queue."""
-        Maintenance(self.configure()).sweep_queue()
-
-    def configure(self) -> QueueContext:
-        """Store the number of parts on the first use of the queue, and return its context.
-
-        Raises Conflict where the queue has another number of parts.
-        """
-        context = self.context
-        if not self.configured:
-            wanted = context.options.parts
-            parts = context.effects.insist(lambda: context.store.configure(context.key, wanted))
-            if parts != wanted:
-                raise Conflict(f"queue {self.key.name} has {parts} parts, not {wanted}")
-            self.configured = True
-        return context
+        Maintenance(self.context).sweep_queue()
 
     @property
     def _worker(self) -> Worker | None:
@@ -230,7 +214,7 @@ class Queue(Listings):
                 raise ShutDown(f"queue {self.key.name} was closed in this process")
             self._drop_lost(state)
             if state.worker is None:
-                state.worker = worker.start(self.configure(), self.background)
+                state.worker = worker.start(self.context, self.background)
             return state.worker
 
     def _drop_lost(self, state: ProcessState) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
@@ -21,8 +22,14 @@ MOST_WRITES = 98
 class JobStore(Protocol):
     """The store of jobs."""
 
-    def configure(self, queue: QueueKey, parts: int) -> int:
-        """Store the number of parts unless one is stored; return the stored one."""
+    def config(self, queue: QueueKey) -> QueueConfig | None:
+        """Return the config of a queue; None for a queue that does not exist."""
+
+    def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
+        """Store *config* unless the queue exists; return the stored config."""
+
+    def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
+        """Store *config* over the one of the revision before it; return the stored one, None without any."""
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         """Store *job* where its key has none, or over the done one that was seen; return the stored job.
@@ -97,6 +104,18 @@ class SessionStore(Protocol):
 
     def members(self, queue: QueueKey) -> Sequence[Member]:
         """Return every stored session."""
+
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        """Return those of the sessions *ids* that are stored."""
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        """Return the sessions *ids* (None: all) as they were some time before; not a consistent read."""
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        """Return the revision of the config and the count of changes of the sessions, as ``peek`` does."""
+
+    def count_change(self, queue: QueueKey) -> None:
+        """Count that a session that owns parts began or ended."""
 
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         """Mark a session dead if it has had *heartbeats* (None: any number); False where it has had more."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue import session as sessions
 from fanin.queue.background import Background, Duty
 from fanin.queue.claims import Claims
@@ -39,7 +39,7 @@ class Worker:
         """Stop the duties, return the claimed jobs without counting failures, and end the session."""
         self.stop()
         self.claims.give_back_all(self.session.jobs())
-        with suppress(StoreUnavailable):
+        with suppress(NewerSchema, StoreUnavailable):
             self.session.end()
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import (
@@ -29,8 +30,25 @@ from tests.contract.queue.calls import (
 )
 
 
-def test_the_first_number_of_parts_stays(store):
-    assert [store.configure(QUEUE, 4), store.configure(QUEUE, 8), store.configure(OTHER, 8)] == [4, 4, 8]
+def test_the_first_config_of_a_queue_stays(store):
+    created = [store.create(QUEUE, QueueConfig(4)), store.create(QUEUE, QueueConfig(8))]
+
+    assert store.config(OTHER) is None
+    assert [*created, store.create(OTHER, QueueConfig(8))] == [QueueConfig(4), QueueConfig(4), QueueConfig(8)]
+    assert [store.config(QUEUE), store.config(OTHER)] == [QueueConfig(4), QueueConfig(8)]
+
+
+def test_a_config_replaces_the_one_of_the_revision_before_it_and_no_other(store):
+    first, other, third = QueueConfig(8, 1), QueueConfig(16, 1), QueueConfig(32, 2)
+
+    assert store.reconfigure(QUEUE, first) is None
+    store.create(QUEUE, QueueConfig(4))
+    assert store.reconfigure(QUEUE, third) == QueueConfig(4)
+    assert store.reconfigure(QUEUE, first) == first
+    assert store.reconfigure(QUEUE, first) == first
+    assert store.reconfigure(QUEUE, other) == first
+    assert store.reconfigure(QUEUE, third) == third
+    assert store.config(QUEUE) == third
 
 
 @pytest.mark.parametrize("more", [{}, {"priority": 7, "delay": 1.5, "item_id": "i", "payload": None}])

@@ -7,11 +7,12 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.aws.schema import Schema
 from fanin.queue import order
+from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
 SCHEMA = Schema(newest=1)
-"""Each row has its own version, because a queue outlives the processes that have read its config row. Every
+"""Each row has its own version, because a process uses the config row that it has read for a minute. Every
 write compares the version of the row that it changes.
 """
 SESSION_SECONDS = 86_400
@@ -71,20 +72,35 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-def config_item(queue: QueueKey, parts: int) -> Item:
+CONFIG_OPTIONAL: tuple[str, ...] = ()
+"""The attributes of a config row that can be absent."""
+
+
+def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
-    return config_row(queue) | {"parts": number(parts), "listed": text(LISTED)}
+    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
+    return config_row(queue) | numbers | {"listed": text(LISTED)}
+
+
+def config_of(item: Item) -> QueueConfig:
+    """Return the config of a row; version 0.1 wrote the number of parts alone."""
+    revision = SCHEMA.checked("queue", item).get("revision", number(0))
+    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]))
+
+
+def counts_of(item: Item | None) -> tuple[int, int]:
+    """Return the revision of a config row and its count of changes of the sessions."""
+    if item is None:
+        return -1, 0
+    item = SCHEMA.checked("queue", item)
+    revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
+    return revision, changes
 
 
 def queue_of(item: Item) -> QueueKey:
     """Return the queue of a config row; the name of a tenant may contain #, that of a queue does not."""
     tenant, _, name = item["pk"]["S"].removeprefix("C#").rpartition("#")
     return QueueKey(tenant, name)
-
-
-def parts_of(item: Item) -> int:
-    """Return the number of parts in a config row. Raises NewerSchema."""
-    return int(SCHEMA.checked("queue", item)["parts"]["N"])
 
 
 def job_item(job: Job) -> Item:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.rows import Item
-from fanin.aws.schema import readable
 from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import QueueKey
 
@@ -23,24 +21,13 @@ class Registry:
     client: DynamoDBClient
     table: str
 
-    def parts(self, queue: QueueKey) -> int | None:
-        """Return the number of parts of a queue; None for a queue that was never used."""
-        row = send(self.client.get_item, requests.read(self.table, items.config_row(queue))).get("Item")
-        return items.parts_of(row) if row else None
-
-    def queues(self) -> Iterator[tuple[QueueKey, int]]:
-        """Yield each queue of each tenant with its number of parts; a new one can be missing for seconds.
-
-        A row that cannot be read is logged and left out.
-        """
+    def queues(self) -> Iterator[QueueKey]:
+        """Yield each queue of each tenant; a new one can be missing for seconds."""
         start: dict[str, Any] = {}
         while True:
             answer = send(self.client.query, requests.queues(self.table) | start)
-            yield from readable(_listed, answer["Items"])
+            for row in answer["Items"]:
+                yield items.queue_of(row)
             if "LastEvaluatedKey" not in answer:
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-
-
-def _listed(row: Item) -> tuple[QueueKey, int]:
-    return items.queue_of(row), items.parts_of(row)

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
+from fanin.aws.schema import VERSION
 from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
@@ -19,9 +21,29 @@ from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, Out
 OVER_DONE = "#st = :done AND #generation = :seen"
 
 
-def configure(table: str, queue: QueueKey, parts: int) -> Item:
-    """Store the number of parts, unless one is stored."""
-    return put_new(table, items.config_item(queue, parts))
+def create(table: str, queue: QueueKey, config: QueueConfig) -> Item:
+    """Store the config of a queue, unless one is stored."""
+    return put_new(table, items.config_item(queue, config))
+
+
+def reconfigure(table: str, queue: QueueKey, config: QueueConfig) -> Item:
+    """Store a config over the one of the revision before it; version 0.1 wrote rows without a revision."""
+    key, seen = items.config_row(queue), config.revision - 1
+    facts = {name: value for name, value in items.config_item(queue, config).items() if name not in key}
+    gone = [f"#{name}" for name in items.CONFIG_OPTIONAL if name not in facts]
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in facts)
+    update += f" REMOVE {', '.join(gone)}" if gone else ""
+    guard = "#revision = :seen"
+    if seen == 0:
+        guard = "attribute_exists(#pk) AND (attribute_not_exists(#revision) OR #revision = :seen)"
+    values = {f":{name}": value for name, value in facts.items()} | {":seen": number(seen)}
+    return _update(table, key, update, guard, values)
+
+
+def count_change(table: str, queue: QueueKey) -> Item:
+    """Count that a session began or ended, in the config row of an existing queue."""
+    row, exists = items.config_row(queue), "attribute_exists(#pk)"
+    return _update(table, row, "ADD #changes :one", exists, {":one": number(1)})
 
 
 def add(table: str, job: Job, over: Job | None) -> Item:
@@ -165,6 +187,12 @@ def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
     return {"TransactItems": [{"Delete": items.SCHEMA.guarded(record)}, {"Put": add(table, job, over)}]}
 
 
+def peek_config(table: str, queue: QueueKey) -> Item:
+    """Read what a config row counts, perhaps as it was some time before."""
+    request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
+    return request | _expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
+
+
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
     """Store a new session."""
     item = items.member_item(queue, member)
@@ -249,4 +277,5 @@ def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Ite
 def _expression(values: Item, **expressions: str) -> Item:
     """Return expressions with their names (``#name``), many of which are reserved words of DynamoDB."""
     names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
-    return {**expressions, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
+    filled = {"ExpressionAttributeValues": values} if values else {}
+    return {**expressions, "ExpressionAttributeNames": names, **filled}

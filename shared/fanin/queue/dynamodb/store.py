@@ -10,9 +10,10 @@ from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
 from fanin.aws.schema import readable
-from fanin.errors import StaleWrite
+from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
+from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
@@ -32,12 +33,20 @@ class DynamoStore:
     table: str
     pause: Callable[[int], None] = pause
 
-    def configure(self, queue: QueueKey, parts: int) -> int:
-        try:
-            send(self.client.put_item, requests.configure(self.table, queue, parts))
-        except StaleWrite as stale:
-            return items.parts_of(stale.stored[0] or self._row(items.config_row(queue)) or {})
-        return parts
+    def config(self, queue: QueueKey) -> QueueConfig | None:
+        row = self._row(items.config_row(queue))
+        return items.config_of(row) if row else None
+
+    def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
+        request = requests.create(self.table, queue, config)
+        stored = self._write_config(queue, self.client.put_item, request, config)
+        if stored is None:
+            raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
+        return stored
+
+    def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
+        request = requests.reconfigure(self.table, queue, config)
+        return self._write_config(queue, self.client.update_item, request, config)
 
     def add(self, job: Job, over: Job | None) -> Job | None:
         try:
@@ -126,6 +135,26 @@ class DynamoStore:
         rows = self._rows(requests.partition(self.table, items.session_pk(queue)))
         return [items.member_of(row) for row in rows]
 
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        keys = [items.session_row(queue, session) for session in ids]
+        rows = read_many(self.client, self.table, keys, self.pause)
+        return [items.member_of(row) for row in rows]
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        if ids is None:
+            request = requests.partition(self.table, items.session_pk(queue)) | {"ConsistentRead": False}
+            return [items.member_of(row) for row in self._rows(request)]
+        keys = [items.session_row(queue, session) for session in ids]
+        rows = read_many(self.client, self.table, keys, self.pause, consistent=False)
+        return [items.member_of(row) for row in rows]
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        answer = send(self.client.get_item, requests.peek_config(self.table, queue))
+        return items.counts_of(answer.get("Item"))
+
+    def count_change(self, queue: QueueKey) -> None:
+        self._applies(requests.count_change(self.table, queue))
+
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         try:
             send(self.client.update_item, requests.end_session(self.table, queue, session, heartbeats))
@@ -152,6 +181,17 @@ class DynamoStore:
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
         return lifecycle.ended(job, at)
+
+    def _write_config(
+        self, queue: QueueKey, operation: Callable[..., Any], request: Item, config: QueueConfig
+    ) -> QueueConfig | None:
+        """Send the write of a config; return the config that is stored then, if any."""
+        try:
+            send(operation, request)
+        except StaleWrite as stale:
+            (row,) = stale.stored
+            return items.config_of(row) if row else self.config(queue)
+        return config
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
