@@ -8,6 +8,7 @@ FaninError
 ├── Conflict              the state does not allow the request
 │   ├── KeyReused         the idempotency key was used with another payload
 │   └── StaleWrite        a condition failed; the error has the stored item
+├── NewerSchema           a row was written by a newer release; upgrade this process
 └── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
 Other errors are bugs, or come from the user's code, and are not caught.
@@ -66,6 +67,10 @@ class StaleWrite(Conflict):
         super().__init__(detail)
         self.stored = stored
         self.failed = failed
+
+
+class NewerSchema(FaninError):
+    """A row has a schema version that this process does not read; nothing was written to it."""
 
 
 class StoreUnavailable(FaninError):

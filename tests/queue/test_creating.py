@@ -52,7 +52,12 @@ def make(sqs, store, creator, time):
             time.now, time.monotonic, pause=time.sleep, each=lambda call, values: [call(v) for v in values]
         )
         context = QueueContext(
-            store, SqsDoorbell(sqs, None, key), key, Options(parts=1, renew=True, **more), effects, creator=creator
+            store,
+            SqsDoorbell(sqs, None, key),
+            key,
+            Options(parts=1, renew=True, **more),
+            effects,
+            creator=creator,
         )
         return Queue(context, background=lambda _: lambda: None)
 

@@ -18,6 +18,7 @@ from fanin.errors import (
     Conflict,
     InvalidRequest,
     KeyReused,
+    NewerSchema,
     NotFound,
     StaleWrite,
     StoreUnavailable,
@@ -28,6 +29,8 @@ from fanin.errors import (
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20
 RETRY_AFTER_SECONDS = 1
+UPGRADE_AFTER_SECONDS = 60
+"""``Retry-After`` where a row is newer than the service: the client library does not wait that long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
     KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),
+    NewerSchema: Kind(503, "newer-schema", "The service is older than the row"),
     StaleWrite: Kind(503, "unavailable", "Too busy; retry"),
     StoreUnavailable: Kind(503, "unavailable", "Too busy; retry"),
     Exception: INTERNAL,
@@ -99,7 +103,8 @@ def problem(error: Exception) -> Problem:
 def respond(error: Exception) -> Response[str]:
     """Return *error* as an HTTP answer."""
     document = problem(error)
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if document.status == 503 else {}
+    seconds = UPGRADE_AFTER_SECONDS if isinstance(error, NewerSchema) else RETRY_AFTER_SECONDS
+    headers = {"Retry-After": str(seconds)} if document.status == 503 else {}
     return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
 
 

@@ -31,6 +31,7 @@ from fanin.errors import (
     FaninError,
     InvalidRequest,
     KeyReused,
+    NewerSchema,
     NotFound,
     StoreUnavailable,
     TooManyBatches,
@@ -55,6 +56,7 @@ TOO_MUCH: Mapping[str, type[InvalidRequest]] = {
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
 """Problems of a request that succeeds in smaller parts."""
+NEWER_SCHEMA = "urn:fanin:problem:newer-schema"
 
 
 def open_body(spec: OpenBatch) -> Document:
@@ -124,6 +126,8 @@ def error_of(status: int, body: bytes) -> FaninError:
     if 400 <= status < 500:
         refusal = TOO_MUCH.get(str(problem.get("type")), InvalidRequest)
         return refusal(detail, field=_field(problem))
+    if problem.get("type") == NEWER_SCHEMA:
+        return NewerSchema(detail)
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import PartKey
 from fanin.queue.model import Entry, JobState, PartLook
@@ -17,7 +18,13 @@ def look(context: QueueContext, parts: Sequence[PartKey]) -> list[PartLook]:
     now = context.effects.now()
 
     def look_at(part: PartKey) -> PartLook:
-        first = tuple(context.store.first(part, LOOK_ROWS))
+        try:
+            first = tuple(context.store.first(part, LOOK_ROWS))
+        except StoreUnavailable:
+            raise
+        except Exception:  # the rows that can be read are swept all the same, and log the others
+            outstanding = tuple(context.store.outstanding(part, now))
+            return PartLook((), outstanding, complete=False, readable=False)
         if len(first) == LOOK_ROWS:
             return PartLook(first, tuple(context.store.outstanding(part, now)), complete=False)
         return PartLook(first, tuple(entry for entry in first if _is_outstanding(entry, now)), complete=True)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fanin.calling import done, log_failure
-from fanin.errors import StoreUnavailable
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.looking import look
 from fanin.queue.members import overdue, owned, owners
@@ -29,13 +30,15 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them.
+    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them. *newer*: the
+    error that ended the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext
     session: Session | None = None
     next_sweep: float = 0.0
     freed: list[Entry] = field(default_factory=list)
+    newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     watching: Watching = field(init=False)
 
@@ -43,13 +46,38 @@ class Maintenance:
         self.watching = Watching(self.context, self.session.id if self.session else None)
 
     def tick(self) -> bool:
-        """Run one round of a long-lived worker; return whether its session is still alive."""
-        with suppress(StoreUnavailable):
-            if self.end_expired(self.watching.look()):
-                self.read_members()  # the parts of the ended sessions are shared anew
-            if self.context.effects.monotonic() >= self.next_sweep:
-                self._sweep_own()
+        """Run one round of a long-lived worker; return whether its session is alive and reads all rows."""
+        try:
+            with suppress(StoreUnavailable):
+                self._round()
+        except NewerSchema as error:
+            line = "the maintenance of queue %s ends, and this worker takes no more jobs"
+            log_failure(logger, line, self.context.key, error=error)
+            self.newer = error
+            return False
         return self.session is not None and self.session.alive()
+
+    def _round(self) -> None:
+        if self.end_expired(self.watching.look()):
+            self.read_members()  # the parts of the ended sessions are shared anew
+        if self.context.effects.monotonic() >= self.next_sweep:
+            self._sweep_own()
+
+    def sweep_queue(self, parts: int) -> tuple[list[PartLook], bool]:
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
+
+        Returns what the parts held before, and whether the outbox had entries.
+        """
+        looks: list[PartLook] = []
+        reported: list[bool] = []
+        _in_steps(
+            self.read_members,
+            self.end_overdue,
+            lambda: looks.extend(self.sweep(range(parts))),
+            # The outbox is read last: the end of a job moves it from its part to the outbox.
+            lambda: reported.append(self.report_outbox()),
+        )
+        return looks, any(reported)
 
     def read_members(self) -> None:
         """Read the sessions, which share the parts, and note which of them moved."""
@@ -86,14 +114,16 @@ class Maintenance:
         # The claims are read before the sessions: a session is stored before it claims.
         looks = look(self.context, [self.context.part(part) for part in parts])
         found = [entry for each in looks for entry in each.outstanding]
-        busy = [entry for entry in found if entry.state is JobState.BUSY]
-        self._free_abandoned(busy)
-        for entry in found:
-            if entry.state is JobState.DELAYED:
-                self.promote(entry)
-        for each in looks:
-            self._ring_for_old(each.head)
+        _in_steps(
+            lambda: self._free_abandoned([entry for entry in found if entry.state is JobState.BUSY]),
+            lambda: self._promote_all(entry for entry in found if entry.state is JobState.DELAYED),
+            lambda: self.context.effects.each(self._ring_for_old, [each.head for each in looks]),
+        )
         return looks
+
+    def _promote_all(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._alone(self.promote, entry)
 
     def promote_due(self, part: int) -> None:
         """Make the due delayed jobs of a part ready."""
@@ -111,7 +141,7 @@ class Maintenance:
         """Return the jobs of an ended session to their positions, without counting failures."""
         rings = [Ring(entry.key.part.number) for entry in entries]
         try:
-            self.context.effects.each(self.free, entries)
+            self.context.effects.each(partial(self._alone, self.free), entries)
         finally:
             self.context.ring(rings)
             self._ring_again(rings)
@@ -159,6 +189,15 @@ class Maintenance:
                 store.delete_outbox_entry(queue, entry)
         return bool(found)
 
+    def _alone(self, change: Callable[[Entry], None], entry: Entry) -> None:
+        """Call *change* with one job; a job that cannot be read is logged, and the sweep goes on."""
+        try:
+            change(entry)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # one row must not keep the other jobs from their next run
+            log_failure(logger, "job %s is left for the next sweep", entry.job_id, error=error)
+
     def _end(self, member: Member) -> None:
         """Mark a session dead, so that it cannot beat again; then free its claims, and delete it."""
         if self.context.store.end_session(self.context.key, member.id, member.heartbeats):
@@ -176,7 +215,7 @@ class Maintenance:
     def _sweep_own(self) -> None:
         doubts = self.session.doubts() if self.session else set()
         looks = self.sweep(sorted(doubts | set(self.own_parts())))
-        busy = any(each.first for each in looks)
+        busy = any(each.in_use for each in looks)
         self.report_outbox()
         options = self.context.options
         pause = options.sweep if busy or doubts else options.idle_sweep
@@ -207,3 +246,20 @@ class Maintenance:
         old = 2 * self.context.options.sweep * SECOND_US
         if head and self.context.effects.now() - head.ready_us > old:
             self.context.ring([Ring(head.key.part.number)])
+
+
+def _in_steps(*steps: Callable[[], object]) -> None:
+    """Run each step although one before it failed, then raise the first error.
+
+    StoreUnavailable is raised at once: the later steps would meet it too.
+    """
+    errors: list[Exception] = []
+    for step in steps:
+        try:
+            step()
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # rows that one step cannot read must not keep the others waiting
+            errors.append(error)
+    if errors:
+        raise errors[0]

@@ -273,12 +273,18 @@ class PartLook:
     """A part as a sweep sees it.
 
     *first*: its first jobs in the order of the index; *complete*: whether these are all. *outstanding*: the
-    busy jobs, and the delayed ones that are due.
+    busy jobs, and the delayed ones that are due. *readable*: whether each of the first rows could be read.
     """
 
     first: tuple[Entry, ...]
     outstanding: tuple[Entry, ...]
     complete: bool
+    readable: bool = True
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the part holds a live job; a row that cannot be read may be one."""
+        return bool(self.first) or not self.readable
 
     @property
     def head(self) -> Entry | None:

@@ -110,7 +110,7 @@ def _idle(context: QueueContext, before: QueueConfig) -> QueueConfig | None:
 
 
 def _has_jobs(context: QueueContext) -> bool:
-    return any(each.first for each in look(context, context.parts()))
+    return any(each.in_use for each in look(context, context.parts()))
 
 
 def _end_sessions(context: QueueContext) -> bool:

@@ -25,12 +25,8 @@ def visit(
     if before.removing_us is not None:
         removing.proceed(context, doorbells, settle)
         return None
-    maintenance = Maintenance(context)
-    maintenance.read_members()
-    maintenance.end_overdue()
-    looks = maintenance.sweep(range(before.parts))
-    # The outbox is read last: the end of a job moves it from its part to the outbox.
-    in_use = maintenance.report_outbox() | any(each.first for each in looks)
+    looks, has_outbox = Maintenance(context).sweep_queue(before.parts)
+    in_use = has_outbox or any(each.in_use for each in looks)
     sleeping.rest(context, before, in_use, settle)
     removing.begin_if_forgotten(context)
     return depth_of(context, looks)

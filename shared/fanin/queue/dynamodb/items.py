@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
+from fanin.aws.schema import Schema
 from fanin.queue import order
 from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey, PartKey, QueueKey, visit_minute
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
+SCHEMA = Schema(newest=1)
+"""Each row has its own version, because a process uses the config row that it has read for a minute. Every
+write compares the version of the row that it changes.
+"""
 SESSION_SECONDS = 86_400
 TRACE_SECONDS = 86_400
 """How long the config row of a removed queue is kept: longer than a copy of a request can be delayed."""
@@ -85,7 +90,7 @@ def config_item(queue: QueueKey, config: QueueConfig) -> Item:
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
-    revision = item.get("revision", number(0))
+    revision = SCHEMA.checked("queue", item).get("revision", number(0))
     times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
     switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES if name in item}
     return QueueConfig(
@@ -115,6 +120,7 @@ def counts_of(item: Item | None) -> tuple[int, int]:
     """Return the revision of a config row and its count of changes of the sessions."""
     if item is None:
         return -1, 0
+    item = SCHEMA.checked("queue", item)
     revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
     return revision, changes
 
@@ -155,6 +161,7 @@ def job_of(item: Item, part: PartKey) -> Job:
 
 
 def _job(item: Item, key: JobKey) -> Job:
+    item = SCHEMA.checked("job", item)
     texts = {name: _text(item, row) for name, row in _TEXTS.items()}
     numbers = {name: int(item[name]["N"]) for name in _NUMBERS if name in item}
     facts: Any = texts | numbers
@@ -218,6 +225,7 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
 
 def outbox_entry_of(item: Item) -> OutboxEntry:
     """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
+    item = SCHEMA.checked("outbox entry", item)
     record, job_id = item["sk"]["S"], _text(item, "job_id")
     ending = None if job_id is None else record
     return OutboxEntry(
@@ -240,6 +248,7 @@ def member_item(queue: QueueKey, member: Member) -> Item:
 
 
 def member_of(item: Item) -> Member:
+    item = SCHEMA.checked("session", item)
     return Member(
         id=item["sk"]["S"],
         beats=item["beats"]["BOOL"],

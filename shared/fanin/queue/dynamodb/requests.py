@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
+from fanin.aws.schema import VERSION
 from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
@@ -51,7 +52,7 @@ def add(table: str, job: Job, over: Job | None) -> Item:
     if over is None:
         return put
     values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
-    return put | _expression(values, ConditionExpression=OVER_DONE)
+    return items.SCHEMA.guarded(put | _expression(values, ConditionExpression=OVER_DONE))
 
 
 def collide(table: str, seen: Job) -> Item:
@@ -136,7 +137,7 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     if job.rerun is not None:
         put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return "Put", put | _expression(values, ConditionExpression=guard)
+        return "Put", items.SCHEMA.guarded(put | _expression(values, ConditionExpression=guard))
     values |= {":done": text(JobState.DONE), ":at": number(at)}
     values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
@@ -176,7 +177,7 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     row = items.outbox_row(queue, entry)
     values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
-    return request | _expression(values, ConditionExpression="#failed = :failed")
+    return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
@@ -193,7 +194,7 @@ def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
     if seen.claim is not None:
         guard, values = f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
     delete = {"TableName": table, "Key": items.job_row(seen.key)}
-    delete |= _expression(values, ConditionExpression=guard)
+    delete = items.SCHEMA.guarded(delete | _expression(values, ConditionExpression=guard))
     records = [items.outbox_item(seen.key.part.queue, entry) for entry in entries]
     puts = [{"Put": {"TableName": table, "Item": record}} for record in records]
     return {"TransactItems": [{"Delete": delete}, *puts]}
@@ -202,13 +203,14 @@ def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
 def remove_dead(table: str, dead: Dead) -> Item:
     """Delete the record of a dead job."""
     record = {"TableName": table, "Key": items.dead_row(dead.job.key.part.queue, dead)}
-    return record | _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
+    record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
+    return items.SCHEMA.guarded(record)
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
     """Read what a config row counts, perhaps as it was some time before."""
     request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
-    return request | _expression({}, ProjectionExpression="#revision, #changes")
+    return request | _expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -240,7 +242,8 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 def forget(table: str, queue: QueueKey, session: str) -> Item:
     """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
-    return request | _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    dead = _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    return items.SCHEMA.guarded(request | dead)
 
 
 def read(table: str, key: Item) -> Item:
@@ -292,7 +295,8 @@ def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
 def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Item:
     request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     expressions = {"UpdateExpression": update, "ConditionExpression": guard}
-    return request | {"ReturnValues": "ALL_NEW"} | _expression(values, **expressions)
+    request |= {"ReturnValues": "ALL_NEW"}
+    return items.SCHEMA.guarded(request | _expression(values, **expressions))
 
 
 def _expression(values: Item, **expressions: str) -> Item:

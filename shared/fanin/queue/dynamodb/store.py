@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
+from fanin.aws.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
@@ -90,15 +91,15 @@ class DynamoStore:
         return self._applies(requests.promote(self.table, seen, at))
 
     def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
-        return self._entries(part, requests.outstanding(self.table, part, now))
+        return self._readable_entries(part, requests.outstanding(self.table, part, now))
 
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
-        return self._entries(part, listed)
+        return self._readable_entries(part, listed)
 
     def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
         rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
-        return [items.outbox_entry_of(row) for row in rows]
+        return readable(items.outbox_entry_of, rows)
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -216,7 +217,9 @@ class DynamoStore:
         """Send a conditional write; return whether its condition held."""
         try:
             send(operation or self.client.update_item, request)
-        except StaleWrite:
+        except StaleWrite as stale:
+            for row in filter(None, stale.stored):
+                items.SCHEMA.checked("row", row)
             return False
         return True
 
@@ -237,6 +240,10 @@ class DynamoStore:
 
     def _entries(self, part: PartKey, request: Item, limit: int | None = None) -> list[Entry]:
         return [items.entry_of(row, part) for row in self._rows(request, limit)]
+
+    def _readable_entries(self, part: PartKey, request: Item) -> list[Entry]:
+        """Return the entries of a query for the sweep, without rows that cannot be read."""
+        return readable(lambda row: items.entry_of(row, part), self._rows(request))
 
     def _whole_rows(self, request: Item, limit: int) -> list[Item]:
         """Return whole rows in the order of an index query, without those that changed since the query."""
