@@ -54,6 +54,6 @@ IDLE_MUTANTS = (
 IDLE_EQUIVALENT = (
     (
         Mutant("a removal compares the job", (MemoryStore, "remove", _remove_whatever_it_became)),
-        "nothing else changes the rows of a queue that has settled; the contract tests hold it for late copies",
+        "nothing else changes the rows of a queue that has settled; the contract tests send late copies",
     ),
 )
