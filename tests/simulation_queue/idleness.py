@@ -18,7 +18,7 @@ from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, removing, service
 from fanin.queue.config import QueueConfig
 from fanin.queue.visiting import visit
-from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, ON_READS, ON_WRITES, STALLED, Fault
+from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, ON_WRITES, STALLED, Fault
 from tests.simulating.violation import require
 from tests.simulation_queue import world
 from tests.simulation_queue.loop import SECOND, Process
@@ -60,7 +60,7 @@ class Idleness(World):
         self.harsh = random.random() < 0.5
         if self.harsh:
             self.plan.rate, self.plan.left, self.plan.crashes = 0.01, 60, 6
-            self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LEFT_BEHIND, STALLED}
+            self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LATE, LEFT_BEHIND, STALLED}
         self.network.fault = self._fault
 
     def run(self) -> None:
