@@ -8,6 +8,7 @@ see the queue removed and created again.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -19,9 +20,11 @@ from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, 
 from fanin.queue.config import QueueConfig
 from fanin.queue.visiting import visit
 from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, ON_WRITES, STALLED, Fault
+from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue import world
 from tests.simulation_queue.loop import SECOND, Process
+from tests.simulation_queue.network import LATEST
 from tests.simulation_queue.referee import WRITES
 from tests.simulation_queue.world import QUEUE, Boom, Interrupt, World
 
@@ -61,7 +64,7 @@ class Idleness(World):
         if self.harsh:
             self.plan.rate, self.plan.left, self.plan.crashes = 0.01, 60, 6
             self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LATE, LEFT_BEHIND, STALLED}
-        self.network.fault = self._fault
+        self.network.fault, self.network.delay = self._fault, self._delay
 
     def run(self) -> None:
         short = patch.object(config_cache, "CONFIG_SECONDS", CONFIG_SECONDS)
@@ -85,6 +88,11 @@ class Idleness(World):
         if self.loop.at > self.plan.calm:
             return None
         return self.plan.draw((*ON_WRITES, LEFT_BEHIND) if name in WRITES else ON_READS)
+
+    def _delay(self, request: Request) -> None:
+        """Keep a copy of *request* for up to the longest time, more often than elsewhere for long."""
+        at = self.loop.at + int(self.random.random() * LATEST)
+        heapq.heappush(self.network.stalled, (at, next(self.network._numbers), request))
 
     # Producers
 
