@@ -12,7 +12,7 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
-from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.keys import Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
@@ -63,6 +63,10 @@ class QueueContext:
     def parts(self) -> list[PartKey]:
         """Return the keys of all parts."""
         return [self.part(number) for number in range(self.config().parts)]
+
+    def partitions(self) -> list[Partition]:
+        """Return where dead jobs and outbox entries lie: with each part, and those of 0.1 with the queue."""
+        return [self.key, *self.parts()]
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""

@@ -40,8 +40,8 @@ def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
     """Return the outbox entry that is stored when the busy job ends; None for a job without an item."""
     if job.item_id is None:
         return None
-    reason = dead.error if dead else None
-    return OutboxEntry(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
+    reason, part = dead.error if dead else None, job.key.part.number
+    return OutboxEntry(job.id, job.item_id, dead is not None, reason, job.ending, part)
 
 
 def may_be_added(stored: Job | None, over: Job | None) -> bool:

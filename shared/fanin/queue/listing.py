@@ -29,7 +29,9 @@ class Listings:
 
     def dead(self, limit: int = 100) -> list[Dead]:
         """Return the dead jobs, the longest dead first."""
-        return list(self.context.store.dead(self.context.key, limit))
+        context = self.context
+        found = context.effects.each(lambda where: context.store.dead(where, limit), context.partitions())
+        return sorted((dead for some in found for dead in some), key=lambda dead: dead.died_us)[:limit]
 
     def sessions(self) -> list[Member]:
         """Return the stored sessions, each with its host, process, start and heartbeats."""
@@ -49,7 +51,7 @@ class Listings:
             ready=count(JobState.READY),
             busy=count(JobState.BUSY),
             delayed=count(JobState.DELAYED),
-            dead=store.count_dead(context.key),
+            dead=sum(context.effects.each(store.count_dead, context.partitions())),
             oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
         )
 

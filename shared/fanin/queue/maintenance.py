@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
-from fanin.queue.keys import PartKey
+from fanin.queue.keys import Partition, PartKey
 from fanin.queue.members import Watch, overdue, owned, owners
 from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Ring
 from fanin.queue.session import Session
@@ -140,12 +140,16 @@ class Maintenance:
             self.freed = fresh[most:]
         return fresh[:most]
 
-    def report_outbox(self) -> None:
-        """Report and delete each outbox entry; one that cannot be reported stays for the next run."""
+    def report_outbox(self, parts: Iterable[int]) -> None:
+        """Report and delete the outbox entries of *parts*, and those that 0.1 wrote with the queue.
+
+        One that cannot be reported stays for the next run.
+        """
         report, store, queue = self.context.report, self.context.store, self.context.key
         if report is None:
             return
-        for entry in store.outbox(queue):
+        where: list[Partition] = [queue, *(self.context.part(part) for part in parts)]
+        for entry in [entry for some in self.context.effects.each(store.outbox, where) for entry in some]:
             try:
                 done(report(entry), "report")
             except StoreUnavailable:
@@ -169,8 +173,9 @@ class Maintenance:
 
     def _sweep_own(self) -> None:
         doubts = self.session.doubts() if self.session else set()
-        busy = self.sweep(sorted(doubts | set(self.own_parts())))
-        self.report_outbox()
+        parts = sorted(doubts | set(self.own_parts()))
+        busy = self.sweep(parts)
+        self.report_outbox(parts)
         options = self.context.options
         pause = options.sweep if busy or doubts else options.idle_sweep
         self.next_sweep = self.context.effects.monotonic() + pause

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
@@ -116,9 +116,11 @@ class MemoryStore:
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         return self._entries(part, order.busy_of(session))
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        queue = _queue_of(where)
         with self.lock:
-            return list(self.outboxes.get(queue, {}).values())
+            entries = self.outboxes.get(queue, {}).values()
+            return [entry for entry in entries if entry.partition(queue) == where]
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
@@ -131,12 +133,14 @@ class MemoryStore:
     def count(self, part: PartKey, state: JobState) -> int:
         return sum(job.state is state for job in self._jobs(part, ""))
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return len(self.dead_jobs.get(queue, {}))
+    def count_dead(self, where: Partition) -> int:
+        return len(self.dead(where, len(self.dead_jobs.get(_queue_of(where), {}))))
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
         with self.lock:
-            return sorted(self.dead_jobs.get(queue, {}).values(), key=lambda dead: dead.died_us)[:limit]
+            found = self.dead_jobs.get(_queue_of(where), {}).values()
+            mine = [dead for dead in found if dead.partition == where]
+        return sorted(mine, key=lambda dead: dead.died_us)[:limit]
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         with self.lock:
@@ -194,3 +198,7 @@ class MemoryStore:
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
         return [lifecycle.entry_of(job) for job in self._jobs(part, prefix)]
+
+
+def _queue_of(where: Partition) -> QueueKey:
+    return where.queue if isinstance(where, PartKey) else where

@@ -148,8 +148,9 @@ class Queue(Listings):
         maintenance = Maintenance(self.context)
         maintenance.read_members()
         maintenance.end_overdue()
-        maintenance.sweep(range(self.context.config().parts))
-        maintenance.report_outbox()
+        parts = range(self.context.config().parts)
+        maintenance.sweep(parts)
+        maintenance.report_outbox(parts)
 
     @property
     def _worker(self) -> Worker | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
 Write = Mapping[str, Any]
@@ -71,8 +71,8 @@ class JobStore(Protocol):
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         """Return the busy jobs of a part that a session claimed."""
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        """Return the outbox entries of a queue."""
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole."""
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         """Delete a reported entry; repeatable."""
@@ -83,11 +83,11 @@ class JobStore(Protocol):
     def count(self, part: PartKey, state: JobState) -> int:
         """Return the number of jobs of a part in a state."""
 
-    def count_dead(self, queue: QueueKey) -> int:
-        """Return the number of dead jobs."""
+    def count_dead(self, where: Partition) -> int:
+        """Return the number of dead jobs of a part, or of those that 0.1 wrote with the queue as a whole."""
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        """Return the dead jobs, the longest dead first."""
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        """Return the dead jobs of a part, the longest dead first, or those that 0.1 wrote with the queue."""
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""

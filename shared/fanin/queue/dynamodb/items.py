@@ -7,7 +7,7 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
 SESSION_SECONDS = 86_400
@@ -55,12 +55,12 @@ def session_row(queue: QueueKey, session: str) -> Item:
     return {"pk": session_pk(queue), "sk": text(session)}
 
 
-def dead_pk(queue: QueueKey) -> Item:
-    return text(f"D#{queue}")
+def dead_pk(where: Partition) -> Item:
+    return text(f"D#{_named(where)}")
 
 
-def dead_row(queue: QueueKey, dead: Dead) -> Item:
-    return {"pk": dead_pk(queue), "sk": text(dead.record)}
+def dead_row(dead: Dead) -> Item:
+    return {"pk": dead_pk(dead.partition), "sk": text(dead.record)}
 
 
 def config_row(queue: QueueKey) -> Item:
@@ -148,26 +148,28 @@ def entry_of(item: Item, part: PartKey) -> Entry:
     )
 
 
-def dead_item(queue: QueueKey, dead: Dead) -> Item:
+def dead_item(dead: Dead) -> Item:
     """Return the row of a dead job, which is listed by the time at which it died."""
-    row = job_item(dead.job) | dead_row(queue, dead)
+    row = job_item(dead.job) | dead_row(dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
     return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
 
 
-def dead_of(item: Item, queue: QueueKey) -> Dead:
-    """Return the dead job of a row; version 0.1 wrote it under the job's id."""
+def dead_of(item: Item, where: Partition) -> Dead:
+    """Return the dead job of a row; the first rows of version 0.1 are under the job's id."""
+    spread = isinstance(where, PartKey)
+    queue = where.queue if isinstance(where, PartKey) else where
     job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
-    keyed_by_id = item["sk"]["S"] == job.id
-    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id)
+    keyed_by_id = not spread and item["sk"]["S"] == job.id
+    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id, spread)
 
 
-def outbox_pk(queue: QueueKey) -> Item:
-    return text(f"T#{queue}")
+def outbox_pk(where: Partition) -> Item:
+    return text(f"T#{_named(where)}")
 
 
 def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
-    return {"pk": outbox_pk(queue), "sk": text(entry.record)}
+    return {"pk": outbox_pk(entry.partition(queue)), "sk": text(entry.record)}
 
 
 def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
@@ -176,12 +178,16 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
     return row if entry.reason is None else row | {"reason": text(entry.reason)}
 
 
-def outbox_entry_of(item: Item) -> OutboxEntry:
-    """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
+def outbox_entry_of(item: Item, where: Partition) -> OutboxEntry:
+    """Return the entry of a row; the first rows of 0.1 are under the job's id, without ``job_id``."""
     record, job_id = item["sk"]["S"], _text(item, "job_id")
-    ending = None if job_id is None else record
     return OutboxEntry(
-        job_id or record, item["item_id"]["S"], item["failed"]["BOOL"], _text(item, "reason"), ending
+        job_id=job_id or record,
+        item_id=item["item_id"]["S"],
+        failed=item["failed"]["BOOL"],
+        reason=_text(item, "reason"),
+        ending=None if job_id is None else record,
+        part=where.number if isinstance(where, PartKey) else None,
     )
 
 
@@ -224,3 +230,20 @@ def mark_ttl(at: int) -> int:
 def _text(item: Item, name: str) -> str | None:
     value: str | None = item.get(name, {}).get("S")
     return value
+
+
+def _named(where: Partition) -> str:
+    """Return the name of a partition of dead jobs or outbox entries.
+
+    A queue's name begins with a letter or a digit, so ``+`` and the number of a part are no queue's name.
+    """
+    return f"{where.queue}#+{where.number:04x}" if isinstance(where, PartKey) else str(where)
+
+
+def partition_of(pk: str) -> Partition:
+    """Return the partition of dead jobs or outbox entries of a partition key."""
+    key, _, last = pk.removeprefix("D#").removeprefix("T#").rpartition("#")
+    if not last.startswith("+"):
+        return QueueKey(key, last)
+    tenant, _, name = key.rpartition("#")
+    return PartKey(QueueKey(tenant, name), int(last, 16))

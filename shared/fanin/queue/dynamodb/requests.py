@@ -144,7 +144,7 @@ def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]],
     action.pop("ReturnValues", None)
     actions: list[Item] = [{kind: action}]
     queue, entry = job.key.part.queue, lifecycle.outbox_entry(job, dead)
-    records = [items.dead_item(queue, dead)] if dead else []
+    records = [items.dead_item(dead)] if dead else []
     records += [items.outbox_item(queue, entry)] if entry else []
     actions += [{"Put": {"TableName": table, "Item": record}} for record in records]
     return {"TransactItems": [*actions, *(dict(write) for write in writes)]}
@@ -172,7 +172,7 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
-    record = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
+    record = {"TableName": table, "Key": items.dead_row(dead)}
     record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
     return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
 

@@ -14,7 +14,7 @@ from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
@@ -94,9 +94,9 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
         return self._entries(part, listed)
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
-        return [items.outbox_entry_of(row) for row in rows]
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
+        return [items.outbox_entry_of(row, where) for row in rows]
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -108,12 +108,12 @@ class DynamoStore:
     def count(self, part: PartKey, state: JobState) -> int:
         return self._count(items.part_pk(part), PREFIXES[state])
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return self._count(items.dead_pk(queue), order.DEAD)
+    def count_dead(self, where: Partition) -> int:
+        return self._count(items.dead_pk(where), order.DEAD)
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
-        return [items.dead_of(row, queue) for row in self._whole_rows(listed, limit)]
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
+        return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
 
     def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
         try:
