@@ -12,7 +12,8 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
-from fanin.queue.keys import Partition, PartKey, QueueKey
+from fanin.queue.homes import Check, Homes, homes_of
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
@@ -40,20 +41,21 @@ class QueueContext:
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
-        return self.cache.fresh(self.effects.monotonic()) or self.read_config() or self._create()
+        fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
+        return fresh or self.read_config() or self._create()
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist."""
-        read_at = self.effects.monotonic()
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         stored = self.effects.insist(lambda: self.store.config(self.key))
-        self.cache.keep(stored, read_at)
+        self.cache.keep(stored, read_at, wall_us)
         return stored
 
     def _create(self) -> QueueConfig:
-        read_at = self.effects.monotonic()
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         new = QueueConfig(self.options.parts)
         stored = self.effects.insist(lambda: self.store.create(self.key, new))
-        self.cache.keep(stored, read_at)
+        self.cache.keep(stored, read_at, wall_us)
         return stored
 
     def part(self, number: int) -> PartKey:
@@ -63,6 +65,14 @@ class QueueContext:
     def parts(self) -> list[PartKey]:
         """Return the keys of all parts."""
         return [self.part(number) for number in range(self.config().parts)]
+
+    def homes(self, name: str) -> Homes:
+        """Return the rows that can hold a job *name*."""
+        return homes_of(self.config(), self.key, name)
+
+    def check(self, key: JobKey | None) -> Check | None:
+        """Read the row of *key*, for the condition that it holds no live job and does not change."""
+        return None if key is None else Check(key, self.effects.insist(lambda: self.store.get(key)))
 
     def partitions(self) -> list[Partition]:
         """Return where dead jobs and outbox entries lie: with each part, and those of 0.1 with the queue."""

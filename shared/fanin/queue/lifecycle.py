@@ -165,6 +165,22 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
     )
 
 
+def moved(job: Job, key: JobKey, over: Job | None) -> Job:
+    """Return a waiting job as the row *key* stores it, over the done job *over*."""
+    generation, done_by = (over.generation + 1, over.done_by) if over else (1, None)
+    return replace(job, key=key, generation=generation, done_by=done_by)
+
+
+def left_behind(job: Job, at: int) -> Job:
+    """Return the mark that a waiting job leaves in the row from which it is moved."""
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
+
+
+def may_be_moved(stored: Job | None, seen: Job) -> bool:
+    """Return whether the job still waits as it was seen."""
+    return stored is not None and stored.state is not JobState.BUSY and stored == seen
+
+
 def claim_status(stored: Job | None, job: Job) -> ClaimStatus:
     """Return the status of the claim under which *job* was taken, by the job that its key holds now."""
     if stored is None or stored.generation < job.generation:

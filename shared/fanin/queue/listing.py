@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
+from fanin.queue.homes import Check
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
 
 REVIVE_ATTEMPTS = 8
@@ -64,15 +67,17 @@ class Listings:
         """
         context = self.context
         for attempt in range(REVIVE_ATTEMPTS):
-            over = context.store.get(dead.job.key)
-            if over is not None and over.is_live:
+            homes = context.homes(dead.job.name)
+            over, check = context.store.get(homes.at), context.check(homes.other)
+            if (over is not None and over.is_live) or (check is not None and check.is_live):
                 return False
             job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
-            stored = _revive(context, dead, job, over)
+            job = replace(job, key=homes.at)
+            stored = _revive(context, dead, job, over, check)
             if stored is not None and stored.revival == job.revival:
                 context.ring([Ring(job.key.part.number)])
                 return True
-            if stored == over:
+            if stored == over and context.check(homes.other) == check:
                 return False  # only the record of the dead job is gone: it was revived before
             context.effects.pause(attempt)
         raise StoreUnavailable(f"job {dead.job.name!r}: too many adds of its key at once; call revive again")
@@ -88,5 +93,5 @@ def _in_index(job: Job) -> str:
     return job.ix or ""
 
 
-def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None) -> Job | None:
-    return context.effects.insist(lambda: context.store.revive(dead, job, over))
+def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Job | None:
+    return context.effects.insist(lambda: context.store.revive(dead, job, over, check))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
+from fanin.queue.homes import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
@@ -45,9 +46,9 @@ class MemoryStore:
                 self.configs[queue] = config
             return self.configs.get(queue)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
-            if lifecycle.may_be_added(self.stored.get(job.key), over):
+            if lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check):
                 self._put(job)
             return self.stored.get(job.key)
 
@@ -142,13 +143,30 @@ class MemoryStore:
             mine = [dead for dead in found if dead.partition == where]
         return sorted(mine, key=lambda dead: dead.died_us)[:limit]
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
             records = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.record in records and lifecycle.may_be_added(self.stored.get(job.key), over):
+            may_be_added = lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check)
+            if dead.record in records and may_be_added:
                 del records[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        with self.lock:
+            mine = [job for key, job in self.stored.items() if key.part == part and key.sort > after]
+        found = sorted(mine, key=lambda job: job.key.sort)[:limit]
+        return found, found[-1].key.sort if len(found) < len(mine) else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        with self.lock:
+            if not lifecycle.may_be_moved(self.stored.get(seen.key), seen):
+                return False
+            if not lifecycle.may_be_added(self.stored.get(job.key), over):
+                return False
+            self._put(lifecycle.left_behind(seen, at))
+            self._put(job)
+            return True
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         with self.lock:
@@ -182,6 +200,9 @@ class MemoryStore:
             member = self._members(queue).get(session)
             if member is not None and not member.live:
                 del self._members(queue)[session]
+
+    def _holds(self, check: Check | None) -> bool:
+        return check is None or lifecycle.may_be_added(self.stored.get(check.key), check.seen)
 
     def _put(self, job: Job) -> Job:
         self.stored[job.key] = job

@@ -13,7 +13,7 @@ from typing import Any, Self
 from fanin.aws.forking import PerProcess
 from fanin.calling import block, done, has_text, text_of
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue import messages, worker
+from fanin.queue import messages, widening, worker
 from fanin.queue.background import Background, in_threads
 from fanin.queue.context import QueueContext
 from fanin.queue.errors import ShutDown
@@ -144,7 +144,8 @@ class Queue(Listings):
             leaving.leave()
 
     def sweep(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
+        """Run the scheduled sweep: raise parts, end overdue sessions, free, promote, ring, and report."""
+        widening.advance(self.context)
         maintenance = Maintenance(self.context)
         maintenance.read_members()
         maintenance.end_overdue()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fanin.queue.config import QueueConfig
+from fanin.queue.homes import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
@@ -31,10 +32,11 @@ class JobStore(Protocol):
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
         """Store *config* over the one of the revision before it; return the stored one, None without any."""
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* where its key has none, or over the done one that was seen; return the stored job.
 
-        None where *over* was seen and its mark is gone since; nothing was written.
+        With a *check*, in one transaction with its condition. None where *over* was seen and its mark is gone
+        since, or where the check failed and the key has no job; nothing was written.
         """
 
     def collide(self, seen: Job) -> None:
@@ -89,8 +91,20 @@ class JobStore(Protocol):
     def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
         """Return the dead jobs of a part, the longest dead first, or those that 0.1 wrote with the queue."""
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        """Return up to *limit* jobs and marks of a part by sort key, from *after* on, and the last sort key.
+
+        None for the last sort key: there are no more.
+        """
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        """Store *job* as ``add`` does, and a mark in place of the waiting job *seen*, or neither.
+
+        Returns False where a condition failed, also after a request that was applied.
+        """
 
 
 class SessionStore(Protocol):

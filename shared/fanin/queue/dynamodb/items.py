@@ -6,7 +6,7 @@ from typing import Any
 
 from fanin.aws.rows import Item, number, text
 from fanin.queue import order
-from fanin.queue.config import QueueConfig
+from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
@@ -70,13 +70,29 @@ def config_row(queue: QueueKey) -> Item:
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
     numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"listed": text(LISTED)}
+    return config_row(queue) | numbers | _raise_facts(config) | {"listed": text(LISTED)}
+
+
+def _raise_facts(config: QueueConfig) -> Item:
+    """Return the attributes of a raise of the parts that is in progress."""
+    if config.before is None:
+        return {}
+    facts: Item = {"before": number(config.before), "phase": text(config.phase)}
+    facts |= {} if config.since_us is None else {"since_us": number(config.since_us)}
+    return facts | ({"drained": text(config.cursor)} if config.cursor else {})
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
     revision = item.get("revision", number(0))
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]))
+    return QueueConfig(
+        parts=int(item["parts"]["N"]),
+        revision=int(revision["N"]),
+        before=_number(item, "before"),
+        phase=Phase(_text(item, "phase") or Phase.STEADY),
+        since_us=_number(item, "since_us"),
+        cursor=_text(item, "drained") or "",
+    )
 
 
 def queue_of(item: Item) -> QueueKey:
@@ -225,6 +241,10 @@ def session_ttl(expires_us: int) -> int:
 
 def mark_ttl(at: int) -> int:
     return at // SECOND_US + MARK_SECONDS
+
+
+def _number(item: Item, name: str) -> int | None:
+    return int(item[name]["N"]) if name in item else None
 
 
 def _text(item: Item, name: str) -> str | None:

@@ -14,6 +14,7 @@ from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
+from fanin.queue.homes import Check
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
@@ -39,10 +40,22 @@ def reconfigure(table: str, queue: QueueKey, config: QueueConfig) -> Item:
 def add(table: str, job: Job, over: Job | None) -> Item:
     """Store a job where its key has none, or over the done one that was seen."""
     put = put_new(table, items.job_item(job))
-    if over is None:
-        return put
-    values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
-    return put | _expression(values, ConditionExpression=OVER_DONE)
+    return put if over is None else put | _over_done(over)
+
+
+def add_checked(table: str, job: Job, over: Job | None, check: Check) -> Item:
+    """One transaction: store a job as ``add`` does, on condition of the other row of its key."""
+    return {"TransactItems": [{"Put": add(table, job, over)}, _condition(table, check)]}
+
+
+def _over_done(seen: Job) -> Item:
+    values = {":done": text(JobState.DONE), ":seen": number(seen.generation)}
+    return _expression(values, ConditionExpression=OVER_DONE)
+
+
+def _condition(table: str, check: Check) -> Item:
+    guard = {"ConditionExpression": ABSENT} if check.seen is None else _over_done(check.seen)
+    return {"ConditionCheck": {"TableName": table, "Key": items.job_row(check.key)} | guard}
 
 
 def collide(table: str, seen: Job) -> Item:
@@ -170,11 +183,29 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     return request | _expression(values, ConditionExpression="#failed = :failed")
 
 
-def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
+def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
     record = {"TableName": table, "Key": items.dead_row(dead)}
     record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
-    return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
+    actions = [{"Delete": record}, {"Put": add(table, job, over)}]
+    return {"TransactItems": actions + ([_condition(table, check)] if check else [])}
+
+
+def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
+    """One transaction: store a job in its new part, and a mark in place of the waiting one that was seen."""
+    mark = items.job_item(lifecycle.left_behind(seen, at)) | {"ttl": number(items.mark_ttl(at))}
+    same = {
+        "st": text(seen.state),
+        "job_id": text(seen.id),
+        "ix": text(seen.ix or ""),
+        "generation": number(seen.generation),
+        "deliveries": number(seen.deliveries),
+        "collisions": number(seen.collisions),
+    }
+    values = {f":{name}": value for name, value in same.items()}
+    guard = " AND ".join(f"#{name} = :{name}" for name in same)
+    put = {"TableName": table, "Item": mark} | _expression(values, ConditionExpression=guard)
+    return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": put}]}
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -230,6 +261,15 @@ def partition(table: str, pk: Item) -> Item:
     """Query every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
     return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
+
+
+def page(table: str, part: PartKey, after: str, limit: int) -> Item:
+    """Query the rows of a part by sort key, from *after* on."""
+    values, guard = {":pk": items.part_pk(part)}, "#pk = :pk"
+    if after:
+        values[":after"], guard = text(after), f"{guard} AND #sk > :after"
+    request = {"TableName": table, "ConsistentRead": True, "Limit": limit}
+    return request | _expression(values, KeyConditionExpression=guard)
 
 
 def queues(table: str) -> Item:

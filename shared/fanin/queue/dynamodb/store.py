@@ -14,6 +14,7 @@ from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
+from fanin.queue.homes import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
@@ -45,7 +46,10 @@ class DynamoStore:
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
         return self._put_config(queue, requests.reconfigure(self.table, queue, config), config)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        if check is not None:
+            request = requests.add_checked(self.table, job, over, check)
+            return job if self._transacts(request) else self.get(job.key)
         try:
             send(self.client.put_item, requests.add(self.table, job, over))
         except StaleWrite as stale:
@@ -115,12 +119,17 @@ class DynamoStore:
         listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
         return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        try:
-            send(self.client.transact_write_items, requests.revive(self.table, dead, job, over))
-        except StaleWrite:
-            return self.get(job.key)
-        return job
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        request = requests.revive(self.table, dead, job, over, check)
+        return job if self._transacts(request) else self.get(job.key)
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        answer = send(self.client.query, requests.page(self.table, part, after, limit))
+        last = answer.get("LastEvaluatedKey")
+        return [items.job_of(row, part) for row in answer["Items"]], last["sk"]["S"] if last else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        return self._transacts(requests.move(self.table, seen, job, over, at))
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -167,6 +176,10 @@ class DynamoStore:
             (row,) = stale.stored
             return items.config_of(row) if row else self.config(queue)
         return config
+
+    def _transacts(self, request: Item) -> bool:
+        """Send a transaction; return whether its conditions held."""
+        return self._applies(request, self.client.transact_write_items)
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
