@@ -30,6 +30,8 @@ from benchmarks.job_worker import outcome
 from benchmarks.races import Api
 from fanin.aws.jobs import JobSettings
 from fanin.aws.meter import Meter
+from fanin.client.http import HttpTransport
+from fanin.client.queues import ClientCreator
 from fanin.local import LocalRun
 from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
@@ -84,13 +86,12 @@ class Site:
 
     @property
     def settings(self) -> JobSettings:
-        return JobSettings(self.run.outputs["QueueTable"], self.run.outputs["DoorbellQueueUrl"], TENANT)
+        return JobSettings(table=self.run.outputs["QueueTable"], tenant=TENANT)
 
     @property
     def environment(self) -> dict[str, str]:
         """The environment of a worker process."""
-        queue = {"FANIN_QUEUE_TABLE": self.settings.table, "FANIN_DOORBELL_URL": self.settings.doorbell}
-        return {**os.environ, **self.run.environment, **queue, "FANIN_TENANT": TENANT}
+        return {**os.environ, **self.run.environment}
 
     def add(self, keys: Sequence[str]) -> Json:
         jobs = [{"key": key, "payload": key} for key in keys]
@@ -345,10 +346,11 @@ def waiting(site: Site) -> Waiting:
 def _consumer(site: Site, *, duties: bool) -> Queue:
     """Return a consumer with its own client; without *duties* it has no heartbeat and no maintenance."""
     store = DynamoStore(site.run.client("dynamodb"), site.settings.table)
-    doorbell = SqsDoorbell(site.run.client("sqs"), site.settings.doorbell, site.key)
+    doorbell = SqsDoorbell(site.run.client("sqs"), None, site.key)
+    creator = ClientCreator(store, HttpTransport(site.run.url), prefix="")
     # Without duties there is no heartbeat, so the session has to last without one.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
-    queue = Queue(QueueContext(store, doorbell, site.key, options))
+    queue = Queue(QueueContext(store, doorbell, site.key, options, creator=creator))
     if not duties:
         queue.background = lambda _: lambda: None
     return queue

@@ -1,4 +1,4 @@
-"""The work queues' handlers, and what each is granted on the table of jobs and the doorbells."""
+"""The work queues' handlers, and what each is granted on the table of jobs and on the doorbells."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ class JobHandler:
     """A Lambda function of the work queues. *lambda_* has its name and its grants on the tracker's tables.
 
     ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``: whether it queries the
-    index of jobs, and that of queues. ``rings``: whether it sends to the doorbells.
+    index of jobs, and that of queues. ``doorbells``: SQS actions on the doorbells of all queues.
     """
 
     lambda_: Handler
     table: tuple[str, ...]
     lists_jobs: bool = False
     lists_queues: bool = False
-    rings: bool = False
+    doorbells: tuple[str, ...] = ()
 
+
+RING = ("sqs:SendMessage",)
+# A doorbell is looked up by the names that it can have, and created where it does not exist.
+CREATE = ("sqs:CreateQueue", "sqs:GetQueueUrl")
 
 JOB_ROUTES = (
     JobHandler(
@@ -31,9 +35,20 @@ JOB_ROUTES = (
             route="POST /v1/queues/{queue}/jobs",
             batches=("dynamodb:GetItem", "dynamodb:PutItem"),
         ),
-        # A refused add counts a collision on the job that refused it.
-        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
-        rings=True,
+        # A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
+        table=(
+            "dynamodb:ConditionCheckItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        ),
+        # The first add to a queue creates it.
+        doorbells=(*CREATE, *RING),
+    ),
+    JobHandler(
+        lambda_=Handler(name="put_queue", route="PUT /v1/queues/{queue}"),
+        table=("dynamodb:GetItem", "dynamodb:PutItem"),
+        doorbells=CREATE,
     ),
     JobHandler(
         lambda_=Handler(name="list_jobs", route="GET /v1/queues/{queue}/jobs"),
@@ -48,12 +63,14 @@ SWEEP_JOBS = JobHandler(
     table=(
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
         "dynamodb:Query",
         "dynamodb:UpdateItem",
     ),
     lists_jobs=True,
     lists_queues=True,
-    rings=True,
+    # It gives a doorbell to a queue of version 0.1, or to one whose doorbell was deleted.
+    doorbells=(*CREATE, *RING),
 )
 DEMO_JOBS = JobHandler(
     # It acks the items of its jobs.
@@ -65,7 +82,6 @@ DEMO_JOBS = JobHandler(
         "dynamodb:UpdateItem",
     ),
     lists_jobs=True,
-    rings=True,
 )
 # A grant for the consumer's own writes, here a row put in the ack's transaction.
 WRITE_OUTCOME = ("dynamodb:PutItem",)

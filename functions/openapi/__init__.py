@@ -20,6 +20,7 @@ from functions import (
     list_tasks,
     notify_batch,
     open_batch,
+    put_queue,
     register_task,
 )
 
@@ -39,6 +40,7 @@ ROUTES = (
     get_task,
     list_bundles,
     get_bundle,
+    put_queue,
     add_jobs,
     list_jobs,
 )

@@ -11,9 +11,10 @@ from fanin.client.direct import DirectTransport
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
 from fanin.queue import Queue, QueueContext, QueueKey
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.sqs import SqsDoorbell
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from functions.wiring import tracking
 
 QUEUES_KNOWN = 1000
@@ -34,14 +35,24 @@ def store() -> DynamoStore:
 
 
 @lru_cache(maxsize=1)
+def doorbells() -> SqsDoorbells:
+    return SqsDoorbells(clients.sqs(), settings().doorbell_prefix)
+
+
+@lru_cache(maxsize=1)
+def creator() -> QueueCreator:
+    return QueueCreator(store(), doorbells())
+
+
+@lru_cache(maxsize=1)
 def registry() -> Registry:
     return Registry(tracking.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
 def made(tenant: str, name: str) -> Queue:
-    """Return a queue for producers, and create it on its first use."""
-    return _queue(QueueKey(tenant, name))
+    """Return a queue for producers, which its first use creates."""
+    return _queue(QueueKey(tenant, name), creator())
 
 
 def known(tenant: str, name: str) -> Queue | None:
@@ -52,12 +63,11 @@ def known(tenant: str, name: str) -> Queue | None:
 
 def every() -> Iterator[Queue]:
     """Yield all queues of all tenants."""
-    return (_queue(queue) for queue in registry().queues())
+    return (_queue(queue, creator()) for queue in registry().queues())
 
 
-def _queue(queue: QueueKey) -> Queue:
-    url = settings().doorbell_of(queue.tenant, queue.name)
-    doorbell = SqsDoorbell(clients.sqs(), url, queue)
+def _queue(queue: QueueKey, creator: QueueCreator | None = None) -> Queue:
+    doorbell = SqsDoorbell(clients.sqs(), None, queue)
     report = acking(DirectTransport(tracking.transport().tracker, queue.tenant))
-    context = QueueContext(store(), doorbell, queue, report=report)
+    context = QueueContext(store(), doorbell, queue, report=report, creator=creator)
     return Queue(context)

@@ -22,6 +22,7 @@ ROUTES = {
     "GET /v1/tasks/{taskId}": "GetTask",
     "GET /v1/bundles": "ListBundles",
     "GET /v1/bundles/{bundleId}": "GetBundle",
+    "PUT /v1/queues/{queue}": "PutQueue",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }
@@ -97,7 +98,7 @@ def test_the_throttle_is_configured():
 def test_callers_find_what_they_need_in_the_outputs(plain, demo):
     names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
     names |= {"GroupTasksTable", "GroupBundlesTable", "GrouperQueueUrl", "BundlesQueueUrl"}
-    names |= {"QueueTable", "DoorbellQueueUrl", "Doorbells"}
+    names |= {"QueueTable", "DoorbellPrefix"}
     of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoOutcomesTable", "DemoEventsQueueUrl"}
 
     assert plain.template["Outputs"].keys() == names

@@ -12,8 +12,9 @@ from fanin.queue.config_cache import CONFIG_SECONDS
 from fanin.queue.effects import ATTEMPTS
 from fanin.queue.keys import job_key
 from fanin.queue.model import MARK_SECONDS
+from fanin.queue.raising import raise_parts
 from fanin.queue.session import DOUBT_SECONDS
-from fanin.queue.widening import EXPIRE_SECONDS, SETTLE_SECONDS, raise_parts
+from fanin.queue.widening import EXPIRE_SECONDS, SETTLE_SECONDS
 from tests.queue.conftest import KEY, fail, names
 
 OLD, NEW = 2, 4
@@ -43,6 +44,10 @@ def go_on(queue, time):
     return until
 
 
+def raised(queue, parts):
+    return raise_parts(queue.context.store, queue.context.effects, KEY, parts)
+
+
 def config_of(queue):
     return queue.context.store.config(KEY)
 
@@ -54,7 +59,7 @@ def part_of(queue, name) -> list[int]:
 
 
 def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
-    assert raise_parts(queue.context, NEW).phase is Phase.PREPARING
+    assert raised(queue, NEW).phase is Phase.PREPARING
     seen = []
     for seconds in (0, SETTLE_SECONDS - 1, 1, 0, SETTLE_SECONDS - 1, 1, 0, EXPIRE_SECONDS - 1, 1):
         time.sleep(seconds)
@@ -66,33 +71,33 @@ def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
 
 
 def test_a_raise_can_be_repeated_and_no_other_begins_before_its_end(queue, go_on):
-    first = raise_parts(queue.context, NEW)
+    first = raised(queue, NEW)
 
-    assert raise_parts(queue.context, NEW) == first
+    assert raised(queue, NEW) == first
     for parts in (NEW + 1, OLD):
         with pytest.raises(Conflict, match="raised from 2 to 4"):
-            raise_parts(queue.context, parts)
+            raised(queue, parts)
     go_on(Phase.DRAINING)
     go_on(Phase.STEADY)
 
-    assert raise_parts(queue.context, NEW + 1).phase is Phase.PREPARING
+    assert raised(queue, NEW + 1).phase is Phase.PREPARING
 
 
 def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is_not_there(make, queue):
-    with pytest.raises(Conflict, match="2 parts; their number can only be raised"):
-        raise_parts(queue.context, OLD - 1)
+    with pytest.raises(Conflict, match="2 parts; their number can be raised, and not lowered"):
+        raised(queue, OLD - 1)
     with pytest.raises(InvalidRequest, match="1 to 256"):
-        raise_parts(queue.context, 257)
+        raised(queue, 257)
     queue.context.store.configs.clear()
     with pytest.raises(NotFound):
-        raise_parts(queue.context, NEW)
+        raised(queue, NEW)
 
 
 @pytest.mark.parametrize(
     ("phase", "parts"), [(Phase.PREPARING, OLD), (Phase.DRAINING, NEW), (Phase.STEADY, NEW)]
 )
 def test_adds_go_to_the_part_of_the_phase_and_workers_take_from_all(queue, go_on, phase, parts):
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     if phase is Phase.STEADY:
         go_on(Phase.DRAINING)
     go_on(phase)
@@ -106,7 +111,7 @@ def test_adds_go_to_the_part_of_the_phase_and_workers_take_from_all(queue, go_on
 
 def test_a_job_of_the_old_part_rejects_an_add_at_the_new_one_and_can_be_asked_to_run_again(queue, go_on):
     queue.add(NewJob(MOVES, id="first"))
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     go_on(Phase.DRAINING)
 
     assert not queue.add(MOVES)
@@ -118,7 +123,7 @@ def test_a_job_of_the_old_part_rejects_an_add_at_the_new_one_and_can_be_asked_to
 
 
 def test_a_repeated_add_finds_the_mark_of_the_old_part(queue, go_on, time):
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     go_on(Phase.PREPARING)
     time.sleep(SETTLE_SECONDS)
     queue.add(NewJob(MOVES, id="mine"))
@@ -138,7 +143,7 @@ def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
     strict = make(parts=OLD, max_failures=1)
     strict.add(MOVES)
     fail(strict)
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     go_on(Phase.DRAINING)
     (dead,) = queue.dead()
 
@@ -152,7 +157,7 @@ def test_a_dead_job_does_not_come_back_while_a_job_of_its_key_is_live_at_the_oth
     strict.add(MOVES)
     fail(strict)
     strict.add(MOVES)
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     go_on(Phase.DRAINING)
     (dead,) = queue.dead()
 
@@ -164,7 +169,7 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     monkeypatch.setattr(widening, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
     before = names(queue.queued())[1:]
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     go_on(Phase.DRAINING)
     with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(wait=0) as jobs:
         assert names(jobs) == [MOVES]
@@ -184,7 +189,7 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
 
 def test_a_phase_lasts_from_when_a_sweep_sees_it(queue, time):
     """The request that stores a phase can be applied a quarter of an hour after it was sent."""
-    raise_parts(queue.context, NEW)
+    raised(queue, NEW)
     time.sleep(9 * SETTLE_SECONDS)
     queue.sweep()
 

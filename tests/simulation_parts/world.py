@@ -8,10 +8,11 @@ from dataclasses import replace
 from random import Random
 from unittest.mock import patch
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import NewJob, Options, Queue, config_cache, model, widening
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.keys import job_key
+from fanin.queue.raising import raise_parts
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
@@ -66,6 +67,7 @@ class Raising(World):
         self.longest = random.choice((0.1, 0.1, 2.0))
         self.table = TimeToLive.draw(random, ahead=SKEW_SECONDS / 2, late=30.0)
         self.ended_at: int | None = None
+        self.next_expiry = 0
 
     def run(self) -> None:
         with ExitStack() as stack:
@@ -120,8 +122,8 @@ class Raising(World):
         self.loop.sleep(int(self.random.uniform(1, 4) * SECOND))
         for parts in self.targets:
             while self.memory.configs.get(QUEUE, QueueConfig(1)).parts < parts:
-                with suppress(StoreUnavailable, widening.Conflict, widening.NotFound):
-                    widening.raise_parts(queue.context, parts)
+                with suppress(StoreUnavailable, Conflict, NotFound):
+                    raise_parts(queue.context.store, queue.context.effects, QUEUE, parts)
                 self.loop.sleep(SECOND)
 
     def _sweep(self, process: Process) -> None:
@@ -153,11 +155,15 @@ class Raising(World):
         if record is not None and record.died:
             return
         self.names += 1
-        queue.add(NewJob(name, f"call {self.names}", delay=self.random.choice((0.0, 0.0, 0.0, 30.0)), id=job_id))
+        queue.add(
+            NewJob(name, f"call {self.names}", delay=self.random.choice((0.0, 0.0, 0.0, 30.0)), id=job_id)
+        )
         self.events["repeated adds"] += 1
 
     def _let_expire(self) -> None:
-        expire_marks(self.memory.stored, self.table, self.loop.at, MARK_SECONDS)
+        if self.loop.at >= self.next_expiry:
+            self.next_expiry = self.loop.at + SECOND // 4
+            expire_marks(self.memory.stored, self.table, self.loop.at, MARK_SECONDS)
 
     def _sweep_at_once(self) -> None:
         """Q4, over the parts that there are by now."""

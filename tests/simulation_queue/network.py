@@ -148,6 +148,9 @@ class Bell:
     polled: set[Process] = field(default_factory=set)
     numbers: Any = field(default_factory=count)
 
+    def at(self, url: str | None) -> Bell:
+        return self
+
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         if self.loop.actor is not None:
             self.loop.sleep(int(self.random.random() * 5_000))

@@ -327,6 +327,9 @@ class _Direct(RemoteStore):
 class _NoDoorbell:
     """A doorbell that loses every ring."""
 
+    def at(self, url):
+        return self
+
     def ring(self, rings, delay=0.0):
         pass
 

@@ -17,6 +17,7 @@ from fanin.client.model import (
     Failures,
     ItemVerdict,
     NewTask,
+    QueueDescription,
     Ranges,
     RangeVerdict,
     Registered,
@@ -112,6 +113,9 @@ class DirectTransport:
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
         found = self.tracker.list(self.tenant, ListQuery(**filter_of(wanted), after=cursor))
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
+        return None
 
 
 def _caller(route: str, key: str) -> str:

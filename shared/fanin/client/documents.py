@@ -17,6 +17,7 @@ from fanin.client.model import (
     Failures,
     ItemVerdict,
     NewTask,
+    QueueDescription,
     Ranges,
     RangeVerdict,
     Registered,
@@ -174,6 +175,18 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def registered_of(answer: Document) -> Registered:
     return Registered(answer["taskId"], answer["state"])
+
+
+def queue_of(answer: Document) -> QueueDescription:
+    return QueueDescription(
+        name=answer["queue"],
+        parts=answer["parts"],
+        doorbell_url=answer["doorbellUrl"],
+        doorbell_arn=answer["doorbellArn"],
+        target=answer.get("target"),
+        phase=answer["phase"],
+        since=_time(answer.get("since")),
+    )
 
 
 def task_of(answer: Document) -> TaskStatus:

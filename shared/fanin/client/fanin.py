@@ -50,12 +50,23 @@ from fanin.client.consumer import (
     handler_of,
 )
 from fanin.client.items import Items
-from fanin.client.model import AckReport, Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
+from fanin.client.model import (
+    AckReport,
+    Cancelled,
+    Closed,
+    NewTask,
+    QueueDescription,
+    Registered,
+    Status,
+    Summary,
+    TaskStatus,
+)
 from fanin.client.paging import pages
 from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
 from fanin.queue import Options, Queue
+from fanin.queue.keys import PARTS_MAX
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
@@ -236,10 +247,26 @@ class Fanin:
         """Return the state of a task. Raises NotFound. Over HTTP only."""
         return self._transport.task(text(task_id, "a task id", "taskId"))
 
+    def create_queue(
+        self, name: str, *, parts: int | None = None, at: JobSettings | None = None
+    ) -> QueueDescription:
+        """Create the work queue *name*, unless it exists, and return it with its doorbell.
+
+        *parts*: 1 to 256, 8 by default; those of an existing queue are raised. Raises Conflict for fewer, and
+        while they are being raised to another number. *at*: used by a direct
+        client; default: the environment.
+        """
+        from fanin.client.queues import created  # noqa: PLC0415  # as with direct
+
+        at = None if at is None else instance(at, JobSettings, "at")
+        parts = None if parts is None else whole(parts, "parts", 1, PARTS_MAX)
+        return created(text(name, "a queue's name", "name"), parts, at, self._transport)
+
     def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
         """Return the work queue *name*, on its table, with the credentials of this process.
 
-        *at*: its table and doorbells; default: the environment. This client acks the items of its jobs.
+        Its first use creates it. *at*: its table and tenant; default: the environment. This client acks the
+        items of its jobs.
         """
         from fanin.client.jobs import queue_at  # noqa: PLC0415  # as with direct
 

@@ -6,6 +6,7 @@ from uuid import UUID, uuid5
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
+from fanin.client.queues import ClientCreator
 from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
@@ -22,9 +23,9 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
     """Return the queue *name* of *settings*; the items of its ended jobs are acked through *transport*."""
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
-    url = settings.doorbell_of(settings.tenant, name)
-    doorbell = SqsDoorbell(clients.sqs(), url, key, clients.long_polls())
-    return Queue(QueueContext(store, doorbell, key, options, report=acking(transport)))
+    doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
+    creator = ClientCreator(store, transport, settings.doorbell_prefix)
+    return Queue(QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator))
 
 
 def acking(transport: Transport) -> Reporter:

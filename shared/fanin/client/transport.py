@@ -14,6 +14,7 @@ from fanin.client.model import (
     Closed,
     Failures,
     NewTask,
+    QueueDescription,
     Ranges,
     Registered,
     Status,
@@ -73,6 +74,12 @@ class Transport(Protocol):
     def task(self, task_id: str) -> TaskStatus: ...
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:
+        """Create a work queue, unless it exists. Raises Conflict if it exists with other *parts*.
+
+        None: the transport does not use the API, and the process creates queues with its own credentials.
+        """
 
 
 def acked(transport: Transport, acks: Sequence[Ack], key: str | None) -> AckReport:

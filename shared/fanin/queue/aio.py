@@ -36,6 +36,9 @@ class StoppableDoorbell:
     bell: Doorbell
     stopped: threading.Event = field(default_factory=threading.Event)
 
+    def at(self, url: str | None) -> Self:
+        return replace(self, bell=self.bell.at(url))
+
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         self.bell.ring(rings, delay)
 

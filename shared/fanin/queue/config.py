@@ -22,6 +22,7 @@ class Phase(StrEnum):
 class QueueConfig:
     """The config of a queue; *parts*: the number of parts that can hold jobs.
 
+    *doorbell*: the URL of its doorbell; None until it has one, as in rows of version 0.1.
     *revision*: 0 when it is created, one more with each change; a change is written on condition of the
     revision that it replaces. While the parts are raised: *before*: their old number, *phase*: how far the
     raise has come, *since_us*: when a sweep first saw that phase, *cursor*: the last drained row of the old.
@@ -29,6 +30,7 @@ class QueueConfig:
 
     parts: int
     revision: int = 0
+    doorbell: str | None = None
     before: int | None = None
     phase: Phase = Phase.STEADY
     since_us: int | None = None

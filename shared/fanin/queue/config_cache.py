@@ -10,6 +10,8 @@ from fanin.queue.config import QueueConfig
 CONFIG_SECONDS = 60.0
 """The age at which a process reads the config again before it uses it, by the monotonic or the wall clock:
 the monotonic clock can stand still while a machine is suspended."""
+CREATE_SECONDS = 5.0
+"""The pause between two attempts of a process to create a missing doorbell."""
 
 
 @dataclass
@@ -22,6 +24,7 @@ class ConfigCache:
     config: QueueConfig | None = None
     read_at: float = 0.0
     wall_us: int = 0
+    next_create: float = float("-inf")
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def fresh(self, now: float, wall_us: int) -> QueueConfig | None:
@@ -29,6 +32,14 @@ class ConfigCache:
         with self.lock:
             age = max(now - self.read_at, abs(wall_us - self.wall_us) / 1_000_000)
             return self.config if age < CONFIG_SECONDS else None
+
+    def may_create(self, now: float) -> bool:
+        """Return whether a missing doorbell may be created now; True once in five seconds."""
+        with self.lock:
+            may = now >= self.next_create
+            if may:
+                self.next_create = now + CREATE_SECONDS
+            return may
 
     def keep(self, config: QueueConfig | None, read_at: float, wall_us: int) -> None:
         """Keep *config*, unless one that was requested later is kept; the times are those of its request."""

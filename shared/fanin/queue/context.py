@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fanin.calling import plain
-from fanin.errors import StoreUnavailable
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue.config import QueueConfig
 from fanin.queue.config_cache import ConfigCache
+from fanin.queue.creating import Creator
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
+from fanin.queue.errors import DoorbellMissing
 from fanin.queue.homes import Check, Homes, homes_of
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
 Reporter = Callable[[OutboxEntry], None]
+T = TypeVar("T")
+LONG_PAUSE = 8
+"""The attempt before which ``Effects.pause`` sleeps up to its longest pause, two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,7 @@ class QueueContext:
     """One queue as one process uses it.
 
     *report*: called with each outbox entry, at least once; None leaves the entries to other processes.
+    *creator*: creates the queue, with its doorbell, where it does not exist; None: the store, without one.
     """
 
     store: QueueStore
@@ -34,6 +41,7 @@ class QueueContext:
     effects: Effects = field(default_factory=Effects)
     report: Reporter | None = None
     cache: ConfigCache = field(default_factory=ConfigCache)
+    creator: Creator | None = None
 
     def __post_init__(self) -> None:
         """Refuse a *report* that does no work when it is called."""
@@ -42,7 +50,7 @@ class QueueContext:
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
         fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
-        return fresh or self.read_config() or self._create()
+        return fresh or self._complete(self.read_config())
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist."""
@@ -51,12 +59,20 @@ class QueueContext:
         self.cache.keep(stored, read_at, wall_us)
         return stored
 
-    def _create(self) -> QueueConfig:
+    def create(self) -> QueueConfig:
+        """Make sure that the queue and its doorbell exist, and return the config."""
         read_at, wall_us = self.effects.monotonic(), self.effects.now()
         new = QueueConfig(self.options.parts)
-        stored = self.effects.insist(lambda: self.store.create(self.key, new))
+        creator: Creator = self.creator or self.store
+        stored = self.effects.insist(lambda: creator.create(self.key, new))
         self.cache.keep(stored, read_at, wall_us)
         return stored
+
+    def _complete(self, stored: QueueConfig | None) -> QueueConfig:
+        """Return the config of a queue that exists and has a doorbell, if it needs one."""
+        if stored is not None and (stored.doorbell is not None or self.creator is None):
+            return stored
+        return self.create()
 
     def part(self, number: int) -> PartKey:
         """Return the key of the part *number*."""
@@ -81,4 +97,33 @@ class QueueContext:
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""
         with suppress(StoreUnavailable):
-            self.doorbell.ring(rings, delay)
+            self.at_doorbell(lambda bell: bell.ring(rings, delay))
+
+    def wait(self, seconds: float, most: int) -> Sequence[Ring]:
+        """Return the first 1 to *most* rings; none after *seconds*, or soon where there is no doorbell."""
+        try:
+            return self.at_doorbell(lambda bell: bell.wait(seconds, most))
+        except DoorbellMissing:
+            self.effects.pause(LONG_PAUSE)
+            return ()
+
+    def delete(self, rings: Sequence[Ring]) -> None:
+        """Delete received rings; one that cannot be deleted may arrive again."""
+        with suppress(StoreUnavailable):
+            self.doorbell.at(self.config().doorbell).delete(rings)
+
+    def at_doorbell(self, request: Callable[[Doorbell], T]) -> T:
+        """Send a request to the doorbell, which is created first where it does not exist."""
+        try:
+            return request(self.doorbell.at(self.config().doorbell))
+        except DoorbellMissing:
+            if not self.cache.may_create(self.effects.monotonic()):
+                raise
+        return request(self.doorbell.at(self._recreated()))
+
+    def _recreated(self) -> str | None:
+        """Return the URL of the doorbell after its creation, which this process may not be granted."""
+        try:
+            return self.create().doorbell
+        except InvalidRequest as error:
+            raise DoorbellMissing(str(error)) from error

@@ -10,13 +10,16 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 from fanin.queue.model import Ring
 
 
 class Doorbell(Protocol):
-    """The doorbell of one queue."""
+    """The doorbell of one queue. Raises DoorbellMissing where it does not exist."""
+
+    def at(self, url: str | None) -> Self:
+        """Return the doorbell at *url*, which the config of its queue has."""
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Send rings, which arrive after *delay* seconds at the earliest."""
@@ -34,6 +37,9 @@ class MemoryDoorbell:
 
     rings: deque[tuple[float, Ring]] = field(default_factory=deque)
     rung: threading.Condition = field(default_factory=threading.Condition, repr=False)
+
+    def at(self, url: str | None) -> Self:  # noqa: ARG002  # it has no URL
+        return self
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         with self.rung:

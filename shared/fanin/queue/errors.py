@@ -3,11 +3,14 @@
 Conflict
 ├── LostClaim         the claim on the job is gone: nothing of the ack was written
 └── ShutDown          the queue was closed in this process, or its time is over
+
+StoreUnavailable
+└── DoorbellMissing   the queue has no doorbell at the moment; jobs are stored, and nothing rings
 """
 
 from __future__ import annotations
 
-from fanin.errors import Conflict
+from fanin.errors import Conflict, StoreUnavailable
 
 
 class LostClaim(Conflict):
@@ -16,3 +19,7 @@ class LostClaim(Conflict):
 
 class ShutDown(Conflict):
     """The queue was closed in this process, or its time is over, so it takes no more jobs."""
+
+
+class DoorbellMissing(StoreUnavailable):
+    """The doorbell of the queue does not exist, or cannot be created yet; jobs are stored without a ring."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.keys import JobKey
 from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
 
@@ -99,9 +100,13 @@ class Producer:
         for request, part in added:
             ring = Ring(part, due=request.delay > 0)
             by_delay.setdefault(math.ceil(request.delay), []).append(ring)
-        with suppress(StoreUnavailable):
+
+        def announce(bell: Doorbell) -> None:
             for delay, rings in by_delay.items():
-                self.context.doorbell.ring(rings, delay)
+                bell.ring(rings, delay)
+
+        with suppress(StoreUnavailable):
+            self.context.at_doorbell(announce)
 
 
 def _is_later(stored: Job | None, seen: Job) -> bool:

@@ -182,7 +182,7 @@ class Queue(Listings):
                 left = self._left(deadline)
                 if jobs or left <= 0:
                     return worker, jobs
-                rings, failed = self.context.doorbell.wait(left, most), 0
+                rings, failed = self.context.wait(left, most), 0
             except StoreUnavailable:
                 failed += 1
                 if failed == TAKE_ATTEMPTS:
@@ -205,8 +205,7 @@ class Queue(Listings):
 
     def _delete(self, rings: Sequence[Ring]) -> None:
         if rings:
-            with suppress(StoreUnavailable):
-                self.context.doorbell.delete(rings)
+            self.context.delete(rings)
 
     def _left(self, deadline: float | None) -> float:
         longest = self.context.options.doorbell_wait

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.context import QueueContext
@@ -29,30 +28,9 @@ SETTLE_SECONDS = 1800
 and pauses), and a copy can land while its signature is valid, for 900 s. That leaves 700 s for clock skew and
 for processes that stand still before they send."""
 EXPIRE_SECONDS = MARK_SECONDS + 60
-RAISE_ATTEMPTS = 8
 PAGE_ROWS = 1000
 PAGES = 10
 """Rows of a page, and pages of the old parts, that one sweep reads."""
-
-
-def raise_parts(context: QueueContext, parts: int) -> QueueConfig:
-    """Begin to raise the parts to *parts*, and return the config; repeatable.
-
-    Raises Conflict for fewer parts, and while another raise is in progress.
-    """
-    for attempt in range(RAISE_ATTEMPTS):
-        config = context.read_config()
-        if config is None:
-            raise NotFound(f"there is no queue {context.key.name}")
-        if config.parts == parts:
-            return config
-        _check(config, parts)
-        wanted = replace(config, parts=parts, before=config.parts, phase=Phase.PREPARING)
-        stored = _store(context, wanted)
-        if stored is not None and stored.parts == parts:
-            return stored
-        context.effects.pause(attempt)
-    raise StoreUnavailable(f"queue {context.key.name}: too many changes of its config at once; retry")
 
 
 def advance(context: QueueContext) -> None:
@@ -68,16 +46,6 @@ def advance(context: QueueContext) -> None:
         after = _after(context, config)
         if after != config:
             _store(context, after)
-
-
-def _check(config: QueueConfig, parts: int) -> None:
-    if config.before is not None:
-        text = (
-            f"its parts are being raised from {config.before} to {config.parts}, which takes about two hours"
-        )
-        raise Conflict(f"{text}; raise them again after that")
-    if parts < config.parts:
-        raise Conflict(f"the queue has {config.parts} parts; their number can only be raised")
 
 
 def _store(context: QueueContext, config: QueueConfig) -> QueueConfig | None:

@@ -69,8 +69,10 @@ def config_row(queue: QueueKey) -> Item:
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
-    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | _raise_facts(config) | {"listed": text(LISTED)}
+    item = config_row(queue) | {"listed": text(LISTED)}
+    item |= {"parts": number(config.parts), "revision": number(config.revision)}
+    item |= {} if config.doorbell is None else {"doorbell": text(config.doorbell)}
+    return item | _raise_facts(config)
 
 
 def _raise_facts(config: QueueConfig) -> Item:
@@ -88,6 +90,7 @@ def config_of(item: Item) -> QueueConfig:
     return QueueConfig(
         parts=int(item["parts"]["N"]),
         revision=int(revision["N"]),
+        doorbell=_text(item, "doorbell"),
         before=_number(item, "before"),
         phase=Phase(_text(item, "phase") or Phase.STEADY),
         since_us=_number(item, "since_us"),
