@@ -75,7 +75,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "add_jobs": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "JobsTable": CHANGE,
+        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
         DOORBELLS: CREATE_DOORBELL | SEND,
     },
     "put_queue": {"JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"}, DOORBELLS: CREATE_DOORBELL},

@@ -12,6 +12,7 @@ from moto import mock_aws
 from fanin import names
 from fanin.errors import InvalidRequest
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.queue.config import Phase
 from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
@@ -162,10 +163,20 @@ def put_twice(client):
         fresh(client, creates=True).context.creator.ensure(KEY, parts)
 
 
+def drain_old_parts(client):
+    """Have the parts be raised, as far as that jobs are moved."""
+    store = DynamoStore(client, QUEUE_TABLE)
+    old = store.config(KEY)
+    raised = {"parts": 64, "before": old.parts, "phase": Phase.DRAINING, "since_us": 1}
+    store.reconfigure(KEY, replace(old, **raised, revision=old.revision + 1))
+
+
 def add_and_collide(client):
     queue = fresh(client, creates=True)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
+    drain_old_parts(client)
+    fresh(client, creates=True).add_all("cdefg")
 
 
 def look_up(client):
@@ -176,6 +187,7 @@ def look_up(client):
 
 def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
+    drain_old_parts(client)
     for _ in Registry(client, QUEUE_TABLE).queues():
         queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
         queue.sweep()
