@@ -8,7 +8,7 @@ from dataclasses import replace
 from fanin.queue import context, lifecycle, producer, widening
 from fanin.queue.config import Phase
 from fanin.queue.config_cache import ConfigCache
-from fanin.queue.homes import Homes, homes_of
+from fanin.queue.key_rows import KeyRows, rows_of
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import SECOND_US
 from fanin.queue.widening import Drain
@@ -18,20 +18,20 @@ from tests.simulation_parts.run import ROOM
 _seconds, _move = widening._seconds, MemoryStore.move
 
 
-def _homes_unchecked(phase):
+def _rows_unchecked(phase):
     """The adds of a phase check no other part."""
 
-    def homes(config, queue, name):
-        found = homes_of(config, queue, name)
-        return Homes(found.at) if config.phase is phase else found
+    def rows(config, queue, name):
+        found = rows_of(config, queue, name)
+        return KeyRows(found.at) if config.phase is phase else found
 
-    return homes
+    return rows
 
 
-def _homes_at_once(config, queue, name):
+def _rows_at_once(config, queue, name):
     """Jobs are stored at the new part from the first phase on."""
-    found = homes_of(config, queue, name)
-    return Homes(found.other, found.at) if config.phase is Phase.PREPARING and found.other else found
+    found = rows_of(config, queue, name)
+    return KeyRows(found.other, found.at) if config.phase is Phase.PREPARING and found.other else found
 
 
 def _no_settling_of(*phases):
@@ -113,16 +113,16 @@ def _reconfigure_over_any(self, queue, config):
 MUTANTS = (
     Mutant(
         "adds check the new part while a raise is prepared",
-        (context, "homes_of", _homes_unchecked(Phase.PREPARING)),
+        (context, "rows_of", _rows_unchecked(Phase.PREPARING)),
     ),
     Mutant(
-        "adds check the old part while it is drained", (context, "homes_of", _homes_unchecked(Phase.DRAINING))
+        "adds check the old part while it is drained", (context, "rows_of", _rows_unchecked(Phase.DRAINING))
     ),
     Mutant(
         "adds check the old part while its marks expire",
-        (context, "homes_of", _homes_unchecked(Phase.EXPIRING)),
+        (context, "rows_of", _rows_unchecked(Phase.EXPIRING)),
     ),
-    Mutant("a raise is prepared at the old part", (context, "homes_of", _homes_at_once)),
+    Mutant("a raise is prepared at the old part", (context, "rows_of", _rows_at_once)),
     Mutant("the first phase settles", (widening, "_seconds", _no_settling_of(Phase.PREPARING))),
     Mutant("the second phase settles", (widening, "_seconds", _no_settling_of(Phase.DRAINING))),
     Mutant(

@@ -15,7 +15,7 @@ from fanin.queue.creating import Creator
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import DoorbellMissing
-from fanin.queue.homes import Check, Homes, homes_of
+from fanin.queue.key_rows import Check, KeyRows, rows_of
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
@@ -82,9 +82,9 @@ class QueueContext:
         """Return the keys of all parts."""
         return [self.part(number) for number in range(self.config().parts)]
 
-    def homes(self, name: str) -> Homes:
+    def rows(self, name: str) -> KeyRows:
         """Return the rows that can hold a job *name*."""
-        return homes_of(self.config(), self.key, name)
+        return rows_of(self.config(), self.key, name)
 
     def check(self, key: JobKey | None) -> Check | None:
         """Read the row of *key*, for the condition that it holds no live job and does not change."""

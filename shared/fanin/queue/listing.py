@@ -7,7 +7,7 @@ from dataclasses import replace
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
-from fanin.queue.homes import Check
+from fanin.queue.key_rows import Check
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
 
 REVIVE_ATTEMPTS = 8
@@ -67,17 +67,17 @@ class Listings:
         """
         context = self.context
         for attempt in range(REVIVE_ATTEMPTS):
-            homes = context.homes(dead.job.name)
-            over, check = context.store.get(homes.at), context.check(homes.other)
+            rows = context.rows(dead.job.name)
+            over, check = context.store.get(rows.at), context.check(rows.other)
             if (over is not None and over.is_live) or (check is not None and check.is_live):
                 return False
             job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
-            job = replace(job, key=homes.at)
+            job = replace(job, key=rows.at)
             stored = _revive(context, dead, job, over, check)
             if stored is not None and stored.revival == job.revival:
                 context.ring([Ring(job.key.part.number)])
                 return True
-            if stored == over and context.check(homes.other) == check:
+            if stored == over and context.check(rows.other) == check:
                 return False  # only the record of the dead job is gone: it was revived before
             context.effects.pause(attempt)
         raise StoreUnavailable(f"job {dead.job.name!r}: too many adds of its key at once; call revive again")

@@ -46,10 +46,10 @@ class Producer:
         """Store one job; return None, or the state of the live job that rejected it, and the part."""
         over, effects = None, self.context.effects
         for attempt in range(ADD_ATTEMPTS):
-            homes = self.context.homes(request.key)
-            over = over if over is not None and over.key == homes.at else None
-            job = lifecycle.new_job(request, homes.at, request.id or effects.new_id(), now, over)
-            stored = self._add(job, over, homes.other)
+            rows = self.context.rows(request.key)
+            over = over if over is not None and over.key == rows.at else None
+            job = lifecycle.new_job(request, rows.at, request.id or effects.new_id(), now, over)
+            stored = self._add(job, over, rows.other)
             if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
                 return None, stored.key.part.number
             if over is not None and _is_later(stored, over):

@@ -103,25 +103,25 @@ class Drain:
         """Read a page of rows, and move those of them that wait in a part that is not theirs any more."""
         number, after = _position(self.cursor)
         jobs, last = self.context.store.page(self.context.part(number), after, PAGE_ROWS)
-        misplaced = [job for job in jobs if job.is_live and self._home(job) != job.key]
+        misplaced = [job for job in jobs if job.is_live and self._row(job) != job.key]
         moved = self.context.effects.each(self._move, misplaced)
-        self.context.ring([Ring(home.part.number) for home in moved if home is not None])
-        left = {job.key for job, home in zip(misplaced, moved, strict=True) if home is None}
+        self.context.ring([Ring(row.part.number) for row in moved if row is not None])
+        left = {job.key for job, row in zip(misplaced, moved, strict=True) if row is None}
         if left and self.stuck is None:
             self.stuck = _cursor(number, _before_first(jobs, left, after))
         self.cursor = _cursor(number, last) if last is not None else _cursor(number + 1, "")
 
-    def _home(self, job: Job) -> JobKey:
+    def _row(self, job: Job) -> JobKey:
         return job_key(self.context.key, self.config.parts, job.name)
 
     def _move(self, job: Job) -> JobKey | None:
         """Move a waiting job, and return its new row; None for a busy one, and where a row changed."""
         if job.state is JobState.BUSY:
             return None
-        home, store, effects = self._home(job), self.context.store, self.context.effects
-        over, at = store.get(home), effects.now()
-        moved = lifecycle.moved(job, home, over)
-        return home if effects.insist(lambda: store.move(job, moved, over, at)) else None
+        row, store, effects = self._row(job), self.context.store, self.context.effects
+        over, at = store.get(row), effects.now()
+        moved = lifecycle.moved(job, row, over)
+        return row if effects.insist(lambda: store.move(job, moved, over, at)) else None
 
 
 def _cursor(part: int, sort: str) -> str:

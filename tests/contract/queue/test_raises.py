@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue import lifecycle
 from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.homes import Check
+from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, PartKey
 from fanin.queue.model import JobState
 from tests.contract.queue.calls import (

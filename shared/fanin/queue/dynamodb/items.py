@@ -258,7 +258,7 @@ def _text(item: Item, name: str) -> str | None:
 def _named(where: Partition) -> str:
     """Return the name of a partition of dead jobs or outbox entries.
 
-    A queue's name begins with a letter or a digit, so ``+`` and the number of a part are no queue's name.
+    No queue's name has a ``+``, so the last section is a part's number, or else a queue's name.
     """
     return f"{where.queue}#+{where.number:04x}" if isinstance(where, PartKey) else str(where)
 

@@ -10,7 +10,7 @@ from fanin.queue.model import Job
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class KeyRows:
     """*at*: the row in which a new job of a key is stored. *other*: the row that may hold one as well."""
 
     at: JobKey
@@ -30,10 +30,10 @@ class Check:
         return self.seen is not None and self.seen.is_live
 
 
-def homes_of(config: QueueConfig, queue: QueueKey, name: str) -> Homes:
+def rows_of(config: QueueConfig, queue: QueueKey, name: str) -> KeyRows:
     """Return the rows of a job *name*; the old one gets new jobs until the queue's raise is prepared."""
     new = job_key(queue, config.parts, name)
     old = new if config.before is None else job_key(queue, config.before, name)
     if old == new:
-        return Homes(new)
-    return Homes(old, new) if config.phase is Phase.PREPARING else Homes(new, old)
+        return KeyRows(new)
+    return KeyRows(old, new) if config.phase is Phase.PREPARING else KeyRows(new, old)
