@@ -104,7 +104,7 @@ grouping: setup ## a burst of tasks, bundled for a batch API that throttles and 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
 	@$(BIN)/python -m benchmarks.jobs $(ARGS)
 
-doorbells: setup ## how soon a worker hears of a job while 10,000 wait in another queue, on the local run
+doorbells: setup ## how soon a worker takes a job while 10,000 wait in another queue, on the local run
 	@$(BIN)/python -m benchmarks.doorbells $(ARGS)
 
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right

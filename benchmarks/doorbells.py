@@ -1,4 +1,4 @@
-"""Times and counts what a worker hears while jobs wait in another queue, on the local run.
+"""Measures the doorbell of a worker while jobs wait in another queue, on the local run.
 
 ``python -m benchmarks.doorbells`` adds 0, 200 and 10,000 jobs to a queue that nobody takes from. Each time it
 counts the receives of an idle take of another queue, times takes that wait for a job there, and the return of
@@ -35,8 +35,11 @@ RETRY_MOST_SECONDS = 3.5
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What a worker hears while *waiting* jobs are in another queue; *dead*: messages in dead-letter queues."""
+class Measured:
+    """The doorbell of a worker while *waiting* jobs are in another queue.
+
+    *retried*: seconds until a failed job was taken again. *dead*: messages in dead-letter queues.
+    """
 
     waiting: int
     wakes: list[float]
@@ -52,15 +55,15 @@ class Heard:
 
     def __str__(self) -> str:
         return (
-            f"{self.waiting:6} jobs waiting elsewhere: woken in {statistics.median(self.wakes):.2f} s (median),"
-            f" {max(self.wakes):.2f} s (most); {self.receives_a_second:.1f} receives a second of an idle worker;"
+            f"{self.waiting:6} jobs elsewhere: woken in {statistics.median(self.wakes):.2f} s (median),"
+            f" {max(self.wakes):.2f} s (most); {self.receives_a_second:.1f} receives a second when idle;"
             f" a retry_delay of {RETRY_SECONDS:.0f} s took {self.retried:.1f} s; {self.dead} dead letters"
         )
 
 
-def heard(run: LocalRun, waiting: int) -> Heard:
+def beside(run: LocalRun, waiting: int) -> Measured:
     """Add *waiting* jobs to one queue, and measure a worker of another."""
-    other, own = Site(run, f"waiting-{waiting}"), Site(run, f"heard-{waiting}")
+    other, own = Site(run, f"waiting-{waiting}"), Site(run, f"beside-{waiting}")
     with ThreadPoolExecutor(2) as producers:
         keys = [f"job-{number}" for number in range(waiting)]
         requests = [keys[first : first + JOBS_A_REQUEST] for first in range(0, waiting, JOBS_A_REQUEST)]
@@ -68,7 +71,7 @@ def heard(run: LocalRun, waiting: int) -> Heard:
     with consumer_of(own, duties=True) as queue, ThreadPoolExecutor(1) as producer:
         receives = _receives_of_an_idle_take(queue) / IDLE_SECONDS
         wakes = [wake_seconds(own, queue, producer, f"wake-{number}") for number in range(WAKES)]
-        return Heard(waiting, wakes, receives, _retry_seconds(own, queue), _dead_letters(run))
+        return Measured(waiting, wakes, receives, _retry_seconds(own, queue), _dead_letters(run))
 
 
 def _receives_of_an_idle_take(queue: Queue) -> int:
@@ -108,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with LocalRun.start(progress=lambda step: print(step, file=sys.stderr)) as run:
         measured = []
         for waiting in given.waiting:
-            measured.append(heard(run, waiting))
+            measured.append(beside(run, waiting))
             print(measured[-1], flush=True)
     return 0 if all(each.is_good for each in measured) else 1
 

@@ -17,7 +17,7 @@ from fanin.queue import QueueKey, QueueStore
 from fanin.queue.config import QueueConfig
 from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.keys import PARTS_MAX
+from fanin.queue.keys import PARTS_MAX, checked_queue_name
 from fanin.queue.sqs import SqsDoorbells
 
 DENIED = {"AccessDenied", "AccessDeniedException"}
@@ -71,7 +71,7 @@ def direct(store: QueueStore, prefix: str) -> QueueCreator:
 
 def created(name: str, parts: int | None, at: JobSettings | None, transport: Transport) -> QueueDescription:
     """Create the queue *name*, unless it exists, and return it. *at*: used without the API."""
-    name = text(name, "a queue's name", "name")
+    name = checked_queue_name(text(name, "a queue's name", "name"))
     parts = None if parts is None else whole(parts, "parts", 1, PARTS_MAX)
     over_api = transport.create_queue(name, parts)
     return _created_directly(name, parts, settings_given(at)) if over_api is None else over_api
