@@ -1,6 +1,6 @@
 """Measures the doorbell of a worker while jobs wait in another queue, on the local run.
 
-``python -m benchmarks.doorbells`` adds 0, 200 and 10,000 jobs to a queue that nobody takes from. Each time it
+``python -m benchmarks.doorbells`` adds 0, 200 and 10,000 jobs to a queue without workers. Each time it
 counts the receives of an idle take of another queue, times takes that wait for a job there, and the return of
 a failed job with a ``retry_delay`` of 2 s. It exits with 1 if a goal is missed; ``--waiting`` changes the
 numbers of jobs.
@@ -57,7 +57,7 @@ class Measured:
         return (
             f"{self.waiting:6} jobs elsewhere: woken in {statistics.median(self.wakes):.2f} s (median),"
             f" {max(self.wakes):.2f} s (most); {self.receives_a_second:.1f} receives a second when idle;"
-            f" a retry_delay of {RETRY_SECONDS:.0f} s took {self.retried:.1f} s; {self.dead} dead letters"
+            f" a retry_delay of {RETRY_SECONDS:.0f} s took {self.retried:.1f} s; {self.dead} dead-letter messages"
         )
 
 
