@@ -57,7 +57,8 @@ class Measured:
         return (
             f"{self.waiting:6} jobs elsewhere: woken in {statistics.median(self.wakes):.2f} s (median),"
             f" {max(self.wakes):.2f} s (most); {self.receives_a_second:.1f} receives a second when idle;"
-            f" a retry_delay of {RETRY_SECONDS:.0f} s took {self.retried:.1f} s; {self.dead} dead-letter messages"
+            f" a retry_delay of {RETRY_SECONDS:.0f} s took {self.retried:.1f} s;"
+            f" {self.dead} dead-letter messages"
         )
 
 
@@ -71,7 +72,7 @@ def beside(run: LocalRun, waiting: int) -> Measured:
     with consumer_of(own, duties=True) as queue, ThreadPoolExecutor(1) as producer:
         receives = _receives_of_an_idle_take(queue) / IDLE_SECONDS
         wakes = [wake_seconds(own, queue, producer, f"wake-{number}") for number in range(WAKES)]
-        return Measured(waiting, wakes, receives, _retry_seconds(own, queue), _dead_letters(run))
+        return Measured(waiting, wakes, receives, _retry_seconds(own, queue), _in_dead_letter_queues(run))
 
 
 def _receives_of_an_idle_take(queue: Queue) -> int:
@@ -96,7 +97,7 @@ def _retry_seconds(site: Site, queue: Queue) -> float:
         return time.monotonic() - failed_at
 
 
-def _dead_letters(run: LocalRun) -> int:
+def _in_dead_letter_queues(run: LocalRun) -> int:
     sqs = run.client("sqs")
     urls = [url for url in sqs.list_queues().get("QueueUrls", []) if "DeadLetters" in url]
     name = "ApproximateNumberOfMessages"
