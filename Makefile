@@ -17,7 +17,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs bulk round-trip openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -103,6 +103,9 @@ grouping: setup ## a burst of tasks, bundled for a batch API that throttles and 
 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
 	@$(BIN)/python -m benchmarks.jobs $(ARGS)
+
+doorbells: setup ## how soon a worker takes a job while 10,000 wait in another queue, on the local run
+	@$(BIN)/python -m benchmarks.doorbells $(ARGS)
 
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
 	@$(BIN)/python -m benchmarks.bulk $(ARGS)
