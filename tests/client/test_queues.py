@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 from moto import mock_aws
 
@@ -62,6 +65,23 @@ def test_a_queue_is_created_over_http_with_its_parts(over_http, api, table, serv
     assert [seen.method for seen in service.seen] == ["PUT", "PUT"]
     with pytest.raises(Conflict, match="3 parts"):
         over_http.create_queue("thumbs", parts=2)
+
+
+@pytest.mark.parametrize("way", ["over_http", "direct"])
+def test_more_parts_raise_those_of_a_queue_and_the_answer_says_how_far_that_is(way, request, api, table):
+    at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX)
+    client = request.getfixturevalue(way)
+    steady = client.create_queue("thumbs", parts=2, at=at)
+    raised = client.create_queue("thumbs", parts=6, at=at)
+    seen = replace(table.config(KEY), since_us=1_772_366_400_000_000, revision=2)
+    table.reconfigure(KEY, seen)
+    later = client.create_queue("thumbs", at=at)
+
+    assert (steady.parts, steady.target, steady.phase, steady.since) == (2, None, "steady", None)
+    assert (raised.parts, raised.target, raised.phase, raised.since) == (2, 6, "preparing", None)
+    assert later.since == datetime(2026, 3, 1, 12, tzinfo=UTC)
+    with pytest.raises(Conflict, match="raised from 2 to 6"):
+        client.create_queue("thumbs", parts=7, at=at)
 
 
 def test_a_worker_over_http_asks_the_api_for_the_queue(over_http, api, table, service):

@@ -18,8 +18,8 @@ class QueueCalls:
     ) -> QueueDescription:
         """Create the work queue *name*, unless it exists, and return it with its doorbell.
 
-        *parts*: 1 to 256, default 8; more raise those of an existing queue, fewer are a Conflict. *at*: needed
-        by a direct client, as in queue.
+        *parts*: 1 to 256, default 8; more raise those of a queue that exists, fewer are a Conflict. *at*:
+        needed by a direct client, as in queue.
         """
         from fanin.client.queues import created  # noqa: PLC0415  # as with direct
 
