@@ -28,11 +28,13 @@ SETTLE_SECONDS = 15
 """More than a config's age, one freeze, a late copy, the skew of two clocks, and the pauses of retries."""
 MARK_SECONDS = 12
 EXPIRE_SECONDS = MARK_SECONDS + 2
+EARLY_SECONDS = SKEW_SECONDS + FREEZE_SECONDS + LATEST_SECONDS + 1
+"""For how long before it is applied an end can have been made, whose time is that of the mark."""
 SCALES = (
     (config_cache, "CONFIG_SECONDS", CONFIG_SECONDS),
     (network, "LATEST", LATEST_SECONDS * SECOND),
     (model, "MARK_SECONDS", MARK_SECONDS),
-    (referee, "EARLIEST", 2 * SKEW_SECONDS * SECOND),
+    (referee, "EARLIEST", EARLY_SECONDS * SECOND),
     (widening, "SETTLE_SECONDS", SETTLE_SECONDS),
     (widening, "EXPIRE_SECONDS", EXPIRE_SECONDS),
     (widening, "PAGE_ROWS", 2),
