@@ -42,7 +42,7 @@ JOB_ROUTES = (
     ),
     JobHandler(
         lambda_=Handler(name="put_queue", route="PUT /v1/queues/{queue}"),
-        table=("dynamodb:GetItem", "dynamodb:PutItem"),
+        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
         doorbells=CREATE,
     ),
     JobHandler(
@@ -56,6 +56,7 @@ SWEEP_JOBS = JobHandler(
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
     # Sessions and outbox entries are read from the table itself, by Query.
     table=(
+        "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
         "dynamodb:PutItem",

@@ -78,7 +78,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable": CHANGE,
         DOORBELLS: CREATE_DOORBELL | SEND,
     },
-    "put_queue": {"JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"}, DOORBELLS: CREATE_DOORBELL},
+    "put_queue": {"JobsTable": CHANGE, DOORBELLS: CREATE_DOORBELL},
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,

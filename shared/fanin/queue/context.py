@@ -57,6 +57,12 @@ class QueueContext:
         self.cache.keep(stored, read_at)
         return stored
 
+    def refresh(self, revision: int) -> None:
+        """Read the config where one of a later *revision* than the cached one is stored."""
+        cached = self.cache.config
+        if cached is None or cached.revision < revision:
+            self.read_config()
+
     def create(self) -> QueueConfig:
         """Make sure that the queue and its doorbell exist, and return the config."""
         read_at = self.effects.monotonic()

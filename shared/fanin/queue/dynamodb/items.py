@@ -67,6 +67,10 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
+CONFIG_OPTIONAL: tuple[str, ...] = ("doorbell",)
+"""The attributes of a config row that can be absent."""
+
+
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
     item = config_row(queue) | {"listed": text(LISTED)}
@@ -80,6 +84,14 @@ def config_of(item: Item) -> QueueConfig:
     return QueueConfig(
         parts=int(item["parts"]["N"]), revision=int(revision["N"]), doorbell=_text(item, "doorbell")
     )
+
+
+def counts_of(item: Item | None) -> tuple[int, int]:
+    """Return the revision of a config row and its count of changes of the sessions."""
+    if item is None:
+        return -1, 0
+    revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
+    return revision, changes
 
 
 def queue_of(item: Item) -> QueueKey:
