@@ -85,7 +85,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "sweep_jobs": ACK
     | {
-        "JobsTable": CHANGE | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable": CHANGE | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         DOORBELLS: CREATE_DOORBELL | SEND,

@@ -48,7 +48,7 @@ class QueueContext:
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
-        return self.cache.fresh(self.effects.monotonic()) or self._complete(self.read_config())
+        return self.cache.fresh(self.effects.monotonic()) or self.read_config() or self.create()
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist."""
@@ -71,12 +71,6 @@ class QueueContext:
         stored = self.effects.insist(lambda: creator.create(self.key, new))
         self.cache.keep(stored, read_at)
         return stored
-
-    def _complete(self, stored: QueueConfig | None) -> QueueConfig:
-        """Return the config of a queue that exists and has a doorbell, if it needs one."""
-        if stored is not None and (stored.doorbell is not None or self.creator is None):
-            return stored
-        return self.create()
 
     def part(self, number: int) -> PartKey:
         """Return the key of the part *number*."""
