@@ -17,7 +17,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells bulk round-trip openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -106,6 +106,9 @@ jobs: setup ## jobs whose workers are killed and frozen, on the local run: each 
 
 doorbells: setup ## how soon a worker takes a job while 10,000 wait in another queue, on the local run
 	@$(BIN)/python -m benchmarks.doorbells $(ARGS)
+
+watching: setup ## read units of 1 to 1,000 workers that watch each other, in virtual time
+	@$(BIN)/python -m benchmarks.watching $(ARGS)
 
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
 	@$(BIN)/python -m benchmarks.bulk $(ARGS)

@@ -11,10 +11,9 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Iterator
-from typing import Any
 
 from benchmarks.races import Api
+from benchmarks.units import item_bytes
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Tables
 from fanin.local import LocalRun
@@ -89,20 +88,7 @@ def kept_bytes(run: LocalRun, batch: Batch) -> tuple[int, int]:
         for row in page["Items"]
         if batch.id in row["pk"]["S"]
     ]
-    return len(rows), sum(sum(_sizes(row)) for row in rows)
-
-
-def _sizes(row: dict[str, Any]) -> Iterator[int]:
-    """Return the bytes of a row: UTF-8 for text, one byte for two digits and one more, one for a boolean."""
-    for name, value in row.items():
-        ((kind, held),) = value.items()
-        yield len(name) + _size(kind, held)
-
-
-def _size(kind: str, held: Any) -> int:
-    if kind == "S":
-        return len(held.encode())
-    return (len(held.strip("0")) + 1) // 2 + 1 if kind == "N" else 1
+    return len(rows), sum(map(item_bytes, rows))
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ JOB_ROUTES = (
     ),
     JobHandler(
         lambda_=Handler(name="put_queue", route="PUT /v1/queues/{queue}"),
-        table=("dynamodb:GetItem", "dynamodb:PutItem"),
+        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
         doorbells=CREATE,
     ),
     JobHandler(
@@ -61,6 +61,7 @@ SWEEP_JOBS = JobHandler(
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
     # Sessions and outbox entries are read from the table itself, by Query.
     table=(
+        "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
         "dynamodb:PutItem",

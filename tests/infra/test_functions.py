@@ -78,14 +78,14 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
         DOORBELLS: CREATE_DOORBELL | SEND,
     },
-    "put_queue": {"JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"}, DOORBELLS: CREATE_DOORBELL},
+    "put_queue": {"JobsTable": CHANGE, DOORBELLS: CREATE_DOORBELL},
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
     },
     "sweep_jobs": ACK
     | {
-        "JobsTable": CHANGE | QUERY | {"dynamodb:DeleteItem"},
+        "JobsTable": CHANGE | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
         DOORBELLS: CREATE_DOORBELL | SEND,

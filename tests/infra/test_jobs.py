@@ -185,13 +185,24 @@ def look_up(client):
         look(10)
 
 
+def worked_at_and_abandoned(client):
+    """The same, and a job whose worker was ended by another one, which crashed before it freed the claim."""
+    worked_at(client)
+    queue = fresh(client)
+    queue.take(1, wait=0).__enter__()
+    store, session = queue.context.store, queue._worker.session.id
+    store.end_session(KEY, session, None)
+    store.forget(KEY, session)
+
+
 def sweep_late(client):
     late = Effects(now=lambda: Effects().now() + 3_600_000_000)
-    drain_old_parts(client)
-    for _ in Registry(client, QUEUE_TABLE).queues():
-        queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
-        queue.sweep()
-        queue.depth()
+    for begin in (nothing, drain_old_parts):
+        begin(client)
+        for _ in Registry(client, QUEUE_TABLE).queues():
+            queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
+            queue.sweep()
+            queue.depth()
 
 
 def answer_the_doorbell(client):
@@ -211,7 +222,7 @@ DEEDS = {
     "put_queue": (queue_of_0_1, put_twice),
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
-    "sweep_jobs": (worked_at, sweep_late),
+    "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }
 

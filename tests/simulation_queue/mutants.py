@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import lifecycle
+from fanin.queue import lifecycle, members
 from fanin.queue.claims import Claims
 from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.listing import Listings
@@ -15,6 +15,7 @@ from fanin.queue.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue
 from fanin.queue.session import Session
+from fanin.queue.watching import Watching
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.run import ROOM
 
@@ -250,6 +251,12 @@ MUTANTS = (
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("the worker that frees a claim takes the job", (Maintenance, "pop_freed", lambda self, most: [])),
+    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=57),
+    Mutant(
+        "missed heartbeats of a neighbour have all others noted",
+        (Watching, "_alarm", lambda self, seen, at: None),
+        since=57,
+    ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
 )
 

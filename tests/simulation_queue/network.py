@@ -14,6 +14,7 @@ from uuid import UUID
 
 from fanin.queue import Effects, Ring
 from fanin.queue.background import Duty
+from fanin.queue.model import Member
 from tests.simulating import network
 from tests.simulating.faults import ON_READS, ON_WRITES, PAUSED, Fault, Faults
 from tests.simulating.network import Request
@@ -23,6 +24,8 @@ from tests.simulation_queue.referee import WRITES, Referee
 WALL = 1_772_366_400 * SECOND
 VISIBILITY = 10 * SECOND
 LATEST = 30 * SECOND
+# How old what an inconsistent read returns can be.
+LAG = SECOND // 4
 
 
 @dataclass
@@ -104,9 +107,21 @@ class Network(network.Network):
 
     def apply(self, request: Request, note: str) -> Any:
         self._write(request.sender, request.name, request.args, note, "...")
-        answer = self.referee.apply(request.name, request.args, self.loop.at)
+        answer = self._peeked_earlier(request)
+        if answer is None:
+            answer = self.referee.apply(request.name, request.args, self.loop.at)
         self._write(request.sender, request.name, (), note, answer)
         return answer
+
+    def _peeked_earlier(self, request: Request) -> list[Member] | None:
+        """Return what a peek would have returned some time before; sometimes, as it is no consistent read."""
+        if request.name != "peek" or self.plan.random.random() < 0.7:
+            return None
+        _, ids = request.args
+        recent = [members for at, members in self.referee.earlier if self.loop.at - at < LAG]
+        if not recent:
+            return None
+        return [member for member in self.plan.random.choice(recent) if ids is None or member.id in ids]
 
     def note(self, request: Request, text: str) -> None:
         self._write(request.sender, request.name, request.args, text, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +13,10 @@ from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
 
+CHANGES_SESSIONS = frozenset({"enter", "beat", "end_session", "forget"})
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
-    | {"create", "reconfigure", "move", "enter", "beat", "end_session", "forget"}
+    | {"create", "reconfigure", "count_change", "move", *CHANGES_SESSIONS}
 )
 
 
@@ -57,7 +58,8 @@ class Referee:
     """*records*: those of the accepted jobs. *past*: earlier records of the same key and id, whose marks had
     expired. *ended_by*: the job that a claim ended. *revived*: the dead records that were revived.
 
-    *last_live*: when a key last became live, changed, or ended.
+    *last_live*: when a key last became live, changed, or ended. *earlier*: the sessions before their last
+    changes, and when they were changed.
     """
 
     store: MemoryStore
@@ -70,6 +72,7 @@ class Referee:
     claims_seen: set[str] = field(default_factory=set)
     ended_sessions: set[str] = field(default_factory=set)
     last_live: dict[str, int] = field(default_factory=dict)
+    earlier: deque[tuple[int, list[Member]]] = field(default_factory=lambda: deque(maxlen=16))
     to_report: dict[str, str] = field(default_factory=dict)
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
@@ -79,6 +82,8 @@ class Referee:
         if name not in WRITES:
             return operation(*args)
         before, members = dict(self.store.stored), self._members()
+        if name in CHANGES_SESSIONS:
+            self.earlier.append((now, list(members.values())))
         answer = operation(*args)
         for old, new in _changes(before, self.store.stored):
             self._judge(name, args, old, new)

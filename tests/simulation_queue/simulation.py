@@ -7,17 +7,21 @@ from random import Random
 
 from tests.simulating.room import Outcome, played
 from tests.simulating.violation import require
+from tests.simulation_queue.crowd import Crowd
 from tests.simulation_queue.namesakes import Namesakes
 from tests.simulation_queue.referee import named
 from tests.simulation_queue.takeover import Takeover
 from tests.simulation_queue.world import World
 
 SCENARIOS = {9: Takeover, 4: Namesakes}
+CROWDS = 1000
+"""Of so many seeds one has a hundred workers."""
+CROWDED = 57
 
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario, the schedule and the faults of *seed*; two of ten have a scenario of their own."""
-    scenario = SCENARIOS.get(seed % 10, World)
+    scenario = Crowd if seed % CROWDS == CROWDED else SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
     violation = played(lambda: play_out(world))
     return Outcome(violation, world.network.requests, world.network.faults, world.events)

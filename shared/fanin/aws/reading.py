@@ -1,4 +1,4 @@
-"""Consistent batch reads of DynamoDB."""
+"""Batch reads of DynamoDB."""
 
 from __future__ import annotations
 
@@ -17,21 +17,27 @@ READ_ATTEMPTS = 8
 
 
 def read_many(
-    client: DynamoDBClient, table: str, keys: Sequence[Item], pause: Callable[[int], None]
+    client: DynamoDBClient,
+    table: str,
+    keys: Sequence[Item],
+    pause: Callable[[int], None],
+    *,
+    consistent: bool = True,
 ) -> Iterator[Item]:
     """Yield the stored rows of *keys*, which are distinct, in any order.
 
     Raises StoreUnavailable if keys are still unprocessed after all attempts.
     """
     for first in range(0, len(keys), KEYS_A_READ):
-        yield from _read_some(client, table, keys[first : first + KEYS_A_READ], pause)
+        some = {"Keys": list(keys[first : first + KEYS_A_READ]), "ConsistentRead": consistent}
+        yield from _read_some(client, table, some, pause)
 
 
 def _read_some(
-    client: DynamoDBClient, table: str, keys: Sequence[Item], pause: Callable[[int], None]
+    client: DynamoDBClient, table: str, some: Item, pause: Callable[[int], None]
 ) -> Iterator[Item]:
     """Yield at most 100 rows; unprocessed keys are requested again after a pause."""
-    asked: Any = {table: {"Keys": list(keys), "ConsistentRead": True}}
+    asked: Any = {table: some}
     for attempt in range(READ_ATTEMPTS):
         answer = send(client.batch_get_item, {"RequestItems": asked})
         yield from answer["Responses"].get(table, [])

@@ -50,7 +50,7 @@ class QueueContext:
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
         fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
-        return fresh or self._complete(self.read_config())
+        return fresh or self.read_config() or self.create()
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist."""
@@ -58,6 +58,12 @@ class QueueContext:
         stored = self.effects.insist(lambda: self.store.config(self.key))
         self.cache.keep(stored, read_at, wall_us)
         return stored
+
+    def refresh(self, revision: int) -> None:
+        """Read the config where one of a later *revision* than the cached one is stored."""
+        cached = self.cache.config
+        if cached is None or cached.revision < revision:
+            self.read_config()
 
     def create(self) -> QueueConfig:
         """Make sure that the queue and its doorbell exist, and return the config."""
@@ -67,12 +73,6 @@ class QueueContext:
         stored = self.effects.insist(lambda: creator.create(self.key, new))
         self.cache.keep(stored, read_at, wall_us)
         return stored
-
-    def _complete(self, stored: QueueConfig | None) -> QueueConfig:
-        """Return the config of a queue that exists and has a doorbell, if it needs one."""
-        if stored is not None and (stored.doorbell is not None or self.creator is None):
-            return stored
-        return self.create()
 
     def part(self, number: int) -> PartKey:
         """Return the key of the part *number*."""

@@ -15,9 +15,10 @@ from fanin.calling import done, log_failure
 from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import Partition, PartKey
-from fanin.queue.members import Watch, overdue, owned, owners
+from fanin.queue.members import overdue, owned, owners
 from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Ring
 from fanin.queue.session import Session
+from fanin.queue.watching import Watching
 
 logger = logging.getLogger("fanin")
 
@@ -33,17 +34,18 @@ class Maintenance:
 
     context: QueueContext
     session: Session | None = None
-    watch: Watch = field(default_factory=Watch)
-    members: Sequence[Member] = ()
     next_sweep: float = 0.0
     freed: list[Entry] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    watching: Watching = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watching = Watching(self.context, self.session.id if self.session else None)
 
     def tick(self) -> bool:
         """Run one round of a long-lived worker; return whether its session is still alive."""
         with suppress(StoreUnavailable):
-            self.read_members()
-            if self.end_expired():
+            if self.end_expired(self.watching.look()):
                 self.read_members()  # the parts of the ended sessions are shared anew
             if self.context.effects.monotonic() >= self.next_sweep:
                 self._sweep_own()
@@ -51,23 +53,21 @@ class Maintenance:
 
     def read_members(self) -> None:
         """Read the sessions, which share the parts, and note which of them moved."""
-        self.members = self.context.store.members(self.context.key)
-        self.watch.observe(self.members, self.context.effects.monotonic())
+        self.watching.read_all()
 
     def own_parts(self) -> range:
         """Return the parts of this session by the members read last; all parts without a heartbeat."""
         parts = self.context.config().parts
         if self.session is None or not self.session.member.beats:
             return range(parts)
-        return owned(parts, owners(self.members), self.session.id)
+        return owned(parts, owners(self.watching.members), self.session.id)
 
-    def end_expired(self) -> bool:
-        """End each session without a heartbeat for its expiry and free its claims; return whether any was.
+    def end_expired(self, members: Sequence[Member]) -> bool:
+        """End those of *members* without a heartbeat for their expiry, free their claims; return if any was.
 
         Expiry is measured on this process's monotonic clock.
         """
-        at, now = self.context.effects.monotonic(), self.context.effects.now()
-        expired = self.watch.suspects(self.members, at, now)
+        expired = self.watching.expired(members)
         for member in expired:
             self._end(member)
         return bool(expired)
@@ -77,7 +77,7 @@ class Maintenance:
 
         The scheduled sweep, which does not run long enough to watch heartbeats, uses this.
         """
-        for member in self.members:
+        for member in self.watching.members:
             if overdue(member, self.context.effects.now()):
                 self._end(member)
 
@@ -164,6 +164,8 @@ class Maintenance:
         if self.context.store.end_session(self.context.key, member.id, member.heartbeats):
             self.free_all(self._claims_of(member))
             self.context.store.forget(self.context.key, member.id)
+            if member.beats:
+                self.context.store.count_change(self.context.key)
 
     def _claims_of(self, member: Member) -> list[Entry]:
         """Return the claims of a session; several parts are read at once, because workers wait for them."""
@@ -183,7 +185,9 @@ class Maintenance:
     def _free_abandoned(self, busy: Sequence[Entry]) -> None:
         if not busy:
             return
-        live = {member.id for member in self.context.store.members(self.context.key) if member.live}
+        claimed_by = sorted({entry.session for entry in busy if entry.session})
+        found = self.context.store.some_members(self.context.key, claimed_by)
+        live = {member.id for member in found if member.live}
         self.free_all([entry for entry in busy if entry.session not in live or self._is_unknown_own(entry)])
 
     def _is_unknown_own(self, entry: Entry) -> bool:

@@ -27,6 +27,7 @@ class MemoryStore:
     outboxes: dict[QueueKey, dict[str, OutboxEntry]] = field(default_factory=dict)
     sessions: dict[QueueKey, dict[str, Member]] = field(default_factory=dict)
     configs: dict[QueueKey, QueueConfig] = field(default_factory=dict)
+    changes: dict[QueueKey, int] = field(default_factory=dict)
     written: list[Write] = field(default_factory=list)
     admits: Callable[[Write], bool] = lambda _: True
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -184,6 +185,26 @@ class MemoryStore:
     def members(self, queue: QueueKey) -> Sequence[Member]:
         with self.lock:
             return list(self._members(queue).values())
+
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        with self.lock:
+            rows = self._members(queue)
+            return [rows[session] for session in ids if session in rows]
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        with self.lock:
+            rows = self._members(queue)
+            return [rows[session] for session in (rows if ids is None else ids) if session in rows]
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        with self.lock:
+            config = self.configs.get(queue)
+            return (-1, 0) if config is None else (config.revision, self.changes.get(queue, 0))
+
+    def count_change(self, queue: QueueKey) -> None:
+        with self.lock:
+            if queue in self.configs:
+                self.changes[queue] = self.changes.get(queue, 0) + 1
 
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         with self.lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fanin.errors import StoreUnavailable
@@ -66,6 +67,8 @@ class Session:
         effects, store, queue = self.context.effects, self.context.store, self.context.key
         effects.insist(lambda: store.end_session(queue, self.id, None))
         effects.insist(lambda: store.forget(queue, self.id))
+        if self.member.beats:
+            store.count_change(queue)
 
     def hold(self, claim: str, job: Job | None) -> None:
         """Record a claim: without a job before it is requested, with its job once it is granted."""
@@ -116,6 +119,10 @@ def enter(context: QueueContext, seconds: float | None) -> Session:
         pid=os.getpid(),
         started_us=now,
     )
+    context.config()  # the row that counts the changes of the sessions
     effects.insist(lambda: context.store.enter(context.key, member))
+    if beats:
+        with suppress(StoreUnavailable):
+            context.store.count_change(context.key)
     patience = options.expiry - options.heartbeat if seconds is None else seconds
     return Session(context, member, patience, confirmed_at=at)

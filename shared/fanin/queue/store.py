@@ -119,6 +119,18 @@ class SessionStore(Protocol):
     def members(self, queue: QueueKey) -> Sequence[Member]:
         """Return every stored session."""
 
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        """Return those of the sessions *ids* that are stored."""
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        """Return the sessions *ids* (None: all) as they were some time before; not a consistent read."""
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        """Return the revision of the config and the count of changes of the sessions, as ``peek`` does."""
+
+    def count_change(self, queue: QueueKey) -> None:
+        """Count that a session that owns parts began or ended."""
+
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         """Mark a session dead if it has had *heartbeats* (None: any number); False where it has had more."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fanin.queue.config import QueueConfig
 from fanin.queue.model import (
     Member,
 )
@@ -74,3 +75,26 @@ def test_only_a_dead_session_is_forgotten(store, member):
     store.forget(QUEUE, "s1")
 
     assert store.members(QUEUE) == []
+
+
+def test_some_sessions_are_read_and_peeked_at_by_their_ids(store, member):
+    for name in ("a", "b", "c"):
+        store.enter(QUEUE, replace(member, id=name))
+
+    for read in (store.some_members, store.peek):
+        assert sorted(member.id for member in read(QUEUE, ["a", "c", "d"])) == ["a", "c"]
+        assert read(QUEUE, []) == []
+    assert sorted(member.id for member in store.peek(QUEUE, None)) == ["a", "b", "c"]
+
+
+def test_changes_of_the_sessions_are_counted_beside_the_config(store):
+    store.count_change(QUEUE)
+    before = store.peek_config(QUEUE)
+    store.create(QUEUE, QueueConfig(4))
+    created = store.peek_config(QUEUE)
+    store.count_change(QUEUE)
+    store.reconfigure(QUEUE, QueueConfig(8, revision=1))
+    store.count_change(QUEUE)
+
+    assert (before, created, store.peek_config(QUEUE)) == ((-1, 0), (0, 0), (1, 2))
+    assert store.config(QUEUE) == QueueConfig(8, revision=1)

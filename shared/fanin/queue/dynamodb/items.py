@@ -67,6 +67,10 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
+CONFIG_OPTIONAL = ("doorbell", "before", "phase", "since_us", "drained")
+"""The attributes of a config row that can be absent."""
+
+
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     """Return the config row of a queue, which the index of queues lists."""
     item = config_row(queue) | {"listed": text(LISTED)}
@@ -96,6 +100,14 @@ def config_of(item: Item) -> QueueConfig:
         since_us=_number(item, "since_us"),
         cursor=_text(item, "drained") or "",
     )
+
+
+def counts_of(item: Item | None) -> tuple[int, int]:
+    """Return the revision of a config row and its count of changes of the sessions."""
+    if item is None:
+        return -1, 0
+    revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
+    return revision, changes
 
 
 def queue_of(item: Item) -> QueueKey:

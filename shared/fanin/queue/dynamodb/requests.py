@@ -28,13 +28,22 @@ def create(table: str, queue: QueueKey, config: QueueConfig) -> Item:
 
 def reconfigure(table: str, queue: QueueKey, config: QueueConfig) -> Item:
     """Store a config over the one of the revision before it; version 0.1 wrote rows without a revision."""
-    seen = config.revision - 1
-    put = put_new(table, items.config_item(queue, config))
+    key, seen = items.config_row(queue), config.revision - 1
+    facts = {name: value for name, value in items.config_item(queue, config).items() if name not in key}
+    gone = [f"#{name}" for name in items.CONFIG_OPTIONAL if name not in facts]
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in facts)
+    update += f" REMOVE {', '.join(gone)}" if gone else ""
+    guard = "#revision = :seen"
     if seen == 0:
         guard = "attribute_exists(#pk) AND (attribute_not_exists(#revision) OR #revision = :seen)"
-    else:
-        guard = "#revision = :seen"
-    return put | _expression({":seen": number(seen)}, ConditionExpression=guard)
+    values = {f":{name}": value for name, value in facts.items()} | {":seen": number(seen)}
+    return _update(table, key, update, guard, values)
+
+
+def count_change(table: str, queue: QueueKey) -> Item:
+    """Count that a session began or ended, in the config row of an existing queue."""
+    row, exists = items.config_row(queue), "attribute_exists(#pk)"
+    return _update(table, row, "ADD #changes :one", exists, {":one": number(1)})
 
 
 def add(table: str, job: Job, over: Job | None) -> Item:
@@ -208,6 +217,12 @@ def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
     return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": put}]}
 
 
+def peek_config(table: str, queue: QueueKey) -> Item:
+    """Read what a config row counts, perhaps as it was some time before."""
+    request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
+    return request | _expression({}, ProjectionExpression="#revision, #changes")
+
+
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
     """Store a new session."""
     item = items.member_item(queue, member)
@@ -299,4 +314,5 @@ def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Ite
 def _expression(values: Item, **expressions: str) -> Item:
     """Return expressions with their names (``#name``), many of which are reserved words of DynamoDB."""
     names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
-    return {**expressions, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
+    filled = {"ExpressionAttributeValues": values} if values else {}
+    return {**expressions, "ExpressionAttributeNames": names, **filled}

@@ -38,13 +38,15 @@ class DynamoStore:
         return items.config_of(row) if row else None
 
     def create(self, queue: QueueKey, config: QueueConfig) -> QueueConfig:
-        stored = self._put_config(queue, requests.create(self.table, queue, config), config)
+        request = requests.create(self.table, queue, config)
+        stored = self._write_config(queue, self.client.put_item, request, config)
         if stored is None:
             raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
         return stored
 
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
-        return self._put_config(queue, requests.reconfigure(self.table, queue, config), config)
+        request = requests.reconfigure(self.table, queue, config)
+        return self._write_config(queue, self.client.update_item, request, config)
 
     def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         if check is not None:
@@ -141,6 +143,26 @@ class DynamoStore:
         rows = self._rows(requests.partition(self.table, items.session_pk(queue)))
         return [items.member_of(row) for row in rows]
 
+    def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
+        keys = [items.session_row(queue, session) for session in ids]
+        rows = read_many(self.client, self.table, keys, self.pause)
+        return [items.member_of(row) for row in rows]
+
+    def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
+        if ids is None:
+            request = requests.partition(self.table, items.session_pk(queue)) | {"ConsistentRead": False}
+            return [items.member_of(row) for row in self._rows(request)]
+        keys = [items.session_row(queue, session) for session in ids]
+        rows = read_many(self.client, self.table, keys, self.pause, consistent=False)
+        return [items.member_of(row) for row in rows]
+
+    def peek_config(self, queue: QueueKey) -> tuple[int, int]:
+        answer = send(self.client.get_item, requests.peek_config(self.table, queue))
+        return items.counts_of(answer.get("Item"))
+
+    def count_change(self, queue: QueueKey) -> None:
+        self._applies(requests.count_change(self.table, queue))
+
     def end_session(self, queue: QueueKey, session: str, heartbeats: int | None) -> bool:
         try:
             send(self.client.update_item, requests.end_session(self.table, queue, session, heartbeats))
@@ -168,10 +190,12 @@ class DynamoStore:
             return stored
         return lifecycle.ended(job, at)
 
-    def _put_config(self, queue: QueueKey, request: Item, config: QueueConfig) -> QueueConfig | None:
-        """Send the put of a config; return the config that is stored then, if any."""
+    def _write_config(
+        self, queue: QueueKey, operation: Callable[..., Any], request: Item, config: QueueConfig
+    ) -> QueueConfig | None:
+        """Send the write of a config; return the config that is stored then, if any."""
         try:
-            send(self.client.put_item, request)
+            send(operation, request)
         except StaleWrite as stale:
             (row,) = stale.stored
             return items.config_of(row) if row else self.config(queue)
