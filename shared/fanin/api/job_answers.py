@@ -12,6 +12,7 @@ from typing import Literal, Self
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
+from fanin.queue.config import Phase
 from fanin.queue.creating import Ensured
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
@@ -38,11 +39,18 @@ STATES = {
 
 
 class QueueAnswer(Answer):
-    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function."""
+    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function.
+
+    While *parts* are raised: *target*: to which number; *phase*: `preparing`, `draining`, `expiring`;
+    *since*: when the phase was first seen by a sweep. Otherwise the phase is `steady`.
+    """
 
     queue: str
     parts: int
     metrics: bool
+    target: int | None = Optional
+    phase: Phase
+    since: Instant | None = Optional
     doorbell_url: str
     doorbell_arn: str
 
@@ -51,8 +59,11 @@ class QueueAnswer(Answer):
         config = found.config
         return cls(
             queue=queue.name,
-            parts=config.parts,
             metrics=config.metrics,
+            parts=config.before or config.parts,
+            target=config.parts if config.before else None,
+            phase=config.phase,
+            since=None if config.since_us is None else _instant(config.since_us),
             doorbell_url=config.doorbell or "",
             doorbell_arn=found.doorbell_arn,
         )

@@ -15,7 +15,8 @@ from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
@@ -48,7 +49,10 @@ class DynamoStore:
         request = requests.reconfigure(self.table, queue, config)
         return self._write_config(queue, self.client.update_item, request, config)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        if check is not None:
+            request = requests.add_checked(self.table, job, over, check)
+            return job if self._transacts(request) else self.get(job.key)
         try:
             send(self.client.put_item, requests.add(self.table, job, over))
         except StaleWrite as stale:
@@ -97,9 +101,9 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
         return self._readable_entries(part, listed)
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
-        return readable(items.outbox_entry_of, rows)
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
+        return readable(lambda row: items.outbox_entry_of(row, where), rows)
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -114,23 +118,24 @@ class DynamoStore:
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         return self._count(items.part_pk(part), PREFIXES[state], limit)
 
-    def count_dead(self, queue: QueueKey, limit: int) -> int:
-        return self._count(items.dead_pk(queue), order.DEAD, limit)
+    def count_dead(self, where: Partition, limit: int) -> int:
+        return self._count(items.dead_pk(where), order.DEAD, limit)
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
-        return [items.dead_of(row, queue) for row in self._whole_rows(listed, limit)]
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
+        return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        try:
-            send(self.client.transact_write_items, requests.revive(self.table, dead, job, over))
-        except StaleWrite:
-            return self.get(job.key)
-        return job
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        request = requests.revive(self.table, dead, job, over, check)
+        return job if self._transacts(request) else self.get(job.key)
 
-    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
-        rows = self._rows(requests.partition(self.table, items.part_pk(part)), limit)
-        return [items.job_of(row, part) for row in rows]
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        answer = send(self.client.query, requests.page(self.table, part, after, limit))
+        last = answer.get("LastEvaluatedKey")
+        return [items.job_of(row, part) for row in answer["Items"]], last["sk"]["S"] if last else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        return self._transacts(requests.move(self.table, seen, job, over, at))
 
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         request = requests.remove(self.table, seen, entries)
@@ -209,6 +214,10 @@ class DynamoStore:
             (row,) = stale.stored
             return items.config_of(row) if row else self.config(queue)
         return config
+
+    def _transacts(self, request: Item) -> bool:
+        """Send a transaction; return whether its conditions held."""
+        return self._applies(request, self.client.transact_write_items)
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
