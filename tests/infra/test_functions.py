@@ -84,7 +84,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable/index/by_ix": QUERY,
     },
     "remove_queue": {
-        "JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "JobsTable": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         "JobsTable/index/by_ix": QUERY,
     },
     "sweep_jobs": ACK
