@@ -28,8 +28,9 @@ from typing import IO, Any
 
 from benchmarks.job_worker import outcome
 from benchmarks.races import Api
-from fanin.aws.jobs import JobSettings
 from fanin.aws.meter import Meter
+from fanin.client.http import HttpTransport
+from fanin.client.queues import ClientCreator
 from fanin.local import LocalRun
 from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
@@ -83,14 +84,9 @@ class Site:
         return QueueKey(TENANT, self.queue)
 
     @property
-    def settings(self) -> JobSettings:
-        return JobSettings(self.run.outputs["QueueTable"], self.run.outputs["DoorbellQueueUrl"], TENANT)
-
-    @property
     def environment(self) -> dict[str, str]:
         """The environment of a worker process."""
-        queue = {"FANIN_QUEUE_TABLE": self.settings.table, "FANIN_DOORBELL_URL": self.settings.doorbell}
-        return {**os.environ, **self.run.environment, **queue, "FANIN_TENANT": TENANT}
+        return {**os.environ, **self.run.environment}
 
     def add(self, keys: Sequence[str]) -> Json:
         jobs = [{"key": key, "payload": key} for key in keys]
@@ -333,22 +329,23 @@ class Waiting:
 
 def waiting(site: Site) -> Waiting:
     """Count the requests of an idle take, and time takes that wait for a job."""
-    alone = _consumer(site, duties=False)
+    alone = consumer_of(site, duties=False)
     idle = _requests_of_an_idle_take(alone)
-    kept = _consumer(site, duties=True)
+    kept = consumer_of(site, duties=True)
     with alone, kept, ThreadPoolExecutor(1) as producer:
         kept_requests = _requests_of_an_idle_take(kept) / IDLE_SECONDS
-        wakes = [_wake(site, alone, producer, f"wake-{number}") for number in range(WAKES)]
+        wakes = [wake_seconds(site, alone, producer, f"wake-{number}") for number in range(WAKES)]
     return Waiting(round(idle), kept_requests, wakes)
 
 
-def _consumer(site: Site, *, duties: bool) -> Queue:
+def consumer_of(site: Site, *, duties: bool) -> Queue:
     """Return a consumer with its own client; without *duties* it has no heartbeat and no maintenance."""
-    store = DynamoStore(site.run.client("dynamodb"), site.settings.table)
-    doorbell = SqsDoorbell(site.run.client("sqs"), site.settings.doorbell, site.key)
+    store = DynamoStore(site.run.client("dynamodb"), site.store.table)
+    doorbell = SqsDoorbell(site.run.client("sqs"), None, site.key)
+    creator = ClientCreator(store, HttpTransport(site.run.url), prefix="")
     # Without duties there is no heartbeat, so the session has to last without one.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
-    queue = Queue(QueueContext(store, doorbell, site.key, options))
+    queue = Queue(QueueContext(store, doorbell, site.key, options, creator=creator))
     if not duties:
         queue.background = lambda _: lambda: None
     return queue
@@ -366,7 +363,7 @@ def _requests_of_an_idle_take(queue: Queue) -> float:
         return meter.take("requests") - 2 * look
 
 
-def _wake(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
+def wake_seconds(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
     """Return the seconds from the answer to an add to the end of the take that waited for it."""
 
     def add() -> float:

@@ -20,12 +20,13 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/jobs",
     operation_id="addJobs",
     summary="Add jobs to a work queue",
-    responses=answers(200, AddedJobs, 400, 403, 413, 415, 422, 503),
+    responses=answers(200, AddedJobs, 400, 403, 409, 413, 415, 422, 503),
 )
 def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKey = None) -> AddedJobs:
     """Add each job, unless a job of its key is queued, in progress or delayed: then it is rejected.
 
-    A queue is created by its first use. With an idempotency key the request can be repeated for an hour.
+    A queue is created by its first use; one that is being removed answers 409. With an idempotency key the
+    request can be repeated for an hour.
     """
     who = caller(app)
     bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")

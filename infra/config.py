@@ -57,8 +57,8 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
-    ``job_queues``: names of work queues with an SQS doorbell of their own, as a Lambda consumer needs; all
-    others share one. A list, or the names separated by commas.
+    ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
+    the API makes those of all others. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that

@@ -1,4 +1,4 @@
-"""The work queues' handlers, and what each is granted on the table of jobs and the doorbells."""
+"""The work queues' handlers, and what each is granted on the table of jobs and on the doorbells."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ class JobHandler:
     """A Lambda function of the work queues. *lambda_* has its name and its grants on the tracker's tables.
 
     ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``: whether it queries the
-    index of jobs, and that of queues. ``rings``: whether it sends to the doorbells.
+    index of jobs, and that of queues. ``doorbells``: SQS actions on the doorbells of all queues.
     """
 
     lambda_: Handler
     table: tuple[str, ...]
     lists_jobs: bool = False
     lists_queues: bool = False
-    rings: bool = False
+    doorbells: tuple[str, ...] = ()
 
+
+RING = ("sqs:SendMessage",)
+# A doorbell is looked up by the names that it can have, and created where it does not exist.
+CREATE = ("sqs:CreateQueue", "sqs:GetQueueUrl")
 
 JOB_ROUTES = (
     JobHandler(
@@ -31,30 +35,51 @@ JOB_ROUTES = (
             route="POST /v1/queues/{queue}/jobs",
             batches=("dynamodb:GetItem", "dynamodb:PutItem"),
         ),
-        # A refused add counts a collision on the job that refused it.
+        # A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
+        table=(
+            "dynamodb:ConditionCheckItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        ),
+        # The first add to a queue creates it.
+        doorbells=(*CREATE, *RING),
+    ),
+    JobHandler(
+        lambda_=Handler(name="put_queue", route="PUT /v1/queues/{queue}"),
         table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
-        rings=True,
+        doorbells=CREATE,
     ),
     JobHandler(
         lambda_=Handler(name="list_jobs", route="GET /v1/queues/{queue}/jobs"),
         table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
         lists_jobs=True,
     ),
+    # It writes the config alone; the sweep deletes the rows.
+    JobHandler(
+        lambda_=Handler(name="remove_queue", route="DELETE /v1/queues/{queue}"),
+        table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
+        lists_jobs=True,
+    ),
 )
 SWEEP_JOBS = JobHandler(
     # It acks the items of jobs whose worker crashed before it did.
     lambda_=Handler(name="sweep_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=300),
-    # Sessions and outbox entries are read from the table itself, by Query.
+    # Sessions, outbox entries and the rows of a removed queue are read from the table itself, by Query; the
+    # outbox entries of removed jobs are put.
     table=(
         "dynamodb:BatchGetItem",
         "dynamodb:DeleteItem",
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
         "dynamodb:Query",
         "dynamodb:UpdateItem",
     ),
     lists_jobs=True,
     lists_queues=True,
-    rings=True,
+    # It gives a doorbell to a queue of version 0.1, or to one whose doorbell was deleted. It deletes the
+    # doorbell of a removed queue.
+    doorbells=(*CREATE, "sqs:DeleteQueue", *RING),
 )
 DEMO_JOBS = JobHandler(
     # It acks the items of its jobs.
@@ -66,7 +91,6 @@ DEMO_JOBS = JobHandler(
         "dynamodb:UpdateItem",
     ),
     lists_jobs=True,
-    rings=True,
 )
 # A grant for the consumer's own writes, here a row put in the ack's transaction.
 WRITE_OUTCOME = ("dynamodb:PutItem",)

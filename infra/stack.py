@@ -119,16 +119,12 @@ class FaninStack(Stack):
         self.sweepers.append(jobs.sweep)
         for route, function in jobs.routes.items():
             self.api.add(route, function)
-        self.queues |= {name: doorbell.queue for name, doorbell in jobs.doorbells.items()}
-        self.dead_letter_queues |= {
-            name: doorbell.dead_letter_queue for name, doorbell in jobs.doorbells.items()
-        }
+        self.queues |= {f"Doorbell-{name}": doorbell for name, doorbell in jobs.doorbells.items()}
         self.changing |= {"jobs": jobs.table}
         self.watched_tables |= jobs.watched
         self._output(
             QueueTable=jobs.table.table_name,
-            DoorbellQueueUrl=jobs.shared.queue.queue_url,
-            Doorbells=jobs.urls,
+            DoorbellPrefix=jobs.prefix,
         )
 
     def _add_grouper(self) -> None:

@@ -139,7 +139,17 @@ RULES = {
         "rules",
         "targeting",
     },
-    "fanin.queue": {"config", "errors", "keys", "lifecycle", "members", "messages", "model", "order"},
+    "fanin.queue": {
+        "config",
+        "errors",
+        "key_rows",
+        "keys",
+        "lifecycle",
+        "members",
+        "messages",
+        "model",
+        "order",
+    },
     "fanin.archive": {"changes"},
 }
 ADAPTERS = {"dynamodb", "eventbridge", "http", "invoking", "memory", "s3", "secrets", "sqs"}

@@ -1,8 +1,9 @@
-"""Metrics of the work queues: each queue's, and the totals."""
+"""Metrics of the work queues: the totals, and those of each queue whose config asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fanin import names
 from fanin.queue import Depth, QueueKey
@@ -18,12 +19,22 @@ FACTS = {
 }
 
 
-def depths(found: Sequence[tuple[QueueKey, Depth]]) -> None:
-    """Emit the jobs by state and the age of the oldest ready job, for each queue and in total."""
-    for queue, depth in found:
-        _emit(queue, depth)
-    count({name: sum(getattr(depth, fact) for _, depth in found) for name, fact in FACTS.items()})
-    age(names.OLDEST_JOB_SECONDS, max((depth.oldest_us for _, depth in found), default=0) / SECOND_US)
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """A queue that a sweep visited; *has_metrics*: whether metrics of the queue itself are emitted."""
+
+    queue: QueueKey
+    depth: Depth
+    has_metrics: bool
+
+
+def depths(found: Sequence[Visited]) -> None:
+    """Emit the jobs by state and the age of the oldest ready job: in total, and for each queue that asks."""
+    for each in found:
+        if each.has_metrics:
+            _emit(each.queue, each.depth)
+    count({name: sum(getattr(each.depth, fact) for each in found) for name, fact in FACTS.items()})
+    age(names.OLDEST_JOB_SECONDS, max((each.depth.oldest_us for each in found), default=0) / SECOND_US)
 
 
 def _emit(queue: QueueKey, depth: Depth) -> None:

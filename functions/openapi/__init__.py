@@ -21,7 +21,9 @@ from functions import (
     list_tasks,
     notify_batch,
     open_batch,
+    put_queue,
     register_task,
+    remove_queue,
 )
 
 ROUTES = (
@@ -41,8 +43,10 @@ ROUTES = (
     list_bundles,
     get_bundle,
     list_targets,
+    put_queue,
     add_jobs,
     list_jobs,
+    remove_queue,
 )
 ABOUT = {
     "title": "fanin",

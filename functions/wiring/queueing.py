@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
@@ -11,9 +12,10 @@ from fanin.client.direct_acks import DirectAcks
 from fanin.client.jobs import acking
 from fanin.errors import InvalidRequest
 from fanin.queue import Queue, QueueContext, QueueKey
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.sqs import SqsDoorbell
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from functions.wiring import metered, tracking
 
 QUEUES_KNOWN = 1000
@@ -34,30 +36,40 @@ def store() -> DynamoStore:
 
 
 @lru_cache(maxsize=1)
+def doorbells() -> SqsDoorbells:
+    return SqsDoorbells(clients.sqs.later(), settings().doorbell_prefix)
+
+
+@lru_cache(maxsize=1)
+def creator() -> QueueCreator:
+    return QueueCreator(store(), doorbells())
+
+
+@lru_cache(maxsize=1)
 def registry() -> Registry:
     return Registry(metered.dynamodb(), settings().table)
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
 def made(tenant: str, name: str) -> Queue:
-    """Return a queue for producers, and create it on its first use."""
-    return _queue(QueueKey(tenant, name))
+    """Return a queue for producers, which its first use creates."""
+    return _queue(QueueKey(tenant, name), creator())
 
 
 def known(tenant: str, name: str) -> Queue | None:
-    """Return a queue for readers; None for a queue that was never used."""
+    """Return a queue for readers; None for a queue that does not exist."""
     found = _queue(QueueKey(tenant, name))
     return None if found.context.read_config() is None else found
 
 
-def every() -> Iterator[Queue]:
-    """Yield all queues of all tenants."""
-    return (_queue(queue) for queue in registry().queues())
+def every(minute: int) -> Iterator[Queue]:
+    """Yield the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
+    listed = chain(registry().queues(), registry().sleeping(minute))
+    return (_queue(queue, creator()) for queue in listed)
 
 
-def _queue(queue: QueueKey) -> Queue:
-    url = settings().doorbell_of(queue.tenant, queue.name)
-    doorbell = SqsDoorbell(clients.sqs.later(), url, queue)
+def _queue(queue: QueueKey, creator: QueueCreator | None = None) -> Queue:
+    doorbell = SqsDoorbell(clients.sqs.later(), None, queue)
     report = acking(DirectAcks(tracking.transport().tracker, queue.tenant))
-    context = QueueContext(store(), doorbell, queue, report=report)
+    context = QueueContext(store(), doorbell, queue, report=report, creator=creator)
     return Queue(context)

@@ -7,6 +7,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.constructs.functions import allow
 from infra.constructs.jobs import DEMO_QUEUE, Jobs
+from infra.constructs.queues import feed
 from infra.constructs.tables import table
 from infra.job_handlers import DEMO_JOBS, WRITE_OUTCOME
 
@@ -22,4 +23,4 @@ class DemoJobs(Construct):
         self.outcomes = table(self, "Outcomes", config)
         consumer = jobs.add(DEMO_JOBS, {"FANIN_OUTCOMES_TABLE": self.outcomes.table_name}, DEMO_QUEUE)
         allow(consumer, self.outcomes, WRITE_OUTCOME)
-        jobs.own[DEMO_QUEUE].feed(consumer, config, JOBS_AT_ONCE)
+        feed(jobs.doorbells[DEMO_QUEUE], consumer, config, JOBS_AT_ONCE)

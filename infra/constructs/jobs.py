@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Aws, Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX
+from fanin.names import (
+    DOORBELL_POLL_SECONDS,
+    DOORBELL_RETENTION_SECONDS,
+    DOORBELL_VISIBILITY_SECONDS,
+    JOB_ATTRIBUTES,
+    JOBS_INDEX,
+    QUEUES_INDEX,
+    doorbell_prefix,
+    stack_doorbell,
+)
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
-from infra.constructs.queues import SourceQueue
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, restored_table, table, text
 from infra.constructs.watched import WatchedTable
-from infra.job_handlers import JOB_ROUTES, SWEEP_JOBS, JobHandler
+from infra.job_handlers import JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
+from infra.nag import accept, accept_wildcards
 
-SHARED = "Doorbell"
-# A worker that receives a ring for another queue does not delete it: it becomes visible again after this.
-SHARED_VISIBILITY = Duration.seconds(2)
-# The maximum of SQS: a ring that no worker deletes expires with the queue's retention.
-SHARED_RECEIVES = 1000
 DEMO_QUEUE = "demo"
-# Six times the timeout of a Lambda consumer, 30 s.
-OWN_VISIBILITY = Duration.seconds(180)
 
 
 class Jobs(Construct):
-    """The work queues' resources; *routes* are their part of the API, *doorbells* are watched by alarms.
+    """The work queues' resources; *routes* are their part of the API.
 
-    *own*: by queue name, the doorbells of queues that have one of their own, which a Lambda may consume.
+    *doorbells*: by queue name, those that the stack makes; the functions make the doorbells of other queues,
+    whose ARNs begin with *prefix* too.
     """
 
     def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
@@ -40,13 +45,9 @@ class Jobs(Construct):
         self.functions = functions
         self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
         self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX])}
-        self.shared = SourceQueue(self, SHARED, visibility=SHARED_VISIBILITY, max_receives=SHARED_RECEIVES)
-        self.own = {
-            name: SourceQueue(self, f"{SHARED}-{name}", visibility=OWN_VISIBILITY) for name in _own(config)
-        }
-        self.doorbells = {SHARED: self.shared} | {f"{SHARED}-{name}": own for name, own in self.own.items()}
-        urls = {name: own.queue.queue_url for name, own in self.own.items()}
-        self.urls = Stack.of(self).to_json_string(urls)
+        names = doorbell_prefix(config.stage)
+        self.prefix = f"arn:{Aws.PARTITION}:sqs:{Aws.REGION}:{Aws.ACCOUNT_ID}:{names}"
+        self.doorbells = {name: _doorbell(self, names, name) for name in _made_by_stack(config)}
         self.routes = {each.lambda_.route: self.add(each) for each in JOB_ROUTES}
         self.sweep = self.add(SWEEP_JOBS)
         Sweeper(self, "Sweeper", self.sweep)
@@ -56,27 +57,43 @@ class Jobs(Construct):
     ) -> lambda_.Function:
         """Deploy *handler* with the work queues' environment and the grants that it names, and no others.
 
-        *environment*: more variables. *queue*: the only queue that it may ring; it has a doorbell of its own.
+        *environment*: more variables. *queue*: a queue that it may ring, whose doorbell the stack makes.
         """
-        queueing = {
-            "FANIN_QUEUE_TABLE": self.table.table_name,
-            "FANIN_DOORBELL_URL": self.shared.queue.queue_url,
-            "FANIN_DOORBELLS": self.urls,
-        }
+        queueing = {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
         function = self.functions.add(handler.lambda_, {**queueing, **(environment or {})})
         allow(function, self.table, handler.table)
         listed = {JOBS_INDEX: handler.lists_jobs, QUEUES_INDEX: handler.lists_queues}
         indexes = [f"{self.table.table_arn}/index/{name}" for name, is_read in listed.items() if is_read]
-        _allow(function, "dynamodb:Query", indexes)
-        rung = self.doorbells.values() if queue is None else [self.own[queue]]
-        arns = [doorbell.queue.queue_arn for doorbell in rung]
-        _allow(function, "sqs:SendMessage", arns if handler.rings else [])
+        _allow(function, ["dynamodb:Query"], indexes)
+        if queue is not None:
+            _allow(function, RING, [self.doorbells[queue].queue_arn])
+        if handler.doorbells:
+            accept_wildcards(
+                _role_of(function), "A work queue's doorbell is made with the queue", f"{self.prefix}*"
+            )
+            _allow(function, handler.doorbells, [f"{self.prefix}*"])
         return function
 
 
-def _own(config: Config) -> list[str]:
-    """Return the queues with a doorbell of their own: the configured ones, and the demo's."""
+def _made_by_stack(config: Config) -> list[str]:
+    """Return the queues whose doorbells the stack makes: the configured ones, and the demo's."""
     return list(dict.fromkeys((*config.job_queues, *([DEMO_QUEUE] if config.demo else []))))
+
+
+def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:
+    """Return the doorbell of *queue*; the functions make the others alike."""
+    made = sqs.Queue(
+        scope,
+        f"Doorbell-{queue}",
+        queue_name=stack_doorbell(prefix, queue),
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        visibility_timeout=Duration.seconds(DOORBELL_VISIBILITY_SECONDS),
+        retention_period=Duration.seconds(DOORBELL_RETENTION_SECONDS),
+        receive_message_wait_time=Duration.seconds(DOORBELL_POLL_SECONDS),
+    )
+    accept(made, "A ring is a hint: one that is not received expires", "AwsSolutions-SQS3")
+    return made
 
 
 def _table(scope: Construct, config: Config) -> dynamodb.Table:
@@ -93,6 +110,11 @@ def _table(scope: Construct, config: Config) -> dynamodb.Table:
     return made
 
 
-def _allow(function: lambda_.Function, action: str, resources: list[str]) -> None:
+def _allow(function: lambda_.Function, actions: Sequence[str], resources: list[str]) -> None:
     if resources:
-        function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=resources))
+        function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=resources))
+
+
+def _role_of(function: lambda_.Function) -> iam.IRole:
+    """Return the role of a function, which each of ours has."""
+    return cast(iam.IRole, function.role)

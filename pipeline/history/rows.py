@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from fanin.errors import FaninError
+from fanin.errors import FaninError, NewerSchema
 from fanin.grouper.dynamodb import items as grouping
 from fanin.queue.dynamodb import items as queueing
 from fanin.queue.keys import PartKey, QueueKey
@@ -27,11 +27,13 @@ _Reader = Callable[[Change], Iterator[Facts]]
 
 
 def read(change: Change, kind: str) -> list[Facts]:
-    """Yield the rows of a *change* of a table of *kind*. Raises MalformedLine."""
+    """Yield the rows of a *change* of a table of *kind*. Raises MalformedLine and NewerSchema."""
     try:
         return list(READERS[kind](change)) if change.new else []
     except KeyError as error:
         raise MalformedLine(f"its image lacks {error}") from error
+    except NewerSchema:
+        raise
     except (ValueError, TypeError, AttributeError, OverflowError, FaninError) as error:
         raise MalformedLine(str(error)) from error
 
@@ -103,8 +105,7 @@ def _job_rows(change: Change) -> Iterator[Facts]:
 
 
 def _dead_row(change: Change, pk: str) -> Facts:
-    tenant, _, name = pk.removeprefix("D#").rpartition("#")
-    dead = queueing.dead_of(_image(change), QueueKey(tenant, name))
+    dead = queueing.dead_of(_image(change), queueing.partition_of(pk))
     row = _job_row(change, dead.job)
     return row | {"state": DEAD, "ended_at": _instant(dead.died_us), "error": dead.error}
 

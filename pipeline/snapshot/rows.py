@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from fanin.errors import FaninError
+from fanin.errors import FaninError, NewerSchema
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
 from fanin.tracker.model import Batch
 from fanin.tracker.options import LIFETIME_MAX
@@ -64,7 +64,7 @@ def from_json(item: Item) -> Item:
 def read_row(item: Item) -> tuple[Facts | None, Facts | None]:
     """Return (page, None) or (None, batch), with the columns of PAGES and BATCHES; (None, None) for others.
 
-    Raises MalformedRow if the tracker cannot have written the row.
+    Raises MalformedRow if the tracker cannot have written the row, NewerSchema if a newer release wrote it.
     """
     try:
         if "sk" not in item:
@@ -72,6 +72,8 @@ def read_row(item: Item) -> tuple[Facts | None, Facts | None]:
         return None, _batch(item) if item["sk"]["S"] == BATCH_ROW else None
     except KeyError as error:
         raise MalformedRow(f"there is no {error.args[0]}, or it is of another type") from error
+    except NewerSchema:
+        raise
     except (ValueError, TypeError, AttributeError, OverflowError, FaninError) as error:
         raise MalformedRow(str(error)) from error
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Closed,
         ListedTask,
         NewTask,
+        QueueDescription,
         Registered,
         Status,
         Summary,
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
         FaninError,
         InvalidRequest,
         KeyReused,
+        NewerSchema,
         NoTarget,
         NotFound,
         StaleWrite,
         StoreUnavailable,
     )
-    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue
+    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
@@ -61,15 +63,18 @@ __all__ = [
     "Mode",
     "NewJob",
     "NewTask",
+    "NewerSchema",
     "NoTarget",
     "NotFound",
     "Options",
     "Outcome",
     "Queue",
+    "QueueDescription",
     "RangeVerdict",
     "Registered",
     "Retention",
     "Sample",
+    "SessionLost",
     "StaleWrite",
     "State",
     "Status",
@@ -94,6 +99,7 @@ _ROOMS = {
         "Closed",
         "ListedTask",
         "NewTask",
+        "QueueDescription",
         "Registered",
         "Status",
         "Summary",
@@ -107,13 +113,14 @@ _ROOMS = {
         "FaninError",
         "InvalidRequest",
         "KeyReused",
+        "NewerSchema",
         "NoTarget",
         "NotFound",
         "StaleWrite",
         "StoreUnavailable",
     ),
     "fanin.queue.aio": ("AsyncQueue",),
-    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue"),
+    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
     "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -1,8 +1,10 @@
-"""The names that several rooms share: indexes, metrics and events. Imports nothing.
+"""The names that several rooms share: indexes, metrics, events and doorbells. Imports nothing of the project.
 
 The infrastructure creates what the package uses under these names. A new value replaces the resource, or
 ends the series of a metric, in every deployed stack.
 """
+
+import hashlib
 
 # Indexes of the tracker's table Batches.
 NEXT_CHECK_INDEX = "due"
@@ -84,3 +86,42 @@ def camel(name: str) -> str:
     """Return the name in JSON of a field."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+DOORBELL_NAME_MAX = 80
+"""Characters of the name of an SQS queue, which are A-Z a-z 0-9 - and _."""
+DOORBELL_VISIBILITY_SECONDS = 180
+"""Six times the timeout of a Lambda consumer, 30 s; a worker's receive sets its own, shorter one."""
+DOORBELL_RETENTION_SECONDS = 3600
+DOORBELL_POLL_SECONDS = 20
+
+
+def doorbell_prefix(stage: str) -> str:
+    """Return the prefix of the names of a stage's doorbells; no stage has ``_`` in its name."""
+    return f"fanin-{stage}_bell_"
+
+
+def doorbells_of(prefix: str, account: str, tenant: str, queue: str) -> list[str]:
+    """Return the names that the doorbell of a queue can have: the stack's, where it makes one, and its own.
+
+    The stack makes doorbells in the tenant of its *account*. The names of two queues differ: the kind ends at
+    the first ``-``, and no name of a queue begins with ``_``, as a digest does.
+    """
+    if tenant != account:
+        return [f"{prefix}tenant-_{_digest(f'{tenant}#{queue}')}"]
+    return [stack_doorbell(prefix, queue), _fitting(f"{prefix}queue-", queue)]
+
+
+def stack_doorbell(prefix: str, queue: str) -> str:
+    """Return the name of the doorbell that the stack makes for *queue*."""
+    return _fitting(f"{prefix}stack-", queue)
+
+
+def _fitting(beginning: str, queue: str) -> str:
+    """Return *beginning* with the name of the queue, or with its digest where SQS does not allow the name."""
+    name = beginning + queue
+    return name if len(name) <= DOORBELL_NAME_MAX and "." not in queue else f"{beginning}_{_digest(queue)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -10,7 +10,8 @@ import pytest
 
 from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
-from fanin.tracker import Ack, Batch, Mode, OpenBatch, Outcome, State, Tracker
+from fanin.errors import NewerSchema
+from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import confirm_event, describe_event
 from functions.wiring import tracking
@@ -255,3 +256,23 @@ def test_an_event_of_a_living_batch_confirms_nothing(tracker: Tracker, memory: M
 def test_instants_are_utc_with_milliseconds_cut_off() -> None:
     assert iso(START) == "2026-01-31T23:59:59.999Z"
     assert iso(START.astimezone(datetime.now().astimezone().tzinfo)) == "2026-01-31T23:59:59.999Z"
+
+
+def test_a_batch_of_a_newer_release_keeps_no_other_from_its_event(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    batches = [opened(tracker)[0] for _ in range(3)]
+    for batch_id in batches:
+        tracker.cancel(TENANT, batch_id)
+    read = MemoryStore.get
+
+    def get(store: MemoryStore, key: BatchKey) -> Batch | None:
+        if key.batch_id == batches[1]:
+            raise NewerSchema("upgrade fanin in this process")
+        return read(store, key)
+
+    monkeypatch.setattr(MemoryStore, "get", get)
+    details = endings([record(batch_id, "CANCELLED") for batch_id in batches], tracker)
+
+    assert [detail["batchId"] for detail in details] == [batches[0], batches[2]]
+    assert f"the ending event of batch {batches[1]} is not sent" in caplog.text

@@ -112,6 +112,38 @@ def test_a_queue_that_nobody_has_used_has_no_jobs_and_is_not_made_by_a_look(gate
     assert queues == {}
 
 
+def test_a_queue_is_removed_and_takes_no_jobs_from_then_on(gateway, queues):
+    post(gateway, {"key": "a"})
+    (queue,) = queues.values()
+    with queue.take(1, wait=0):
+        pass
+    answers = [gateway.send("DELETE", "/v1/queues/thumbs") for _ in range(2)]
+
+    assert [(each.status, each.body) for each in answers] == [
+        (202, {"queue": "thumbs", "state": "REMOVING"})
+    ] * 2
+    refused = post(gateway, {"key": "b"})
+    assert (refused.status, refused.body["type"]) == (409, "urn:fanin:problem:conflict")
+    assert "is being removed" in refused.body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [(None, 409), ({"force": "false"}, 409), ({"force": "true"}, 202)]
+)
+def test_a_queue_with_jobs_is_removed_by_force_alone(gateway, queues, query, status):
+    post(gateway, {"key": "a"})
+
+    assert gateway.send("DELETE", "/v1/queues/thumbs", query=query).status == status
+    assert post(gateway, {"key": "b"}).status == (409 if status == 202 else 200)
+
+
+def test_a_queue_that_does_not_exist_is_not_removed(gateway, queues):
+    assert gateway.send("DELETE", "/v1/queues/thumbs").status == 404
+    assert gateway.send("DELETE", "/v1/queues/thumbs", query={"force": "yes"}).status == 400
+    assert gateway.send("DELETE", "/v1/queues/thumbs", query={"now": "true"}).status == 400
+    assert queues == {}
+
+
 def test_another_tenants_queue_is_another_queue(gateway, queues):
     post(gateway, {"key": "mine"})
     other = Gateway({"jwt": {"claims": {"sub": "somebody"}}})

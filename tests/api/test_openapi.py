@@ -45,8 +45,11 @@ def test_the_description_names_the_routes() -> None:
         ("get", "/v1/targets"),
         ("get", "/v1/bundles"),
         ("get", "/v1/bundles/{bundleId}"),
+        ("put", "/v1/queues/{queue}"),
         ("post", "/v1/queues/{queue}/jobs"),
         ("get", "/v1/queues/{queue}/jobs"),
+        ("put", "/v1/queues/{queue}"),
+        ("delete", "/v1/queues/{queue}"),
     }
 
 

@@ -18,7 +18,9 @@ from fanin.errors import (
     FaninError,
     InvalidRequest,
     KeyReused,
+    NewerSchema,
     NotFound,
+    PartFull,
     StaleWrite,
     StoreUnavailable,
     TooManyBatches,
@@ -55,7 +57,9 @@ def _break(environment: pytest.MonkeyPatch, error: Exception) -> None:
         (TooManyBatches("x"), 400),
         (NotFound("x"), 404),
         (Conflict("x"), 409),
+        (PartFull("x"), 409),
         (KeyReused("x"), 422),
+        (NewerSchema("x"), 503),
         (StaleWrite("x"), 503),
         (StoreUnavailable("x"), 503),
         (FaninError("x"), 500),
@@ -95,6 +99,19 @@ def test_a_store_out_of_reach_asks_to_come_again(gateway: Gateway, environment: 
         "status": 503,
         "detail": "the store is busy; ask again",
     }
+
+
+def test_a_service_that_is_older_than_a_row_says_so_to_the_caller_and_to_the_log(
+    gateway: Gateway, environment: pytest.MonkeyPatch, log: io.StringIO
+) -> None:
+    _break(environment, NewerSchema("the batch b has schema version 2: upgrade fanin in this process"))
+    answer = gateway.send("POST", "/v1/batches", {})
+
+    entry = json.loads(log.getvalue())
+    assert answer.headers["Retry-After"] == "60"
+    assert answer.body["type"] == "urn:fanin:problem:newer-schema"
+    assert answer.body["detail"] == entry["message"] != ""
+    assert (entry["level"], entry["problem"]) == ("ERROR", "newer-schema")
 
 
 def test_a_bug_tells_the_caller_nothing_and_the_log_everything_but_the_body(

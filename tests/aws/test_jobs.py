@@ -7,22 +7,19 @@ import pytest
 from fanin.aws.jobs import JobSettings
 from fanin.errors import InvalidRequest
 
-ENVIRONMENT = {"FANIN_QUEUE_TABLE": "table", "FANIN_DOORBELL_URL": "shared", "FANIN_TENANT": "us"}
+PREFIX = "arn:aws:sqs:eu-west-1:111122223333:fanin-dev_bell_"
+ENVIRONMENT = {"FANIN_QUEUE_TABLE": "table", "FANIN_TENANT": "us"}
 
 
-def test_a_queue_rings_at_its_own_doorbell_or_at_the_shared_one():
-    settings = JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELLS": '{"thumbs": "own"}'})
-
-    assert settings.doorbell_of("us", "thumbs") == "own"
-    assert settings.doorbell_of("us", "others") == "shared"
-    assert settings.doorbell_of("them", "thumbs") == "shared"
+def test_a_worker_over_the_api_needs_a_table_and_a_tenant():
+    assert JobSettings.from_env(ENVIRONMENT) == JobSettings(table="table", tenant="us")
+    assert JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_PREFIX": PREFIX}).doorbell_prefix == PREFIX
 
 
 @pytest.mark.parametrize(
     ("name", "origin"),
     [
         ("FANIN_QUEUE_TABLE", "the stack's output QueueTable"),
-        ("FANIN_DOORBELL_URL", "the stack's output DoorbellQueueUrl"),
         ("FANIN_TENANT", "the id of the account"),
     ],
 )
@@ -31,7 +28,7 @@ def test_what_is_missing_is_named_with_where_it_is_to_be_had(name, origin):
         JobSettings.from_env({key: value for key, value in ENVIRONMENT.items() if key != name})
 
 
-@pytest.mark.parametrize("text", ["", "x", "[]", "7", '{"a": 1}'])
-def test_doorbells_are_urls_by_name(text):
-    with pytest.raises(InvalidRequest, match="FANIN_DOORBELLS"):
-        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELLS": text})
+@pytest.mark.parametrize("text", ["x", "fanin-dev_bell_", f"{PREFIX}*", "arn:aws:sqs:eu-west-1::fanin"])
+def test_the_prefix_of_the_doorbells_is_the_beginning_of_an_arn(text):
+    with pytest.raises(InvalidRequest, match=r"FANIN_DOORBELL_PREFIX.*the stack's output DoorbellPrefix"):
+        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_PREFIX": text})

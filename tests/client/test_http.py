@@ -10,7 +10,17 @@ from dataclasses import replace
 
 import pytest
 
-from fanin import Conflict, Fanin, FaninError, InvalidRequest, KeyReused, NotFound, StoreUnavailable, Verdict
+from fanin import (
+    Conflict,
+    Fanin,
+    FaninError,
+    InvalidRequest,
+    KeyReused,
+    NewerSchema,
+    NotFound,
+    StoreUnavailable,
+    Verdict,
+)
 from fanin.client.http import ATTEMPTS, HttpTransport
 from fanin.tracker import Ack, OpenBatch, Outcome
 from tests.client.conftest import Reply, answers, lost_after, lost_before, served
@@ -194,6 +204,15 @@ def test_problems_become_our_errors_at_once_and_keep_their_detail(over_http, ser
     assert type(raised.value) is error
     assert str(raised.value) == "the detail"
     assert getattr(raised.value, "field", "count") == "count"
+    assert (pauses, len(service.seen)) == ([], 1)
+
+
+def test_a_service_that_is_older_than_a_row_is_not_asked_again(over_http, service, pauses):
+    problem = b'{"type": "urn:fanin:problem:newer-schema", "detail": "upgrade fanin in this process"}'
+    service.faults.append(answers(503, problem, Retry_After="60"))
+    with pytest.raises(NewerSchema, match="upgrade fanin in this process"):
+        over_http.open()
+
     assert (pauses, len(service.seen)) == ([], 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from uuid import uuid4
@@ -10,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from benchmarks.races import Api
+from fanin import Fanin
 from fanin.local import LocalRun
 from tests.http.test_jobs import listed, path
 from tests.http.test_tracking import get
@@ -52,9 +52,10 @@ def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
     names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
     (consumer,) = [name for name in names if "DemoJobs" in name]
     (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
-    doorbell = json.loads(run.outputs["Doorbells"])[QUEUE]
+    doorbell = Fanin(run.url).create_queue(QUEUE)
 
-    assert mapping["EventSourceArn"].rpartition(":")[2] == doorbell.rpartition("/")[2]
+    assert mapping["EventSourceArn"] == doorbell.doorbell_arn
+    assert doorbell.doorbell_url.endswith("_bell_stack-demo")
     assert mapping["State"] == "Enabled"
 
 

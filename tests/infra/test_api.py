@@ -23,6 +23,8 @@ ROUTES = {
     "GET /v1/bundles": "ListBundles",
     "GET /v1/bundles/{bundleId}": "GetBundle",
     "GET /v1/targets": "ListTargets",
+    "PUT /v1/queues/{queue}": "PutQueue",
+    "DELETE /v1/queues/{queue}": "RemoveQueue",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }
@@ -98,7 +100,7 @@ def test_the_throttle_is_configured():
 def test_callers_find_what_they_need_in_the_outputs(plain, demo):
     names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
     names |= {"GroupTasksTable", "GroupBundlesTable", "GrouperQueueUrl", "BundlesQueueUrl"}
-    names |= {"QueueTable", "DoorbellQueueUrl", "Doorbells"}
+    names |= {"QueueTable", "DoorbellPrefix"}
     of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoOutcomesTable", "DemoEventsQueueUrl"}
 
     assert plain.template["Outputs"].keys() == names

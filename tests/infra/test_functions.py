@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from infra.group_handlers import GROUP_ROUTES
@@ -23,6 +25,8 @@ CHANGE = LOOK | {"dynamodb:PutItem"}
 QUERY = {"dynamodb:Query"}
 ACK = {"TablesBatches": CHANGE, "TablesPages": CHANGE_PAGES}
 SEND = {"sqs:SendMessage"}
+CREATE_DOORBELL = {"sqs:CreateQueue", "sqs:GetQueueUrl"}
+DOORBELLS = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:fanin-dev_bell_*"
 BUNDLE = {
     "GrouperTablesTasks": LOOK | {"dynamodb:BatchGetItem"},
     "GrouperTablesLeases": LOOK,
@@ -89,21 +93,24 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "add_jobs": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "JobsTable": CHANGE,
-        "JobsDoorbellQueue": SEND,
-        "JobsDoorbelldemoQueue": SEND,
+        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
+        DOORBELLS: CREATE_DOORBELL | SEND,
     },
+    "put_queue": {"JobsTable": CHANGE, DOORBELLS: CREATE_DOORBELL},
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
     },
+    "remove_queue": {
+        "JobsTable": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        "JobsTable/index/by_ix": QUERY,
+    },
     "sweep_jobs": ACK
     | {
-        "JobsTable": LOOK | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
+        "JobsTable": CHANGE | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
-        "JobsDoorbellQueue": SEND,
-        "JobsDoorbelldemoQueue": SEND,
+        DOORBELLS: CREATE_DOORBELL | SEND | {"sqs:DeleteQueue"},
     },
     "demo_worker": ACK
     | {
@@ -116,7 +123,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     | {
         "JobsTable": CHANGE | {"dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
-        "JobsDoorbelldemoQueue": QUEUE_EATER | SEND,
+        "JobsDoorbelldemo": QUEUE_EATER | SEND,
         "DemoJobsOutcomes": {"dynamodb:PutItem"},
     },
 }
@@ -144,13 +151,12 @@ def grants_of(assembly, role):
 
 
 def target_of(resource):
-    """A statement's resource: ``*``, a logical id, or that with a path behind it, which is no pattern."""
+    """A statement's resource: a text, a logical id, or that with a path; references in angle brackets."""
     if isinstance(resource, str):
         return resource
     if "Fn::Join" in resource:
-        (owner, path) = resource["Fn::Join"][1]
-        return target_of(owner) + path
-    return resource["Fn::GetAtt"][0]
+        return "".join(target_of(part) for part in resource["Fn::Join"][1])
+    return f"<{resource['Ref']}>" if "Ref" in resource else resource["Fn::GetAtt"][0]
 
 
 def role_of(function):
@@ -184,7 +190,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
-        logical_id(demo, owner) + slash + path: set(actions)
+        name if name == DOORBELLS else logical_id(demo, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]
     }
@@ -211,15 +217,20 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(demo, fu
     assert trusted == [{"Service": "lambda.amazonaws.com"}] * len(functions)
 
 
-def test_no_policy_has_a_star_but_those_for_x_ray_which_take_no_resource(demo, functions):
-    starred = [
-        (actions, resource)
+def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(demo, functions):
+    starred = Counter(
+        (actions, target_of(resource))
         for role in demo.of_type("AWS::IAM::Role")
         for actions, resource in grants_of(demo, role)
         if "*" in str(resource) or any("*" in action for action in actions)
-    ]
+    )
 
-    assert starred == [(X_RAY, "*")] * len(functions)
+    assert starred == {
+        (X_RAY, "*"): len(functions),
+        (frozenset(CREATE_DOORBELL), DOORBELLS): 1,
+        (frozenset(CREATE_DOORBELL | SEND), DOORBELLS): 1,
+        (frozenset(CREATE_DOORBELL | SEND | {"sqs:DeleteQueue"}), DOORBELLS): 1,
+    }
 
 
 @pytest.mark.parametrize("handler", GRANTED)

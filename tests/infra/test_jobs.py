@@ -10,24 +10,39 @@ import pytest
 from moto import mock_aws
 
 from fanin import names
-from fanin.errors import InvalidRequest
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.errors import Conflict, InvalidRequest
+from fanin.queue import (
+    Effects,
+    MemoryDoorbell,
+    NewJob,
+    Options,
+    Queue,
+    QueueContext,
+    QueueKey,
+    Ring,
+    removing,
+)
+from fanin.queue.config import Phase
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
+from fanin.queue.visiting import visit
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised
+from tests.infra.test_functions import target_of
 from tests.infra.test_grants_suffice import Sent
 
 HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
-KEY = QueueKey("t", "q")
+KEY = QueueKey("111122223333", "q")
+PREFIX = "arn:aws:sqs:us-east-1:111122223333:fanin-dev_bell_"
 # Sent where a refused write does not bring along what stands in its way.
 FALLBACK = {
     "add_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
-    "sweep_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
     "demo_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
 }
 
@@ -67,18 +82,24 @@ def test_every_minute_is_swept(plain):
     assert swept["ScheduleExpression"] == "rate(1 minute)"
 
 
-def test_a_named_queue_has_a_doorbell_of_its_own_that_a_lambda_may_eat_from():
+def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_them():
     assembly = synthesised(job_queues="thumbs,mail.v2")
-    doorbells = {
-        name: queue["Properties"]
-        for name, queue in assembly.of_type("AWS::SQS::Queue").items()
-        if name.startswith("JobsDoorbell") and "DeadLetters" not in name
-    }
+    properties = [each["Properties"] for each in assembly.of_type("AWS::SQS::Queue").values()]
+    made = {each["QueueName"]: each for each in properties if "QueueName" in each}
     adding = assembly.named("AWS::Lambda::Function", "FunctionsAddJobs")["Properties"]
-    text = str(adding["Environment"]["Variables"]["FANIN_DOORBELLS"])
+    prefix = target_of(adding["Environment"]["Variables"]["FANIN_DOORBELL_PREFIX"]).rpartition(":")[2]
+    with mock_aws():
+        sqs = moto_clients.client("sqs")
+        for name in made:
+            sqs.create_queue(QueueName=name)
+        doorbells = SqsDoorbells(sqs, f"arn:aws:sqs:us-east-1:111122223333:{prefix}")
+        found = [doorbells.create(QueueKey("111122223333", name)) for name in ("thumbs", "mail.v2")]
+        own = doorbells._attributes("other")
 
-    assert sorted(each["VisibilityTimeout"] for each in doorbells.values()) == [2, 180, 180]
-    assert all(f'"{name}' in text for name in ("thumbs", "mail.v2"))
+    assert {url.rpartition("/")[2] for url in found} == made.keys()
+    for name in ("VisibilityTimeout", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds"):
+        assert {str(each[name]) for each in made.values()} == {own[name]}
+    assert not any("RedrivePolicy" in each for each in (*made.values(), own))
 
 
 @pytest.mark.parametrize("name", ["a#b", "-a", "a" * 81, "a b"])
@@ -89,10 +110,29 @@ def test_a_strange_name_is_no_queue(name):
         QueueKey("t", name)
 
 
-def fresh(client, **more):
+def fresh(client, *, creates=False, **more):
+    """A queue on moto; *creates*: with a doorbell on SQS, which it creates itself."""
     store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
-    context = QueueContext(store, MemoryDoorbell(), KEY, **({"options": Options(parts=2)} | more))
-    return Queue(context, background=lambda _: lambda: None)
+    more = {"options": Options(parts=2)} | more
+    if creates:
+        sqs = moto_clients.client("sqs")
+        more["creator"] = QueueCreator(store, SqsDoorbells(sqs, PREFIX))
+        sqs.meta.events.register("provide-client-params.sqs", ASKED_OF_SQS)
+    doorbell = SqsDoorbell(sqs, None, KEY) if creates else MemoryDoorbell()
+    return Queue(QueueContext(store, doorbell, KEY, **more), background=lambda _: lambda: None)
+
+
+class AskedOfSqs:
+    """The SQS actions, as IAM has them, that were sent."""
+
+    def __init__(self):
+        self.actions = set()
+
+    def __call__(self, model, **_):
+        self.actions.add("sqs:" + model.name.removesuffix("Batch"))
+
+
+ASKED_OF_SQS = AskedOfSqs()
 
 
 def create_outcomes_table(client):
@@ -102,6 +142,11 @@ def create_outcomes_table(client):
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
     )
+
+
+def queue_of_0_1(client):
+    """A queue without a doorbell."""
+    fresh(client).context.config()
 
 
 def nothing(_client):
@@ -123,10 +168,25 @@ def worked_at(client):
     queue.take(1, wait=0).__enter__()
 
 
+def put_twice(client):
+    for parts in (None, 2):
+        fresh(client, creates=True).context.creator.ensure(KEY, parts)
+
+
+def drain_old_parts(client):
+    """Have the parts be raised, as far as that jobs are moved."""
+    store = DynamoStore(client, QUEUE_TABLE)
+    old = store.config(KEY)
+    raised = {"parts": 64, "before": old.parts, "phase": Phase.DRAINING, "since_us": 1}
+    store.reconfigure(KEY, replace(old, **raised, revision=old.revision + 1))
+
+
 def add_and_collide(client):
-    queue = fresh(client)
+    queue = fresh(client, creates=True)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
+    drain_old_parts(client)
+    fresh(client, creates=True).add_all("cdefg")
 
 
 def look_up(client):
@@ -145,13 +205,36 @@ def worked_at_and_abandoned(client):
     store.forget(KEY, session)
 
 
+def empty_queue(client):
+    return QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), QueueKey("t", "empty"))
+
+
+def worked_at_beside_an_empty_queue(client):
+    worked_at(client)
+    empty_queue(client).config()
+
+
+def remove_queue(client):
+    """A queue with jobs is not removed, an empty one is, and one by force."""
+    queue = fresh(client)
+    with suppress(Conflict):
+        removing.begin(queue.context, force=False)
+    removing.begin(queue.context, force=True)
+    removing.begin(empty_queue(client), force=False)
+
+
 def sweep_late(client):
-    late = Effects(now=lambda: Effects().now() + 3_600_000_000)
-    store = DynamoStore(client, QUEUE_TABLE)
-    for key in Registry(client, QUEUE_TABLE).queues():
-        queue = Queue(QueueContext(store, MemoryDoorbell(), key, Options(), late, lambda _: None))
-        queue.sweep()
-        queue.depth()
+    """A sweep an hour later, one that raises parts, one that begins to remove the queue, and later ones."""
+    registry = Registry(client, QUEUE_TABLE)
+    for hours in (1, 2, 3, 4, 5):
+        late = Effects(now=lambda hours=hours: Effects().now() + hours * 3_600_000_000)
+        if hours == 2:
+            drain_old_parts(client)
+        for _ in (*registry.queues(), *registry.sleeping(0)):
+            queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
+            visit(queue.context, queue.context.creator.doorbells)
+            if hours == 3:
+                removing.begin(queue.context, force=True)
 
 
 def answer_the_doorbell(client):
@@ -168,8 +251,10 @@ def answer_the_doorbell(client):
 
 
 DEEDS = {
+    "put_queue": (queue_of_0_1, put_twice),
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
+    "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }
@@ -185,6 +270,7 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         create_outcomes_table(client)
         before(client)
         sent = Sent(client)
+        ASKED_OF_SQS.actions.clear()
         deed(client)
     reads = {names.JOBS_INDEX: handler.lists_jobs, names.QUEUES_INDEX: handler.lists_queues}
     grants = {(action, QUEUE_TABLE) for action in handler.table}
@@ -193,5 +279,6 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         ("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index, is_read in reads.items() if is_read
     }
 
+    assert ASKED_OF_SQS.actions == set(handler.doorbells)
     assert sent.actions <= grants
     assert grants - sent.actions <= FALLBACK.get(name, set())

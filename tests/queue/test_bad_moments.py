@@ -24,6 +24,7 @@ def test_an_end_that_cannot_be_reported_does_not_keep_others_from_being_reported
         reported.append(entry.item_id)
 
     queue = make(report=report)
+    queue.add("a")
     store.outboxes = {KEY: {n: OutboxEntry(n, n, failed=False) for n in ("bad", "good")}}
     queue.sweep()
 

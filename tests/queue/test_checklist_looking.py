@@ -42,7 +42,7 @@ def test_13_q10_each_job_has_its_metrics(queue, duties):
 
 
 def test_13_the_queue_has_a_depth_and_an_age(make, time):
-    queue = make(parts=4, max_failures=1)
+    queue = make(parts=4, max_failures=1, renew=True)
     queue.add("dead")
     fail(queue)
     queue.add_all(["a", "b", "c", NewJob("d", delay=60)])

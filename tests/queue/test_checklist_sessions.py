@@ -83,7 +83,7 @@ def test_18_a_session_without_confirmed_heartbeats_ends_itself_before_others_may
 
 
 def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties):
-    queue = make()
+    queue = make(renew=True)
     queue.add("a")
     queue.take(1, wait=0).__enter__()
     first = session_of(queue)

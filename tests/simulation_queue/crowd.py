@@ -10,7 +10,7 @@ from contextlib import suppress
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import LostClaim
+from fanin.queue import LostClaim, SessionLost
 from fanin.queue.model import Job, JobState
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.takeover import TAKEOVER, Takeover
@@ -47,7 +47,7 @@ class Crowd(Takeover):
     def _serve(self, process: Process) -> None:
         """Hold the job that is taken before the kill; ack one that is taken after it."""
         while True:
-            with suppress(StoreUnavailable, LostClaim), self.crew[process].take(1) as jobs:
+            with suppress(StoreUnavailable, LostClaim, SessionLost), self.crew[process].take(1) as jobs:
                 if not self.orphans:
                     self.loop.sleep(WORK)
                 self._ack(jobs, jobs[0])

@@ -17,6 +17,7 @@ from fanin.queue.service import Queue
 from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation_queue.idle_mutants import IDLE_EQUIVALENT, IDLE_MUTANTS
 from tests.simulation_queue.run import ROOM
 
 _end, _end_claim, _given_back = MemoryStore.end, Claims.end, lifecycle.given_back
@@ -251,13 +252,14 @@ MUTANTS = (
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("the worker that frees a claim takes the job", (Maintenance, "pop_freed", lambda self, most: [])),
-    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=57),
+    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=56),
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
         (Watching, "_alarm", lambda self, seen, at: None),
-        since=57,
+        since=56,
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
+    *IDLE_MUTANTS,
 )
 
 EQUIVALENT = (
@@ -274,10 +276,7 @@ EQUIVALENT = (
         ),
         "the store refuses every write under a lost claim; ending the session early saves work",
     ),
-    (
-        Mutant("old ready jobs are rung for", (Maintenance, "_ring_for_old", lambda self, key: False)),
-        "the owner of a part reads it after so many seconds without a ring",
-    ),
+    *IDLE_EQUIVALENT,
 )
 
 

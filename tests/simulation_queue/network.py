@@ -163,6 +163,9 @@ class Bell:
     polled: set[Process] = field(default_factory=set)
     numbers: Any = field(default_factory=count)
 
+    def at(self, url: str | None) -> Bell:
+        return self
+
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         if self.loop.actor is not None:
             self.loop.sleep(int(self.random.random() * 5_000))
@@ -194,6 +197,9 @@ class Bell:
             if process.frozen_until > self.loop.at and process not in self.polled and self._is_ringing():
                 self.polled.add(process)
                 self._given_out(1)
+
+    def rest(self, seconds: float) -> None:
+        self.loop.sleep(ceil(seconds * SECOND))
 
     def delete(self, rings: Sequence[Ring]) -> None:
         for ring in rings:

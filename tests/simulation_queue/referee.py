@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanin.queue import model
-from fanin.queue.keys import JobKey
+from fanin.queue.keys import JobKey, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
@@ -16,19 +16,24 @@ from tests.simulating.violation import require
 CHANGES_SESSIONS = frozenset({"enter", "beat", "end_session", "forget"})
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
-    | {"create", "reconfigure", "count_change", *CHANGES_SESSIONS}
+    | {"create", "reconfigure", "count_change", "move", "remove", "remove_dead", *CHANGES_SESSIONS}
 )
 
 
-Named = tuple[JobKey, str]
-"""A job by its key and its id: jobs of other keys can have the same id."""
+Named = tuple[QueueKey, str, str]
+"""A job by its queue, its sort key and its id: jobs of other keys can have the same id."""
 # Clocks are four seconds apart at most, and the table's is one ahead of them.
 EARLIEST = 5_000_000
 
 
 def named(job: Job, job_id: str | None = None) -> Named:
     """The name of a job, or of the run of its key that has another id."""
-    return job.key, job_id or job.id
+    return name_of(job.key, job_id or job.id)
+
+
+def name_of(key: JobKey, job_id: str) -> Named:
+    """The name of a job of a key, whichever part it is in."""
+    return key.part.queue, key.sort, job_id
 
 
 @dataclass
@@ -80,6 +85,8 @@ class Referee:
         if name in CHANGES_SESSIONS:
             self.earlier.append((now, list(members.values())))
         answer = operation(*args)
+        if name == "remove_dead":
+            self.records[named(args[0].job)].died = 0
         for old, new in _changes(before, self.store.stored):
             self._judge(name, args, old, new)
             if (old and old.is_live) or (new and new.is_live):
@@ -92,7 +99,8 @@ class Referee:
             if new is not None:
                 self._appeared(name, args, old, new)
         elif new is None or new.id != old.id or not new.is_live:
-            self._ended(name, args, old, new)
+            judge = self._removed if name == "remove" else self._ended
+            judge(name, args, old, new)
         elif old.state is JobState.BUSY and new.state is not JobState.BUSY:
             self._returned(name, args, old, new)
         elif new.state is JobState.BUSY and (old.state is not JobState.BUSY or old.claim != new.claim):
@@ -129,6 +137,20 @@ class Referee:
             self.past.append((name, before))
         self.records[name] = record
         self.accepted_of[payload or ""] += 1
+
+    def may_remove(self, payload: str) -> bool:
+        """Return whether a live job of this payload may be removed; scenarios of removal say so."""
+        return False
+
+    def _removed(self, _name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
+        seen: Job = args[0]
+        same = (seen.id, seen.claim, seen.rerun, seen.state) == (old.id, old.claim, old.rerun, old.state)
+        allowed = new is None and same and self.may_remove(old.payload or "")
+        require(allowed, "Q2", lambda: f"a removal of {seen} put {new} over {old}")
+        for run in [old, old.rerun] if old.rerun else [old]:
+            self.records[named(old, run.id)].ended += 1
+            if run.item_id:
+                self.to_report[run.item_id] = "failed"
 
     def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
         require(name == "end", "Q1", lambda: f"{name} put {new} over {old}")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import LostClaim, NewJob, Queue
+from fanin.queue import LostClaim, NewJob, Queue, SessionLost
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.model import Job, JobState
 from tests.simulating.violation import require
@@ -50,7 +50,7 @@ class Takeover(World):
 
     def _toil(self, queue: Queue) -> None:
         while True:
-            with suppress(StoreUnavailable, LostClaim), queue.take(JOBS_A_TAKE) as jobs:
+            with suppress(StoreUnavailable, LostClaim, SessionLost), queue.take(JOBS_A_TAKE) as jobs:
                 for job in jobs:
                     self.loop.sleep(int(self.random.uniform(*WORK_SECONDS) * SECOND))
                     self._ack(jobs, job)

@@ -9,7 +9,18 @@ from functools import partial
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Jobs, LostClaim, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey, ShutDown
+from fanin.queue import (
+    Jobs,
+    LostClaim,
+    NewJob,
+    Options,
+    OutboxEntry,
+    Queue,
+    QueueContext,
+    QueueKey,
+    SessionLost,
+    ShutDown,
+)
 from fanin.queue.keys import PartKey
 from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
@@ -117,11 +128,14 @@ class World:
             store=RemoteStore(self.network, process),
             doorbell=bell,
             key=key,
-            options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
+            options=self._options(),
             effects=effects(self.loop, process, self.random),
             report=self._report,
         )
         return Queue(context, background(self.loop, process))
+
+    def _options(self) -> Options:
+        return Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay())
 
     def delay(self) -> float:
         return self.random.choice((0.0, 0.0, 1.5))
@@ -206,7 +220,7 @@ class World:
         try:
             queue = self._queue(process)
             while True:
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
                     self._scope(queue, self.random.choice((None, 1.0, 30.0)))
                 if self.random.random() < 0.05:
                     queue.close()
@@ -227,7 +241,7 @@ class World:
             while True:
                 self.loop.sleep(int(self.random.uniform(1, 15) * SECOND))
                 queue = self._queue(process)
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown):
+                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
                     queue.sweep()
                     self._revive_some(queue)
                     with queue.bounded(3.0) as bounded:
@@ -323,6 +337,9 @@ class _Direct(RemoteStore):
 
 class _NoDoorbell:
     """A doorbell that loses every ring."""
+
+    def at(self, url):
+        return self
 
     def ring(self, rings, delay=0.0):
         pass

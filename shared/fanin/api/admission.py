@@ -15,6 +15,8 @@ from fanin.tracker.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
 """Bytes of a body."""
+WITH_BODY = {"POST", "PUT"}
+"""Methods whose body is read."""
 NAME_SHOWN = 64
 """Characters of an unknown name that an answer repeats."""
 REPLACEMENT = "\ufffd"
@@ -38,12 +40,12 @@ class BodyTooLarge(InvalidRequest):
 def admit(event: Mapping[str, Any], query: Collection[str] = ()) -> None:
     """Check the form of *event* (payload 2.0): id in the path, query, media type, size and encoding.
 
-    *query*: names of the route's query parameters. A POST may have no body. Raises InvalidRequest.
+    *query*: names of the route's query parameters. A body is optional. Raises InvalidRequest.
     """
     for name, value in (event.get("pathParameters") or {}).items():
         NAMED_IN_PATHS[name](value)  # the resolver's pattern accepts a line break at the end
     _check_query(event, query)
-    if event["requestContext"]["http"]["method"] == "POST" and event.get("body"):
+    if event["requestContext"]["http"]["method"] in WITH_BODY and event.get("body"):
         _require_json(event["headers"])
         _check_text(_body_of(event))
 

@@ -23,6 +23,7 @@ from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
 from fanin.api.wording import KEY_PATTERN, QUEUE_PATTERN
 from fanin.aws.settings import Settings
+from fanin.errors import NewerSchema
 from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
@@ -125,6 +126,8 @@ def _refuse(error: Exception) -> Response[str]:
     kind = kind_of(error)
     if kind.status == 500:
         logger.exception("unexpected error")
+    elif isinstance(error, NewerSchema):
+        logger.error(str(error), extra={"status": kind.status, "problem": kind.name})
     else:
         logger.info("refused", extra={"status": kind.status, "problem": kind.name})
     return respond(error)

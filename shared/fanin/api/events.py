@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from fanin.api.instants import iso
-from fanin.errors import InvalidRequest
+from fanin.calling import log_failure
+from fanin.errors import InvalidRequest, NewerSchema
 from fanin.names import camel
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
 from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
 
+logger = logging.getLogger("fanin")
 RANGES_IN_EVENT = 100
 """Outstanding ranges in an event; the route ``outstanding`` lists all."""
 
@@ -22,10 +25,10 @@ def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict
     """Return the details of the ending events of the batches in stream *records*, in order.
 
     They are made from the batches as they are stored now; the records only name them. Records of a live or
-    deleted batch have no event.
+    deleted batch have no event. A batch that a newer release wrote is logged and left to its sweep.
     """
-    keys = (record["dynamodb"]["Keys"]["pk"]["S"] for record in records)
-    found = (tracker.store.get(key_of(key)) for key in keys)
+    keys = (key_of(record["dynamodb"]["Keys"]["pk"]["S"]) for record in records)
+    found = (_readable(key, tracker) for key in keys)
     return [_detail(batch, tracker) for batch in found if batch is not None and not batch.is_alive]
 
 
@@ -43,6 +46,14 @@ def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
         return False
     tracker.confirm(batch)
     return True
+
+
+def _readable(key: BatchKey, tracker: Tracker) -> Batch | None:
+    try:
+        return tracker.store.get(key)
+    except NewerSchema as error:
+        log_failure(logger, "the ending event of batch %s is not sent", key.batch_id, error=error)
+        return None
 
 
 def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
-from fanin.queue import Dead, Job, JobState, NewJob, Rejected
+from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
+from fanin.queue.config import Phase
+from fanin.queue.creating import Ensured
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
 
@@ -36,6 +38,37 @@ STATES = {
 }
 
 
+class QueueAnswer(Answer):
+    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function.
+
+    While *parts* are raised: *target*: to which number; *phase*: `preparing`, `draining`, `expiring`;
+    *since*: when the phase was first seen by a sweep. Otherwise the phase is `steady`.
+    """
+
+    queue: str
+    parts: int
+    metrics: bool
+    target: int | None = Optional
+    phase: Phase
+    since: Instant | None = Optional
+    doorbell_url: str
+    doorbell_arn: str
+
+    @classmethod
+    def of(cls, queue: QueueKey, found: Ensured) -> Self:
+        config = found.config
+        return cls(
+            queue=queue.name,
+            metrics=config.metrics,
+            parts=config.before or config.parts,
+            target=config.parts if config.before else None,
+            phase=config.phase,
+            since=None if config.since_us is None else _instant(config.since_us),
+            doorbell_url=config.doorbell or "",
+            doorbell_arn=found.doorbell_arn,
+        )
+
+
 class RejectedJob(Answer):
     """A rejected job; *state*: that of the live job of its key."""
 
@@ -55,6 +88,13 @@ class AddedJobs(Answer):
         asked, left = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
         refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
         return cls(added=[key for key in asked if asked[key] > left[key]], rejected=refused)
+
+
+class RemovedQueue(Answer):
+    """A queue that is being removed."""
+
+    queue: str
+    state: Literal["REMOVING"]
 
 
 class JobAnswer(Answer):

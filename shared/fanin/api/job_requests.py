@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from fanin.api.requests import Body, ItemIdText
 from fanin.queue import NewJob
-from fanin.queue.keys import NAME_BYTES_MAX
+from fanin.queue.keys import NAME_BYTES_MAX, PARTS_MAX
 from fanin.queue.model import DELAY_MAX_SECONDS, PAYLOAD_BYTES_MAX
 from fanin.queue.order import PRIORITY_MAX
 
@@ -92,6 +92,23 @@ class AddJobsBody(Body):
     def canonical(self) -> str:
         """Return the request as canonical JSON: equal requests have equal texts."""
         return self.model_dump_json(by_alias=True)
+
+
+class QueueBody(Body):
+    """The settings of a work queue; what is absent stays as it is, or has its default in a new queue."""
+
+    parts: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=PARTS_MAX,
+            description="The partitions of its jobs: 1 to 256, in a new queue 8; can be raised.",
+        ),
+    ] = None
+    metrics: Annotated[
+        bool | None,
+        Field(description="Whether CloudWatch metrics of this queue are emitted; in a new queue `false`."),
+    ] = None
 
 
 def _text(payload: Any) -> str | None:

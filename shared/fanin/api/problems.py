@@ -18,8 +18,10 @@ from fanin.errors import (
     Conflict,
     InvalidRequest,
     KeyReused,
+    NewerSchema,
     NoTarget,
     NotFound,
+    PartFull,
     StaleWrite,
     StoreUnavailable,
     TooManyBatches,
@@ -29,6 +31,8 @@ from fanin.errors import (
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20
 RETRY_AFTER_SECONDS = 1
+UPGRADE_AFTER_SECONDS = 60
+"""``Retry-After`` where a row is newer than the service: the client library does not wait that long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,12 @@ KINDS: Mapping[type[Exception], Kind] = {
     Forbidden: Kind(403, "forbidden", "The caller is not known"),
     NotFound: Kind(404, "not-found", "The resource does not exist"),
     NotFoundError: Kind(404, "no-route", "The route does not exist"),
-    Conflict: Kind(409, "conflict", "The batch does not allow it"),
+    Conflict: Kind(409, "conflict", "The state does not allow it"),
+    PartFull: Kind(409, "part-full", "A part of the queue is full"),
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
     KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),
+    NewerSchema: Kind(503, "newer-schema", "The service is older than the row"),
     StaleWrite: Kind(503, "unavailable", "Too busy; retry"),
     StoreUnavailable: Kind(503, "unavailable", "Too busy; retry"),
     Exception: INTERNAL,
@@ -101,7 +107,8 @@ def problem(error: Exception) -> Problem:
 def respond(error: Exception) -> Response[str]:
     """Return *error* as an HTTP answer."""
     document = problem(error)
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if document.status == 503 else {}
+    seconds = UPGRADE_AFTER_SECONDS if isinstance(error, NewerSchema) else RETRY_AFTER_SECONDS
+    headers = {"Retry-After": str(seconds)} if document.status == 503 else {}
     return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
 
 

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fanin.aws.settings import needed, texts_by_name
+from fanin.aws.settings import needed
+from fanin.errors import InvalidRequest
 
-DOORBELLS = "a JSON object: the name of a queue to the URL of its SQS queue"
+PREFIX_FORM = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JobSettings:
-    """The table and the doorbells of the work queues.
+    """The table of the work queues, the tenant, and what is needed to create queues.
 
-    ``FANIN_QUEUE_TABLE``: the name of the table. ``FANIN_DOORBELL_URL``: the SQS queue that is the doorbell
-    of all queues without their own. ``FANIN_DOORBELLS``: JSON, the URL of the doorbell by the name of the
-    queue, for queues of *tenant*, ``FANIN_TENANT``.
+    ``FANIN_QUEUE_TABLE``: the name of the table. ``FANIN_TENANT``: the tenant of the queues.
+    ``FANIN_DOORBELL_PREFIX``: what the ARNs of the doorbells begin with; only a process that creates queues
+    without the API needs it.
     """
 
     table: str
-    doorbell: str
     tenant: str
-    doorbells: Mapping[str, str] = field(default_factory=dict)
+    doorbell_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if self.doorbell_prefix and not PREFIX_FORM.fullmatch(self.doorbell_prefix):
+            raise InvalidRequest(
+                f"FANIN_DOORBELL_PREFIX is {self.doorbell_prefix!r}; it is the stack's output DoorbellPrefix,"
+                " arn:aws:sqs:REGION:ACCOUNT:PREFIX"
+            )
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> JobSettings:
@@ -31,11 +39,6 @@ class JobSettings:
         env = os.environ if env is None else env
         return cls(
             table=needed(env, "FANIN_QUEUE_TABLE"),
-            doorbell=needed(env, "FANIN_DOORBELL_URL"),
             tenant=needed(env, "FANIN_TENANT"),
-            doorbells=texts_by_name(env, "FANIN_DOORBELLS", DOORBELLS),
+            doorbell_prefix=env.get("FANIN_DOORBELL_PREFIX", ""),
         )
-
-    def doorbell_of(self, tenant: str, queue: str) -> str:
-        """Return the URL of the doorbell of *queue*."""
-        return self.doorbells.get(queue, self.doorbell) if tenant == self.tenant else self.doorbell

@@ -13,8 +13,7 @@ OUTPUTS = {
     "FANIN_BATCHES_TABLE": "BatchesTable",
     "FANIN_PAGES_TABLE": "PagesTable",
     "FANIN_QUEUE_TABLE": "QueueTable",
-    "FANIN_DOORBELL_URL": "DoorbellQueueUrl",
-    "FANIN_DOORBELLS": "Doorbells",
+    "FANIN_DOORBELL_PREFIX": "DoorbellPrefix",
 }
 """The stack's output for each variable that a process of the user needs."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.reasons import fitting, reason_of
 from fanin.client.transport import Acks, acked, requests_of
-from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.isolating import SHOWN, Record, receives
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
@@ -136,18 +136,35 @@ class Consumer:
         """Send *acks*, and report the verdicts to the log and to *on_acked*."""
         outcomes: list[tuple[Record, Verdict]] = []
         for part in requests_of(acks):
-            try:
-                report = acked(self.transport, [ack for _, ack in part], None)
-            except StoreUnavailable as error:
-                logger.warning(
-                    "the store is unavailable; %d messages return to the queue: %s", len(part), error
-                )
-                failed += [record["messageId"] for record, _ in part]
-                continue
-            outcomes += [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
+            outcomes += self._sent(part, failed)
         settled = _settled(outcomes, failed)
         self._report(settled)
         return settled
+
+    def _sent(self, part: Sequence[tuple[Record, Ack]], failed: list[str]) -> Outcomes:
+        """Send the acks of one request; add the messages that were not acked to *failed*."""
+        try:
+            report = acked(self.transport, [ack for _, ack in part], None)
+        except StoreUnavailable as error:
+            logger.warning("the store is unavailable; %d messages return to the queue: %s", len(part), error)
+        except NewerSchema as error:
+            return self._sent_by_batch(part, failed, error)
+        else:
+            return [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
+        failed += [record["messageId"] for record, _ in part]
+        return []
+
+    def _sent_by_batch(
+        self, part: Sequence[tuple[Record, Ack]], failed: list[str], newer: NewerSchema
+    ) -> Outcomes:
+        """Send the acks of each batch alone; those of a batch that a newer release wrote return."""
+        batches = list(dict.fromkeys(ack.batch_id for _, ack in part))
+        if len(batches) == 1:
+            logger.error("%d messages return to the queue: %s", len(part), newer)
+            failed += [record["messageId"] for record, _ in part]
+            return []
+        parts = [[(record, ack) for record, ack in part if ack.batch_id == batch] for batch in batches]
+        return [outcome for each in parts for outcome in self._sent(each, failed)]
 
     def _report(self, settled: Settled) -> None:
         """Log unmatched and dropped messages, each kind in one line, and call *on_acked*."""

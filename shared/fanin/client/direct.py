@@ -17,6 +17,7 @@ from fanin.client.model import (
     Failures,
     ListedTask,
     NewTask,
+    QueueDescription,
     Ranges,
     Registered,
     Rows,
@@ -114,6 +115,9 @@ class DirectTransport(DirectAcks):
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
         found = self.tracker.list(self.tenant, ListQuery(**filter_of(wanted), after=cursor))
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
+        return None
 
 
 def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:

@@ -13,6 +13,7 @@ from fanin.client.model import (
     Cancelled,
     Closed,
     Failures,
+    QueueDescription,
     Ranges,
     Status,
     Summaries,
@@ -24,6 +25,7 @@ from fanin.errors import (
     FaninError,
     InvalidRequest,
     KeyReused,
+    NewerSchema,
     NoTarget,
     NotFound,
     StoreUnavailable,
@@ -50,6 +52,7 @@ REFUSALS: Mapping[str, type[InvalidRequest]] = {
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
 """Refusals with an error of their own: a status alone does not distinguish them."""
+NEWER_SCHEMA = "urn:fanin:problem:newer-schema"
 
 
 def open_body(spec: OpenBatch) -> Document:
@@ -118,6 +121,8 @@ def problem_error(status: int, problem: Document) -> FaninError:
         return meaning(detail)
     if 400 <= status < 500:
         return InvalidRequest(detail, field=_field(problem))
+    if problem.get("type") == NEWER_SCHEMA:
+        return NewerSchema(detail)
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
 
 
@@ -165,6 +170,18 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
 }
 """How a field of a summary is read, where JSON has no such type."""
+
+
+def queue_of(answer: Document) -> QueueDescription:
+    return QueueDescription(
+        name=answer["queue"],
+        parts=answer["parts"],
+        doorbell_url=answer["doorbellUrl"],
+        doorbell_arn=answer["doorbellArn"],
+        target=answer.get("target"),
+        phase=answer["phase"],
+        since=_time(answer.get("since")),
+    )
 
 
 def items_of(answer: Document) -> Items:

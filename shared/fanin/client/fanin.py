@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Self, overload
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
 from fanin.calling import plain
 from fanin.client.adapter import Adapter, hide_by_sqs
@@ -49,20 +48,20 @@ from fanin.client.consumer import (
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.paging import pages
+from fanin.client.queue_calls import QueueCalls
 from fanin.client.reasons import reason_of
 from fanin.client.reports import AckReport
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
 from fanin.isolating import Record
-from fanin.queue import Options, Queue
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
 
-class Fanin:
+class Fanin(QueueCalls):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.
@@ -234,17 +233,6 @@ class Fanin:
     def task_status(self, task_id: str) -> TaskStatus:
         """Return the state of a task. Raises NotFound. Over HTTP only."""
         return self._transport.task(text(task_id, "a task id", "taskId"))
-
-    def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
-        """Return the work queue *name*, on its table, with the credentials of this process.
-
-        *at*: its table and doorbells; default: the environment. This client acks the items of its jobs.
-        """
-        from fanin.client.jobs import queue_at  # noqa: PLC0415  # as with direct
-
-        at = JobSettings.from_env() if at is None else instance(at, JobSettings, "at")
-        options = Options() if options is None else instance(options, Options, "options")
-        return queue_at(at, text(name, "a queue's name", "name"), options, self._transport)
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str

@@ -28,6 +28,7 @@ from fanin.client.model import (
     Failures,
     ListedTask,
     NewTask,
+    QueueDescription,
     Ranges,
     Registered,
     Rows,
@@ -165,6 +166,11 @@ class HttpTransport:
         query = {**documents.filter_query(wanted), "cursor": cursor}
         return self._get("/v1/batches", query, documents.summaries_of)
 
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription:
+        body = {} if parts is None else {"parts": parts}
+        path = f"/v1/queues/{quote(name, safe='')}"
+        return self._write("PUT", path, body, {}, documents.queue_of)
+
     def _get(
         self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
     ) -> T:
@@ -176,8 +182,18 @@ class HttpTransport:
     def _post(
         self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]
     ) -> T:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
-        request = self._request("POST", path, json.dumps(body).encode(), headers)
+        return self._write("POST", path, body, {"Idempotency-Key": key}, reader)
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: documents.Document,
+        headers: Mapping[str, str],
+        reader: Callable[[documents.Document], T],
+    ) -> T:
+        json_headers = {"Content-Type": "application/json", **headers}
+        request = self._request(method, path, json.dumps(body).encode(), json_headers)
         return documents.read(self._send(request), reader)
 
     def _request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Request:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Failures,
         ListedTask,
         NewTask,
+        QueueDescription,
         Ranges,
         Registered,
         Rows,
@@ -93,6 +94,12 @@ class Transport(Acks, Protocol):
     def targets(self, cursor: Cursor) -> Rows[TargetSummary]: ...
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:
+        """Create a work queue, unless it exists. Raises Conflict if it has more *parts*.
+
+        None: the transport does not use the API, and the process creates queues with its own credentials.
+        """
 
 
 def acked(transport: Acks, acks: Sequence[Ack], key: str | None) -> AckReport:

@@ -13,6 +13,6 @@ TENANTS = ("FANIN_TENANT", "TENANT")
 
 
 def environment_of(endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for AWS at *endpoint*, a URL, and for the tables, doorbells and the tenant."""
+    """Return the variables for AWS at *endpoint*, a URL, and for the tables, doorbells and tenant."""
     names = {name: outputs[output] for name, output in {**OUTPUTS, **CONSUMERS}.items() if output in outputs}
     return {**Connection(endpoint).environment, **names, **dict.fromkeys(TENANTS, ACCOUNT)}

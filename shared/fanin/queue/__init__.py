@@ -3,9 +3,10 @@
 from fanin.queue.context import QueueContext, Reporter
 from fanin.queue.doorbell import Doorbell, MemoryDoorbell
 from fanin.queue.effects import Effects
-from fanin.queue.errors import LostClaim, ShutDown
+from fanin.queue.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.keys import QueueKey
 from fanin.queue.model import (
+    Accuracy,
     Dead,
     Depth,
     Job,
@@ -23,6 +24,7 @@ from fanin.queue.service import Queue
 from fanin.queue.store import QueueStore
 
 __all__ = [
+    "Accuracy",
     "Dead",
     "Depth",
     "Doorbell",
@@ -44,5 +46,6 @@ __all__ = [
     "Rejected",
     "Reporter",
     "Ring",
+    "SessionLost",
     "ShutDown",
 ]

@@ -36,6 +36,9 @@ class StoppableDoorbell:
     bell: Doorbell
     stopped: threading.Event = field(default_factory=threading.Event)
 
+    def at(self, url: str | None) -> Self:
+        return replace(self, bell=self.bell.at(url))
+
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         self.bell.ring(rings, delay)
 
@@ -47,6 +50,10 @@ class StoppableDoorbell:
             if rings or rest <= POLL_SECONDS:
                 return rings
         raise ShutDown("this take was cancelled")
+
+    def rest(self, seconds: float) -> None:
+        if self.stopped.wait(min(POLL_SECONDS, seconds)):
+            raise ShutDown("this take was cancelled")
 
     def delete(self, rings: Sequence[Ring]) -> None:
         self.bell.delete(rings)

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from fanin.calling import plain
-from fanin.errors import StoreUnavailable
-from fanin.queue.config import QueueConfig
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.queue.config import QueueConfig, existing
 from fanin.queue.config_cache import ConfigCache
+from fanin.queue.creating import Creator, create_row
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
-from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.errors import DoorbellMissing
+from fanin.queue.key_rows import Check, KeyRows, rows_of
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
 Reporter = Callable[[OutboxEntry], None]
+T = TypeVar("T")
+LONG_PAUSE = 8
+"""The attempt before which ``Effects.pause`` sleeps up to its longest pause, two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +32,7 @@ class QueueContext:
     """One queue as one process uses it.
 
     *report*: called with each outbox entry, at least once; None leaves the entries to other processes.
+    *creator*: creates the queue, with its doorbell, where it does not exist; None: the store, without one.
     """
 
     store: QueueStore
@@ -33,6 +42,7 @@ class QueueContext:
     effects: Effects = field(default_factory=Effects)
     report: Reporter | None = None
     cache: ConfigCache = field(default_factory=ConfigCache)
+    creator: Creator | None = None
 
     def __post_init__(self) -> None:
         """Refuse a *report* that does no work when it is called."""
@@ -40,13 +50,14 @@ class QueueContext:
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
-        return self.cache.fresh(self.effects.monotonic()) or self.read_config() or self._create()
+        fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
+        return fresh or self.read_config() or self.create()
 
     def read_config(self) -> QueueConfig | None:
-        """Read the config of the queue now; None for a queue that does not exist."""
-        read_at = self.effects.monotonic()
-        stored = self.effects.insist(lambda: self.store.config(self.key))
-        self.cache.keep(stored, read_at)
+        """Read the config of the queue now; None for a queue that does not exist, or was removed."""
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
+        stored = existing(self.effects.insist(lambda: self.store.config(self.key)))
+        self.cache.keep(stored, read_at, wall_us)
         return stored
 
     def refresh(self, revision: int) -> None:
@@ -55,11 +66,21 @@ class QueueContext:
         if cached is None or cached.revision < revision:
             self.read_config()
 
-    def _create(self) -> QueueConfig:
-        read_at = self.effects.monotonic()
+    def write_config(self, config: QueueConfig) -> bool:
+        """Store *config* over the one of the revision before it; return whether it is stored now."""
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
+        stored = self.effects.insist(lambda: self.store.reconfigure(self.key, config))
+        if stored == config:
+            self.cache.keep(existing(config), read_at, wall_us)
+        return stored == config
+
+    def create(self) -> QueueConfig:
+        """Make sure that the queue and its doorbell exist, and return the config."""
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         new = QueueConfig(self.options.parts)
-        stored = self.effects.insist(lambda: self.store.create(self.key, new))
-        self.cache.keep(stored, read_at)
+        create = self.creator.create if self.creator else partial(create_row, self.store)
+        stored = self.effects.insist(lambda: create(self.key, new))
+        self.cache.keep(stored, read_at, wall_us)
         return stored
 
     def part(self, number: int) -> PartKey:
@@ -70,7 +91,52 @@ class QueueContext:
         """Return the keys of all parts."""
         return [self.part(number) for number in range(self.config().parts)]
 
+    def rows(self, name: str) -> KeyRows:
+        """Return the rows that can hold a job *name*."""
+        return rows_of(self.config(), self.key, name)
+
+    def check(self, key: JobKey | None) -> Check | None:
+        """Read the row of *key*, for the condition that it holds no live job and does not change."""
+        return None if key is None else Check(key, self.effects.insist(lambda: self.store.get(key)))
+
+    def partitions(self) -> list[Partition]:
+        """Return where dead jobs and outbox entries lie: with each part, and those of 0.1 with the queue."""
+        return [self.key, *self.parts()]
+
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""
         with suppress(StoreUnavailable):
-            self.doorbell.ring(rings, delay)
+            self.at_doorbell(lambda bell: bell.ring(rings, delay))
+
+    def wait(self, seconds: float, most: int) -> Sequence[Ring]:
+        """Return the first 1 to *most* rings; none after *seconds*, or soon where there is no doorbell."""
+        try:
+            return self.at_doorbell(lambda bell: bell.wait(seconds, most))
+        except DoorbellMissing:
+            self.effects.pause(LONG_PAUSE)
+            return ()
+
+    def rest(self, seconds: float) -> None:
+        """Wait for *seconds* without receiving rings."""
+        self.doorbell.rest(seconds)
+
+    def delete(self, rings: Sequence[Ring]) -> None:
+        """Delete received rings; one that cannot be deleted may arrive again."""
+        with suppress(StoreUnavailable):
+            self.doorbell.at(self.config().doorbell).delete(rings)
+
+    def at_doorbell(self, request: Callable[[Doorbell], T]) -> T:
+        """Send a request to the doorbell, which is created first where it does not exist."""
+        try:
+            return request(self.doorbell.at(self.config().doorbell))
+        except DoorbellMissing:
+            if not self.cache.may_create(self.effects.monotonic()):
+                raise
+        return request(self.doorbell.at(self._recreated()))
+
+    def _recreated(self) -> str | None:
+        """Return the URL of the doorbell after its creation, which this process may not be granted."""
+        try:
+            return self.create().doorbell
+        except InvalidRequest as error:
+            raise DoorbellMissing(str(error)) from error

@@ -10,19 +10,25 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 from fanin.queue.model import Ring
 
 
 class Doorbell(Protocol):
-    """The doorbell of one queue."""
+    """The doorbell of one queue. Raises DoorbellMissing where it does not exist."""
+
+    def at(self, url: str | None) -> Self:
+        """Return the doorbell at *url*, which the config of its queue has."""
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Send rings, which arrive after *delay* seconds at the earliest."""
 
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         """Return the first 1 to *most* rings; none after *seconds* without a ring."""
+
+    def rest(self, seconds: float) -> None:
+        """Wait for *seconds* without receiving rings."""
 
     def delete(self, rings: Sequence[Ring]) -> None:
         """Delete received rings; a ring that is not deleted may arrive again."""
@@ -34,6 +40,9 @@ class MemoryDoorbell:
 
     rings: deque[tuple[float, Ring]] = field(default_factory=deque)
     rung: threading.Condition = field(default_factory=threading.Condition, repr=False)
+
+    def at(self, url: str | None) -> Self:  # noqa: ARG002  # it has no URL
+        return self
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         with self.rung:
@@ -50,6 +59,9 @@ class MemoryDoorbell:
                     return ()
                 self.rung.wait(max(0.001, min(until, next_due) - now))
             return found
+
+    def rest(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def delete(self, rings: Sequence[Ring]) -> None:
         """Do nothing: ``wait`` has removed the rings."""

@@ -11,6 +11,7 @@ from fanin.errors import InvalidRequest
 NAME_BYTES_MAX = 2048
 """The longest key of a job, in bytes of UTF-8."""
 PARTS_MAX = 256
+DAY_MINUTES = 1440
 
 QUEUE_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 # A sort key holds 1,024 bytes; a longer name is stored by its hash.
@@ -46,6 +47,10 @@ class PartKey:
         return f"{self.queue}#{self.number:04x}"
 
 
+Partition = PartKey | QueueKey
+"""Where dead jobs and outbox entries lie: with their part; those of 0.1 with the queue as a whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobKey:
     """The row of a key: its part and its sort key."""
@@ -71,6 +76,11 @@ def job_key(queue: QueueKey, parts: int, name: str) -> JobKey:
         raise InvalidRequest(f"a job's key has 1 to {NAME_BYTES_MAX} bytes", field="key")
     sort = f"k#{name}" if len(raw) <= _PLAIN_BYTES else f"h#{hashlib.sha256(raw).hexdigest()}"
     return JobKey(PartKey(queue, part_of(raw, parts)), sort)
+
+
+def visit_minute(queue: QueueKey) -> int:
+    """Return the minute of the day, in UTC, in which the sweep visits *queue* while it sleeps."""
+    return part_of(str(queue).encode(), DAY_MINUTES)
 
 
 def part_of(name: bytes, parts: int) -> int:

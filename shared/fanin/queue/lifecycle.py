@@ -40,8 +40,28 @@ def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
     """Return the outbox entry that is stored when the busy job ends; None for a job without an item."""
     if job.item_id is None:
         return None
-    reason = dead.error if dead else None
-    return OutboxEntry(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
+    reason, part = dead.error if dead else None, job.key.part.number
+    return OutboxEntry(job.id, job.item_id, dead is not None, reason, job.ending, part)
+
+
+def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
+    """Return the outbox entries that are stored when a live job is removed: the failures of its items."""
+    if not job.is_live:
+        return []
+    runs: list[Job | Rerun] = [job, job.rerun] if job.rerun is not None else [job]
+    ending = f"removed-{job.generation}"
+    return [
+        OutboxEntry(
+            job_id=run.id,
+            item_id=run.item_id,
+            failed=True,
+            reason=reason,
+            ending=f"{ending}-{number}#{job.key.sort}",
+            part=job.key.part.number,
+        )
+        for number, run in enumerate(runs)
+        if run.item_id is not None
+    ]
 
 
 def may_be_added(stored: Job | None, over: Job | None) -> bool:
@@ -64,6 +84,19 @@ def may_be_claimed(stored: Job | None, seen: Entry) -> bool:
         and stored.state is JobState.READY
         and (stored.id, stored.deliveries) == (seen.job_id, seen.deliveries)
     )
+
+
+def is_unchanged(stored: Job | None, seen: Job) -> bool:
+    """Return whether the row still holds the job that was seen, in the same state and under the same claim.
+
+    *added_us* differs in the job of the same key and id in a queue that was removed and created again.
+    """
+    if stored is None:
+        return False
+    before, now = (
+        (job.state, job.id, job.generation, job.added_us, job.claim, rerun_id(job)) for job in (seen, stored)
+    )
+    return before == now
 
 
 def rerun_id(job: Job) -> str | None:
@@ -163,6 +196,22 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
         done_by=over.done_by if over else None,
         revival=revival,
     )
+
+
+def moved(job: Job, key: JobKey, over: Job | None) -> Job:
+    """Return a waiting job as the row *key* stores it, over the done job *over*."""
+    generation, done_by = (over.generation + 1, over.done_by) if over else (1, None)
+    return replace(job, key=key, generation=generation, done_by=done_by)
+
+
+def left_behind(job: Job, at: int) -> Job:
+    """Return the mark that a waiting job leaves in the row from which it is moved."""
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
+
+
+def may_be_moved(stored: Job | None, seen: Job) -> bool:
+    """Return whether the job still waits as it was seen."""
+    return stored is not None and stored.state is not JobState.BUSY and stored == seen
 
 
 def claim_status(stored: Job | None, job: Job) -> ClaimStatus:

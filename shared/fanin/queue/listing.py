@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
+from fanin.queue.counting import depth_of
+from fanin.queue.key_rows import Check
+from fanin.queue.looking import look
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
+from fanin.queue.sleeping import wake, wake_before
 
 REVIVE_ATTEMPTS = 8
 
@@ -29,29 +35,20 @@ class Listings:
 
     def dead(self, limit: int = 100) -> list[Dead]:
         """Return the dead jobs, the longest dead first."""
-        return list(self.context.store.dead(self.context.key, limit))
+        context = self.context
+        found = context.effects.each(lambda where: context.store.dead(where, limit), context.partitions())
+        return sorted((dead for some in found for dead in some), key=lambda dead: dead.died_us)[:limit]
 
     def sessions(self) -> list[Member]:
         """Return the stored sessions, each with its host, process, start and heartbeats."""
         return list(self.context.store.members(self.context.key))
 
     def depth(self) -> Depth:
-        """Return the number of jobs in each state, and the longest wait of a part's first ready job."""
-        context = self.context
-        store, parts = context.store, context.parts()
+        """Return the number of jobs in each state, and the longest wait of a part's first ready job.
 
-        def count(state: JobState) -> int:
-            return sum(context.effects.each(lambda part: store.count(part, state), parts))
-
-        heads = [entry for part in parts for entry in store.ready(part, 1)]
-        now = context.effects.now()
-        return Depth(
-            ready=count(JobState.READY),
-            busy=count(JobState.BUSY),
-            delayed=count(JobState.DELAYED),
-            dead=store.count_dead(context.key),
-            oldest_us=max((max(0, now - head.ready_us) for head in heads), default=0),
-        )
+        The reads are bounded: beyond some thousand jobs the numbers are estimates, as *accuracy* says.
+        """
+        return depth_of(self.context, look(self.context, self.context.parts()))
 
     def revive(self, dead: Dead) -> bool:
         """Return a dead job to its old position without failures; return whether this call did.
@@ -62,15 +59,19 @@ class Listings:
         """
         context = self.context
         for attempt in range(REVIVE_ATTEMPTS):
-            over = context.store.get(dead.job.key)
-            if over is not None and over.is_live:
+            rows = context.rows(dead.job.name)
+            over, check = context.store.get(rows.at), context.check(rows.other)
+            if (over is not None and over.is_live) or (check is not None and check.is_live):
                 return False
+            wake_before(context)
             job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
-            stored = _revive(context, dead, job, over)
+            job = replace(job, key=rows.at)
+            stored = _revive(context, dead, job, over, check)
+            wake(context)
             if stored is not None and stored.revival == job.revival:
                 context.ring([Ring(job.key.part.number)])
                 return True
-            if stored == over:
+            if stored == over and context.check(rows.other) == check:
                 return False  # only the record of the dead job is gone: it was revived before
             context.effects.pause(attempt)
         raise StoreUnavailable(f"job {dead.job.name!r}: too many adds of its key at once; call revive again")
@@ -86,5 +87,5 @@ def _in_index(job: Job) -> str:
     return job.ix or ""
 
 
-def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None) -> Job | None:
-    return context.effects.insist(lambda: context.store.revive(dead, job, over))
+def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Job | None:
+    return context.effects.insist(lambda: context.store.revive(dead, job, over, check))

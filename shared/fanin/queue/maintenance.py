@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fanin.calling import done, log_failure
-from fanin.errors import StoreUnavailable
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
-from fanin.queue.keys import PartKey
+from fanin.queue.keys import Partition
+from fanin.queue.looking import look
 from fanin.queue.members import overdue, owned, owners
-from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, Ring
+from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
 from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 
@@ -29,13 +31,15 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them.
+    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them. *newer*: the
+    error that ended the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext
     session: Session | None = None
     next_sweep: float = 0.0
     freed: list[Entry] = field(default_factory=list)
+    newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     watching: Watching = field(init=False)
 
@@ -43,13 +47,38 @@ class Maintenance:
         self.watching = Watching(self.context, self.session.id if self.session else None)
 
     def tick(self) -> bool:
-        """Run one round of a long-lived worker; return whether its session is still alive."""
-        with suppress(StoreUnavailable):
-            if self.end_expired(self.watching.look()):
-                self.read_members()  # the parts of the ended sessions are shared anew
-            if self.context.effects.monotonic() >= self.next_sweep:
-                self._sweep_own()
+        """Run one round of a long-lived worker; return whether its session is alive and reads all rows."""
+        try:
+            with suppress(StoreUnavailable):
+                self._round()
+        except NewerSchema as error:
+            line = "the maintenance of queue %s ends, and this worker takes no more jobs"
+            log_failure(logger, line, self.context.key, error=error)
+            self.newer = error
+            return False
         return self.session is not None and self.session.alive()
+
+    def _round(self) -> None:
+        if self.end_expired(self.watching.look()):
+            self.read_members()  # the parts of the ended sessions are shared anew
+        if self.context.effects.monotonic() >= self.next_sweep:
+            self._sweep_own()
+
+    def sweep_queue(self, parts: int) -> tuple[list[PartLook], bool]:
+        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
+
+        Returns what the parts held before, and whether the outbox had entries.
+        """
+        looks: list[PartLook] = []
+        reported: list[bool] = []
+        _in_steps(
+            self.read_members,
+            self.end_overdue,
+            lambda: looks.extend(self.sweep(range(parts))),
+            # The outbox is read last: the end of a job moves it from its part to the outbox.
+            lambda: reported.append(self.report_outbox(range(parts))),
+        )
+        return looks, any(reported)
 
     def read_members(self) -> None:
         """Read the sessions, which share the parts, and note which of them moved."""
@@ -81,20 +110,21 @@ class Maintenance:
             if overdue(member, self.context.effects.now()):
                 self._end(member)
 
-    def sweep(self, parts: Iterable[int]) -> bool:
-        """Free the claims of ended sessions and promote due jobs; return whether the parts hold live jobs."""
-        keys = [self.context.part(part) for part in parts]
-        effects, now = self.context.effects, self.context.effects.now()
+    def sweep(self, parts: Iterable[int]) -> list[PartLook]:
+        """Free the claims of ended sessions and promote due jobs; return what the parts held before."""
         # The claims are read before the sessions: a session is stored before it claims.
-        outstanding = effects.each(lambda key: self.context.store.outstanding(key, now), keys)
-        found = [entry for entries in outstanding for entry in entries]
-        busy = [entry for entry in found if entry.state is JobState.BUSY]
-        self._free_abandoned(busy)
-        for entry in found:
-            if entry.state is JobState.DELAYED:
-                self.promote(entry)
-        waiting = effects.each(self._ring_for_old, keys)
-        return bool(found) or any(waiting)
+        looks = look(self.context, [self.context.part(part) for part in parts])
+        found = [entry for each in looks for entry in each.outstanding]
+        _in_steps(
+            lambda: self._free_abandoned([entry for entry in found if entry.state is JobState.BUSY]),
+            lambda: self._promote_all(entry for entry in found if entry.state is JobState.DELAYED),
+            lambda: self.context.effects.each(self._ring_for_old, [each.head for each in looks]),
+        )
+        return looks
+
+    def _promote_all(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self._alone(self.promote, entry)
 
     def promote_due(self, part: int) -> None:
         """Make the due delayed jobs of a part ready."""
@@ -112,7 +142,7 @@ class Maintenance:
         """Return the jobs of an ended session to their positions, without counting failures."""
         rings = [Ring(entry.key.part.number) for entry in entries]
         try:
-            self.context.effects.each(self.free, entries)
+            self.context.effects.each(partial(self._alone, self.free), entries)
         finally:
             self.context.ring(rings)
             self._ring_again(rings)
@@ -140,12 +170,19 @@ class Maintenance:
             self.freed = fresh[most:]
         return fresh[:most]
 
-    def report_outbox(self) -> None:
-        """Report and delete each outbox entry; one that cannot be reported stays for the next run."""
+    def report_outbox(self, parts: Iterable[int]) -> bool:
+        """Report and delete the outbox entries of *parts*, and those that 0.1 wrote with the queue.
+
+        Returns whether there was any.
+
+        One that cannot be reported stays for the next run.
+        """
         report, store, queue = self.context.report, self.context.store, self.context.key
+        where: list[Partition] = [queue, *(self.context.part(part) for part in parts)]
+        found = [entry for some in self.context.effects.each(store.outbox, where) for entry in some]
         if report is None:
-            return
-        for entry in store.outbox(queue):
+            return bool(found)
+        for entry in found:
             try:
                 done(report(entry), "report")
             except StoreUnavailable:
@@ -154,6 +191,16 @@ class Maintenance:
                 log_failure(logger, "the end of job %s cannot be reported", entry.job_id, error=error)
             else:
                 store.delete_outbox_entry(queue, entry)
+        return bool(found)
+
+    def _alone(self, change: Callable[[Entry], None], entry: Entry) -> None:
+        """Call *change* with one job; a job that cannot be read is logged, and the sweep goes on."""
+        try:
+            change(entry)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # one row must not keep the other jobs from their next run
+            log_failure(logger, "job %s is left for the next sweep", entry.job_id, error=error)
 
     def _end(self, member: Member) -> None:
         """Mark a session dead, so that it cannot beat again; then free its claims, and delete it."""
@@ -171,8 +218,10 @@ class Maintenance:
 
     def _sweep_own(self) -> None:
         doubts = self.session.doubts() if self.session else set()
-        busy = self.sweep(sorted(doubts | set(self.own_parts())))
-        self.report_outbox()
+        parts = sorted(doubts | set(self.own_parts()))
+        looks = self.sweep(parts)
+        busy = any(each.in_use for each in looks)
+        self.report_outbox(parts)
         options = self.context.options
         pause = options.sweep if busy or doubts else options.idle_sweep
         self.next_sweep = self.context.effects.monotonic() + pause
@@ -197,13 +246,25 @@ class Maintenance:
         """Ring a second time: the first ring can go to a frozen worker, whose poll was still open."""
         self.context.ring(rings, SECOND_RING_SECONDS)
 
-    def _ring_for_old(self, key: PartKey) -> bool:
-        """Ring where a ready job has waited for two sweeps, in case its ring was lost.
-
-        Returns whether the part holds a ready job.
-        """
-        head = self.context.store.ready(key, 1)
+    def _ring_for_old(self, head: Entry | None) -> None:
+        """Ring where a ready job has waited for two sweeps, in case its ring was lost."""
         old = 2 * self.context.options.sweep * SECOND_US
-        if head and self.context.effects.now() - head[0].ready_us > old:
-            self.context.ring([Ring(key.number)])
-        return bool(head)
+        if head and self.context.effects.now() - head.ready_us > old:
+            self.context.ring([Ring(head.key.part.number)])
+
+
+def _in_steps(*steps: Callable[[], object]) -> None:
+    """Run each step although one before it failed, then raise the first error.
+
+    StoreUnavailable is raised at once: the later steps would meet it too.
+    """
+    errors: list[Exception] = []
+    for step in steps:
+        try:
+            step()
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # rows that one step cannot read must not keep the others waiting
+            errors.append(error)
+    if errors:
+        raise errors[0]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
@@ -46,9 +47,9 @@ class MemoryStore:
                 self.configs[queue] = config
             return self.configs.get(queue)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
-            if lifecycle.may_be_added(self.stored.get(job.key), over):
+            if lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check):
                 self._put(job)
             return self.stored.get(job.key)
 
@@ -117,9 +118,11 @@ class MemoryStore:
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         return self._entries(part, order.busy_of(session))
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        queue = _queue_of(where)
         with self.lock:
-            return list(self.outboxes.get(queue, {}).values())
+            entries = self.outboxes.get(queue, {}).values()
+            return [entry for entry in entries if entry.partition(queue) == where]
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
@@ -129,23 +132,57 @@ class MemoryStore:
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         return [job for job in self._jobs(part, "") if job.state is state][:limit]
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        return sum(job.state is state for job in self._jobs(part, ""))
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, "")[:limit]
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return len(self.dead_jobs.get(queue, {}))
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        return min(limit, sum(job.state is state for job in self._jobs(part, "")))
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
+    def count_dead(self, where: Partition, limit: int) -> int:
+        return len(self._dead(where)[:limit])
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         with self.lock:
-            return sorted(self.dead_jobs.get(queue, {}).values(), key=lambda dead: dead.died_us)[:limit]
+            if not lifecycle.is_unchanged(self.stored.get(seen.key), seen):
+                return False
+            del self.stored[seen.key]
+            stored = self.outboxes.setdefault(seen.key.part.queue, {})
+            stored.update({entry.record: entry for entry in entries})
+            return True
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    def remove_dead(self, dead: Dead) -> None:
+        with self.lock:
+            records = self.dead_jobs.get(dead.job.key.part.queue, {})
+            if dead.record in records:
+                del records[dead.record]
+
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        return self._dead(where)[:limit]
+
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
             records = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.record in records and lifecycle.may_be_added(self.stored.get(job.key), over):
+            may_be_added = lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check)
+            if dead.record in records and may_be_added:
                 del records[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        with self.lock:
+            mine = [job for key, job in self.stored.items() if key.part == part and key.sort > after]
+        found = sorted(mine, key=lambda job: job.key.sort)[:limit]
+        return found, found[-1].key.sort if len(found) < len(mine) else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        with self.lock:
+            if not lifecycle.may_be_moved(self.stored.get(seen.key), seen):
+                return False
+            if not lifecycle.may_be_added(self.stored.get(job.key), over):
+                return False
+            self._put(lifecycle.left_behind(seen, at))
+            self._put(job)
+            return True
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         with self.lock:
@@ -200,9 +237,18 @@ class MemoryStore:
             if member is not None and not member.live:
                 del self._members(queue)[session]
 
+    def _holds(self, check: Check | None) -> bool:
+        return check is None or lifecycle.may_be_added(self.stored.get(check.key), check.seen)
+
     def _put(self, job: Job) -> Job:
         self.stored[job.key] = job
         return job
+
+    def _dead(self, where: Partition) -> list[Dead]:
+        with self.lock:
+            found = self.dead_jobs.get(_queue_of(where), {}).values()
+            mine = [dead for dead in found if dead.partition == where]
+        return sorted(mine, key=lambda dead: dead.died_us)
 
     def _members(self, queue: QueueKey) -> dict[str, Member]:
         return self.sessions.setdefault(queue, {})
@@ -215,3 +261,7 @@ class MemoryStore:
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
         return [lifecycle.entry_of(job) for job in self._jobs(part, prefix)]
+
+
+def _queue_of(where: Partition) -> QueueKey:
+    return where.queue if isinstance(where, PartKey) else where

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.queue import order
-from fanin.queue.keys import PARTS_MAX, JobKey
+from fanin.queue.keys import PARTS_MAX, JobKey, Partition, PartKey, QueueKey
 
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
@@ -45,7 +45,8 @@ class Options:
     of a session are freed. *max_failures*: failures at which a job is dead; None: no limit.
     *retry_delay*: seconds that a failed job waits. *sweep*, *idle_sweep*: seconds between two sweeps of a
     part, while it has live jobs and while it has none. *doorbell_wait*: seconds without a ring after which a
-    waiting take reads its parts, in case a ring was lost.
+    waiting take reads its parts, in case a ring was lost. *renew*: whether a take starts a new session where
+    the last one was lost, without the error SessionLost.
     """
 
     parts: int = 8
@@ -56,6 +57,7 @@ class Options:
     sweep: float = 5.0
     idle_sweep: float = 20.0
     doorbell_wait: float = 20.0
+    renew: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.parts <= PARTS_MAX:
@@ -199,13 +201,20 @@ class GivenBack:
 class Dead:
     """A dead job: the job as it was, and the error of its last run.
 
-    *keyed_by_id*: version 0.1 wrote its row, under the job's id.
+    *spread*: whether its row lies with its part; version 0.1 wrote it with the queue as a whole, first under
+    the job's id (*keyed_by_id*).
     """
 
     job: Job
     error: str
     died_us: int
     keyed_by_id: bool = False
+    spread: bool = True
+
+    @property
+    def partition(self) -> Partition:
+        """The partition of its row."""
+        return self.job.key.part if self.spread else self.job.key.part.queue
 
     @property
     def record(self) -> str:
@@ -217,7 +226,8 @@ class Dead:
 class OutboxEntry:
     """The end of a job whose item is to be acked: a success, or a failure if the job is dead (*failed*).
 
-    *reason*: the error of a dead job. *ending*: ``Job.ending``; None where version 0.1 wrote the row.
+    *reason*: the error of a dead job. *ending*: ``Job.ending``; None where 0.1 wrote the row under the job's
+    id. *part*: the part of the job; None where 0.1 wrote the row with the queue as a whole.
     """
 
     job_id: str
@@ -225,11 +235,16 @@ class OutboxEntry:
     failed: bool
     reason: str | None = None
     ending: str | None = None
+    part: int | None = None
 
     @property
     def record(self) -> str:
         """The sort key of its row."""
         return self.job_id if self.ending is None else self.ending
+
+    def partition(self, queue: QueueKey) -> Partition:
+        """Return the partition of its row in *queue*."""
+        return queue if self.part is None else PartKey(queue, self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +273,38 @@ class Member:
     heartbeats: int = 0
 
 
+class Accuracy(StrEnum):
+    """How the numbers of a depth were found: counted, estimated from a sample, or counted up to a bound."""
+
+    EXACT = "exact"
+    APPROXIMATE = "approximate"
+    AT_LEAST = "atLeast"
+
+
+@dataclass(frozen=True, slots=True)
+class PartLook:
+    """A part as a sweep sees it.
+
+    *first*: its first jobs in the order of the index; *complete*: whether these are all. *outstanding*: the
+    busy jobs, and the delayed ones that are due. *readable*: whether each of the first rows could be read.
+    """
+
+    first: tuple[Entry, ...]
+    outstanding: tuple[Entry, ...]
+    complete: bool
+    readable: bool = True
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the part holds a live job; a row that cannot be read may be one."""
+        return bool(self.first) or not self.readable
+
+    @property
+    def head(self) -> Entry | None:
+        """The first ready job."""
+        return self.first[0] if self.first and self.first[0].state is JobState.READY else None
+
+
 @dataclass(frozen=True, slots=True)
 class Depth:
     """The number of jobs in each state; *oldest_us*: how long the oldest ready job has waited."""
@@ -267,6 +314,7 @@ class Depth:
     delayed: int
     dead: int
     oldest_us: int
+    accuracy: Accuracy = Accuracy.EXACT
 
 
 def checked_delay(seconds: float) -> float:

@@ -7,15 +7,15 @@ from types import TracebackType
 from typing import overload
 
 from fanin.aws.forking import PerProcess
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue.errors import LostClaim, ShutDown
+from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
+from fanin.queue.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.model import Job, checked_delay
 from fanin.queue.store import MOST_WRITES, Write
 from fanin.queue.worker import Worker
 
 Take = Callable[[], tuple[Worker, list[Job]]]
-# These count no failure: the job did not fail, its claim or the store did.
-NO_FAILURE = (LostClaim, ShutDown, StoreUnavailable)
+# These count no failure: the job did not fail, its claim, the store or this release did.
+NO_FAILURE = (LostClaim, SessionLost, ShutDown, NewerSchema, StoreUnavailable)
 
 
 class Jobs(Sequence[Job]):

@@ -16,21 +16,29 @@ from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue import messages, worker
 from fanin.queue.background import Background, in_threads
 from fanin.queue.context import QueueContext
-from fanin.queue.errors import ShutDown
+from fanin.queue.errors import SessionLost, ShutDown
 from fanin.queue.fair_lock import FairLock
 from fanin.queue.keys import QueueKey
 from fanin.queue.lifecycle import outbox_entry
 from fanin.queue.listing import Listings
-from fanin.queue.maintenance import Maintenance
 from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.producer import Producer
 from fanin.queue.scope import Jobs
+from fanin.queue.visiting import visit
 from fanin.queue.worker import Worker
 
 logger = logging.getLogger("fanin")
 
+PAUSED_SECONDS = 1.0
+"""How long a take waits before it looks again whether the queue is still paused."""
 TAKE_ATTEMPTS = 8
 """Failed requests in a row after which a waiting take raises StoreUnavailable."""
+
+
+_WHY_LOST = (
+    "the session of this process got no heartbeat through in time, or was ended by another worker: its jobs"
+    " run elsewhere. The next take starts a new session; Options(renew=True) does so without this error"
+)
 
 
 @dataclass
@@ -89,7 +97,8 @@ class Queue(Listings):
     def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
         """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
 
-        *parts*: the parts to look in, by default those of this session.
+        *parts*: the parts to look in, by default those of this session. A paused queue has no job to take.
+        Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
         if most < 1:
             raise InvalidRequest("a take asks for 1 job at least", field="most")
@@ -144,12 +153,11 @@ class Queue(Listings):
             leaving.leave()
 
     def sweep(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox."""
-        maintenance = Maintenance(self.context)
-        maintenance.read_members()
-        maintenance.end_overdue()
-        maintenance.sweep(range(self.context.config().parts))
-        maintenance.report_outbox()
+        """Run the scheduled sweep: raise parts, end overdue sessions, free, promote, ring, report the outbox.
+
+        Where it finds nothing repeatedly, the queue falls asleep, until a job is added.
+        """
+        visit(self.context)
 
     @property
     def _worker(self) -> Worker | None:
@@ -176,16 +184,24 @@ class Queue(Listings):
         while True:
             worker = self._live_worker()
             try:
-                jobs = self._look(worker, most, parts, rings)
+                paused = self.context.config().paused
+                jobs = [] if paused else self._look(worker, most, parts, rings)
                 left = self._left(deadline)
                 if jobs or left <= 0:
                     return worker, jobs
-                rings, failed = self.context.doorbell.wait(left, most), 0
+                rings, failed = self._wait(left, most, paused=paused), 0
             except StoreUnavailable:
                 failed += 1
                 if failed == TAKE_ATTEMPTS:
                     raise
                 self.context.effects.pause(failed)
+
+    def _wait(self, left: float, most: int, *, paused: bool) -> Sequence[Ring]:
+        """Wait for rings; while the queue is paused, wait until the config is to be looked at again."""
+        if not paused:
+            return self.context.wait(left, most)
+        self.context.rest(min(left, PAUSED_SECONDS))
+        return ()
 
     def _look(
         self, worker: Worker, most: int, parts: Sequence[int] | None, rings: Sequence[Ring]
@@ -203,8 +219,7 @@ class Queue(Listings):
 
     def _delete(self, rings: Sequence[Ring]) -> None:
         if rings:
-            with suppress(StoreUnavailable):
-                self.context.doorbell.delete(rings)
+            self.context.delete(rings)
 
     def _left(self, deadline: float | None) -> float:
         longest = self.context.options.doorbell_wait
@@ -222,7 +237,7 @@ class Queue(Listings):
             return state.worker
 
     def _drop_lost(self, state: ProcessState) -> None:
-        """Drop a worker whose session is over; ShutDown where it was bounded."""
+        """Drop a worker whose session is over; ShutDown where it was bounded, SessionLost unless renewed."""
         lost = state.worker
         if lost is None or lost.session.alive():
             return
@@ -230,6 +245,8 @@ class Queue(Listings):
             raise ShutDown(f"queue {self.key.name}: the session of this invocation has expired")
         state.worker = None
         lost.leave()
+        if not self.context.options.renew:
+            raise SessionLost(f"queue {self.key.name}: {_WHY_LOST}")
 
     def _report_end(self, job: Job) -> None:
         """Report the end of an acked job at once; where that fails, the sweep reports its outbox entry."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fanin.errors import StoreUnavailable
+from fanin.queue.config import refuse_removing
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey
 from fanin.queue.model import SECOND_US, Job, Member
@@ -105,7 +106,11 @@ class Session:
 
 
 def enter(context: QueueContext, seconds: float | None) -> Session:
-    """Store a new session, and return it: with a heartbeat, or for *seconds* without one."""
+    """Store a new session, and return it: with a heartbeat, or for *seconds* without one.
+
+    Raises Conflict where the queue is being removed.
+    """
+    refuse_removing(context.key.name, context.read_config() or context.config())
     options, effects = context.options, context.effects
     now, at = effects.now(), effects.monotonic()
     beats = seconds is None

@@ -1,17 +1,27 @@
-"""The doorbell on an SQS queue: one message for each ring, received by long polling."""
+"""Doorbells on SQS: a queue for each work queue, a message for each ring, received by long polling."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
 from fanin.aws.limits import POLL_SECONDS
 from fanin.errors import InvalidRequest
+from fanin.names import (
+    DOORBELL_POLL_SECONDS,
+    DOORBELL_RETENTION_SECONDS,
+    DOORBELL_VISIBILITY_SECONDS,
+    doorbells_of,
+)
+from fanin.queue.errors import DoorbellMissing
 from fanin.queue.keys import QueueKey
 from fanin.queue.messages import body, ring_of
 from fanin.queue.model import Ring
@@ -21,20 +31,35 @@ if TYPE_CHECKING:
 
 MESSAGES_A_REQUEST = 10
 DELAY_MAX_SECONDS = 900
+HIDDEN_SECONDS = 2
+"""How long a ring that a worker has received is hidden from the others, unless the worker deletes it."""
+_DELETED = "the doorbell was deleted less than 60 s ago, and SQS refuses its name until then; retry"
+_ABSENT = "the doorbell does not exist"
+MISSING = {
+    "AWS.SimpleQueueService.NonExistentQueue": _ABSENT,
+    "QueueDoesNotExist": _ABSENT,
+    "AWS.SimpleQueueService.QueueDeletedRecently": _DELETED,
+    "QueueDeletedRecently": _DELETED,
+}
+"""Error codes, without and with SQS's query protocol."""
+EXISTS = {"QueueAlreadyExists", "QueueNameExists"}
 
 
 @dataclass(frozen=True, slots=True)
 class SqsDoorbell:
-    """The doorbell of *queue*, on the SQS queue at *url*.
+    """The doorbell of *queue*, on the SQS queue at *url*; None where the queue has no doorbell yet.
 
-    If other queues share it, their rings are left alone, and visible again after the visibility timeout.
+    A message that is not a ring of *queue* is left alone.
     *polls*: the client that waits for messages, whose read timeout bounds a poll; by default *client*.
     """
 
     client: SQSClient
-    url: str
+    url: str | None
     queue: QueueKey
     polls: SQSClient | None = None
+
+    def at(self, url: str | None) -> Self:
+        return replace(self, url=url)
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         seconds = min(DELAY_MAX_SECONDS, math.ceil(delay))
@@ -53,29 +78,36 @@ class SqsDoorbell:
             if rings or time.monotonic() >= until:
                 return rings
 
+    def rest(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def delete(self, rings: Sequence[Ring]) -> None:
         for some in _tens(rings):
             entries = [{"Id": str(i), "ReceiptHandle": ring.receipt} for i, ring in enumerate(some)]
-            send(self.client.delete_message_batch, {"QueueUrl": self.url, "Entries": entries})
+            self._request(self.client.delete_message_batch, Entries=entries)
 
     def _send(self, entries: list[dict[str, Any]]) -> None:
         """Send; repeat the refused entries once. The sweep makes up for a ring that is lost then."""
-        answer = send(self.client.send_message_batch, {"QueueUrl": self.url, "Entries": entries})
+        answer = self._request(self.client.send_message_batch, Entries=entries)
         refused = {failure["Id"] for failure in answer.get("Failed", [])}
         if refused:
             again = [entry for entry in entries if entry["Id"] in refused]
-            send(self.client.send_message_batch, {"QueueUrl": self.url, "Entries": again})
+            self._request(self.client.send_message_batch, Entries=again)
 
     def _receive(self, seconds: int, most: int) -> list[Ring]:
-        answer = send(
+        answer = self._request(
             self._polling.receive_message,
-            {
-                "QueueUrl": self.url,
-                "WaitTimeSeconds": seconds,
-                "MaxNumberOfMessages": min(MESSAGES_A_REQUEST, most),
-            },
+            WaitTimeSeconds=seconds,
+            MaxNumberOfMessages=min(MESSAGES_A_REQUEST, most),
+            VisibilityTimeout=HIDDEN_SECONDS,
         )
         return [ring for message in answer.get("Messages", []) for ring in self._parsed(message)]
+
+    def _request(self, operation: Callable[..., Any], **request: Any) -> dict[str, Any]:
+        """Send a request to the SQS queue. Raises DoorbellMissing where it does not exist."""
+        if self.url is None:
+            raise DoorbellMissing(f"queue {self.queue.name!r} has no doorbell yet")
+        return _send(operation, QueueUrl=self.url, **request)
 
     def _parsed(self, message: dict[str, Any]) -> Iterator[Ring]:
         """Yield the ring if it is one of this queue; leave any other message for its own worker."""
@@ -89,6 +121,84 @@ class SqsDoorbell:
     def _longest_poll(self) -> int:
         """Return the longest poll in seconds, which is shorter than the client's read timeout."""
         return min(POLL_SECONDS, max(1, int(getattr(self._polling.meta.config, "read_timeout", 60)) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class SqsDoorbells:
+    """The doorbells of a stack; *prefix*: what their ARNs begin with."""
+
+    client: SQSClient
+    prefix: str
+
+    def create(self, queue: QueueKey) -> str:
+        """Return the URL of the stack's doorbell of *queue*; else of its own, created where it is missing."""
+        *by_stack, own = self._names(queue)
+        for name in by_stack:
+            if (url := self._find(name)) is not None:
+                return url
+        return self._create(own)
+
+    def delete(self, queue: QueueKey, url: str) -> None:
+        if url.rpartition("/")[2] == self._names(queue)[-1]:
+            with suppress(DoorbellMissing):
+                _send(self.client.delete_queue, QueueUrl=url)
+
+    def arn(self, url: str) -> str:
+        """Return the ARN of the doorbell at *url*."""
+        return f"{self.prefix.rpartition(':')[0]}:{url.rpartition('/')[2]}"
+
+    def _names(self, queue: QueueKey) -> list[str]:
+        *_, account, prefix = self.prefix.split(":")
+        return doorbells_of(prefix, account, queue.tenant, queue.name)
+
+    def _find(self, name: str) -> str | None:
+        with suppress(DoorbellMissing):
+            url: str = _send(self.client.get_queue_url, QueueName=name)["QueueUrl"]
+            return url
+        return None
+
+    def _create(self, name: str) -> str:
+        """Create an SQS queue; one that has other attributes, for example by an older version, is kept."""
+        try:
+            made = _send(self.client.create_queue, QueueName=name, Attributes=self._attributes(name))
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in EXISTS:
+                raise
+            made = _send(self.client.get_queue_url, QueueName=name)
+        url: str = made["QueueUrl"]
+        return url
+
+    def _attributes(self, name: str) -> dict[str, str]:
+        arn = f"{self.prefix.rpartition(':')[0]}:{name}"
+        return {
+            "VisibilityTimeout": str(DOORBELL_VISIBILITY_SECONDS),
+            "MessageRetentionPeriod": str(DOORBELL_RETENTION_SECONDS),
+            "ReceiveMessageWaitTimeSeconds": str(DOORBELL_POLL_SECONDS),
+            "SqsManagedSseEnabled": "true",
+            "Policy": json.dumps({"Version": "2012-10-17", "Statement": [_only_tls(arn)]}),
+        }
+
+
+def _only_tls(arn: str) -> dict[str, Any]:
+    """Return the statement that refuses requests without TLS, as the stack's own queues have it."""
+    return {
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": "sqs:*",
+        "Resource": arn,
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+
+
+def _send(operation: Callable[..., Any], **request: Any) -> dict[str, Any]:
+    """Send a request to SQS. Raises DoorbellMissing where its queue does not exist, or was just deleted."""
+    try:
+        return send(operation, request)
+    except ClientError as error:
+        missing = MISSING.get(error.response["Error"]["Code"])
+        if missing is None:
+            raise
+        raise DoorbellMissing(missing) from error
 
 
 def _tens(rings: Sequence[Ring]) -> Iterator[Sequence[Ring]]:

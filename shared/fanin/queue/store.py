@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
 Write = Mapping[str, Any]
@@ -31,10 +32,11 @@ class JobStore(Protocol):
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
         """Store *config* over the one of the revision before it; return the stored one, None without any."""
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* where its key has none, or over the done one that was seen; return the stored job.
 
-        None where *over* was seen and its mark is gone since; nothing was written.
+        With a *check*, in one transaction with its condition. None where *over* was seen and its mark is gone
+        since, or where the check failed and the key has no job; nothing was written.
         """
 
     def collide(self, seen: Job) -> None:
@@ -71,8 +73,8 @@ class JobStore(Protocol):
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         """Return the busy jobs of a part that a session claimed."""
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        """Return the outbox entries of a queue."""
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole."""
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         """Delete a reported entry; repeatable."""
@@ -80,17 +82,41 @@ class JobStore(Protocol):
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         """Return the first jobs of a part in a state, in the order of the index."""
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        """Return the number of jobs of a part in a state."""
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        """Return the first live jobs of a part in the order of the index: ready, busy, delayed."""
 
-    def count_dead(self, queue: QueueKey) -> int:
-        """Return the number of dead jobs."""
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        """Return the number of jobs of a part in a state, at most *limit*; it may lag behind by seconds."""
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        """Return the dead jobs, the longest dead first."""
+    def count_dead(self, where: Partition, limit: int) -> int:
+        """Return the number of dead jobs of a part, at most *limit*; it may lag behind by seconds.
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+        *where*: a part, or a queue for those that 0.1 wrote with the queue as a whole.
+        """
+
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        """Return the dead jobs of a part, the longest dead first, or those that 0.1 wrote with the queue."""
+
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        """Return up to *limit* jobs and marks of a part by sort key, from *after* on, and the last sort key.
+
+        None for the last sort key: there are no more.
+        """
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        """Store *job* as ``add`` does, and a mark in place of the waiting job *seen*, or neither.
+
+        Returns False where a condition failed, also after a request that was applied.
+        """
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
+        """Delete a job and store the outbox *entries* in one transaction; False where the job has changed."""
+
+    def remove_dead(self, dead: Dead) -> None:
+        """Delete the record of a dead job; repeatable."""
 
 
 class SessionStore(Protocol):

@@ -37,7 +37,8 @@ class Watching:
     def read_all(self) -> Sequence[Member]:
         """Read all sessions, consistently, and return them."""
         store, queue, at = self.context.store, self.context.key, self._now()
-        _, self.changes = store.peek_config(queue)  # before the sessions: a change after it is seen later
+        if self.me is not None:  # before the sessions: a change after it is seen later
+            _, self.changes = store.peek_config(queue)
         self.members = store.members(queue)
         self.watch.observe(self.members, at)
         self.read_at, self.is_stale = at, False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue import session as sessions
 from fanin.queue.background import Background, Duty
 from fanin.queue.claims import Claims
@@ -26,7 +26,12 @@ class Worker:
     stop: Callable[[], None]
 
     def take(self, parts: Iterable[int], most: int) -> list[Job]:
-        """Claim up to *most* jobs that this worker freed; where it has none, jobs of *parts*."""
+        """Claim up to *most* jobs that this worker freed; where it has none, jobs of *parts*.
+
+        Raises NewerSchema once a newer release has written rows that the maintenance of this worker reads.
+        """
+        if self.maintenance.newer is not None:
+            raise self.maintenance.newer
         freed = self.maintenance.pop_freed(most)
         return self.claims.take_these(freed, most) or self.claims.take(parts, most)
 
@@ -34,7 +39,7 @@ class Worker:
         """Stop the duties, return the claimed jobs without counting failures, and end the session."""
         self.stop()
         self.claims.give_back_all(self.session.jobs())
-        with suppress(StoreUnavailable):
+        with suppress(NewerSchema, StoreUnavailable):
             self.session.end()
 
 
@@ -51,5 +56,6 @@ def start(context: QueueContext, background: Background) -> Worker:
 
 def start_bounded(context: QueueContext, seconds: float) -> Worker:
     """Return a worker for *seconds*, without a heartbeat: a function is frozen between invocations."""
+    context.read_config()  # a process that is frozen between invocations may know one from before a pause
     session = sessions.enter(context, seconds)
     return Worker(session, Claims(context, session), Maintenance(context, session), lambda: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,6 +11,8 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
+from fanin.calling import log_failure
+from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, is_expired, verdicts
 from fanin.tracker.climb import BitsSet, Climber
@@ -18,6 +21,7 @@ from fanin.tracker.model import Ack, Batch, BatchKey, Completion, Outcome, PageK
 from fanin.tracker.options import Mode
 from fanin.tracker.page import Page, PageMasks, lowest
 
+logger = logging.getLogger("fanin")
 SAMPLES = 128
 SAMPLE_PROBES = 4
 OFFERS_A_REQUEST = 64
@@ -171,6 +175,21 @@ class Recorder:
             kept = self.climber.store.sample(batch.key, slot, sample, batch.pages_expire_at)
             if kept.item_id == item:
                 return
+
+
+def unless_newer(report: Callable[[Batch], None]) -> Callable[[Batch], None]:
+    """Return *report*, which acks the parent of an ended batch, with NewerSchema logged and not raised.
+
+    The ack that ended the batch is stored, and the confirmation of the batch's event acks the parent again.
+    """
+
+    def reported(batch: Batch) -> None:
+        try:
+            report(batch)
+        except NewerSchema as error:
+            log_failure(logger, "the parent of batch %s is not acked yet", batch.batch_id, error=error)
+
+    return reported
 
 
 def _set(page: Page, mask: int) -> int:

@@ -34,7 +34,7 @@ from fanin.tracker.opening import new_batch, same_request
 from fanin.tracker.options import Mode, OpenBatch
 from fanin.tracker.page import PageMasks
 from fanin.tracker.progress import progress
-from fanin.tracker.recording import Recorder
+from fanin.tracker.recording import Recorder, unless_newer
 from fanin.tracker.sampling import samples
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
@@ -159,7 +159,7 @@ class Tracker:
             )
         if batch.state is State.CLOSED:
             batch = self._climber().seal(batch, caller) or batch
-        self._ack_parent(batch)
+        unless_newer(self._ack_parent)(batch)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
     def cancel(self, tenant: str, batch_id: str, reason: str | None = None) -> Batch:
@@ -168,7 +168,7 @@ class Tracker:
         batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
-        self._ack_parent(batch)
+        unless_newer(self._ack_parent)(batch)
         return batch
 
     def notify(self, tenant: str, batch_id: str) -> Batch:
@@ -189,7 +189,7 @@ class Tracker:
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
         report, ended = self._record(tenant, acks)
-        self.each(self._ack_parent, ended)
+        self.each(unless_newer(self._ack_parent), ended)
         return report
 
     def ack_pages(

@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
+from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.climb import Climber
 from fanin.tracker.lifecycle import CHECK_AFTER, next_check, transition
@@ -183,8 +184,16 @@ def longest_open(store: TrackerStore, now: datetime) -> timedelta:
 
 def _oldest(store: TrackerStore, shard: int) -> datetime | None:
     """Return when the oldest live batch of a shard was opened; the index may lag and list ended batches."""
-    found = (store.get(key) for key in store.live(shard))
+    found = (_readable(store, key) for key in store.live(shard))
     return next((batch.created_at for batch in found if batch is not None and batch.is_alive), None)
+
+
+def _readable(store: TrackerStore, key: BatchKey) -> Batch | None:
+    """Return the stored batch; None if a newer release wrote it, which the sweep reports."""
+    try:
+        return store.get(key)
+    except NewerSchema:
+        return None
 
 
 def _due(store: TrackerStore, shard: int, alive: bool, at: datetime) -> Iterator[BatchKey]:

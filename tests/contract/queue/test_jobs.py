@@ -38,6 +38,16 @@ def test_the_first_config_of_a_queue_stays(store):
     assert [store.config(QUEUE), store.config(OTHER)] == [QueueConfig(4), QueueConfig(8)]
 
 
+@pytest.mark.parametrize(
+    "phase", [{}, {"idle_us": NOW}, {"idle_us": NOW, "asleep_us": NOW + 1}, {"metrics": True}]
+)
+@pytest.mark.parametrize("removal", [{}, {"removing_us": NOW}, {"removing_us": NOW, "removed_us": NOW + 1}])
+def test_a_config_is_read_as_it_was_written(store, phase, removal):
+    config = QueueConfig(4, **phase, **removal)
+
+    assert store.create(QUEUE, config) == store.config(QUEUE) == config
+
+
 def test_a_config_replaces_the_one_of_the_revision_before_it_and_no_other(store):
     first, other, third = QueueConfig(8, 1), QueueConfig(16, 1), QueueConfig(32, 2)
 
@@ -114,7 +124,7 @@ def test_many_ready_jobs_are_read_over_all_pages(store):
         added(store, f"{i:03d}", NOW + i, payload="x" * 9_000)
 
     assert [job.name for job in store.jobs(PART, JobState.READY, 200)] == [f"{i:03d}" for i in range(130)]
-    assert store.count(PART, JobState.READY) == 130
+    assert store.count(PART, JobState.READY, 1000) == 130
     assert len(store.jobs(PART, JobState.READY, 7)) == 7
 
 
@@ -199,3 +209,12 @@ def test_parts_and_queues_do_not_see_each_other(store):
 
     assert store.ready(PartKey(QUEUE, 1), 10) == []
     assert store.ready(PartKey(OTHER, 0), 10) == []
+
+
+def test_a_doorbell_can_be_stored_and_removed_again(store):
+    plain = store.create(QUEUE, QueueConfig(3))
+    with_doorbell = replace(plain, doorbell="url", revision=1)
+
+    assert store.reconfigure(QUEUE, with_doorbell) == with_doorbell == store.config(QUEUE)
+    assert store.reconfigure(QUEUE, replace(plain, revision=2)) == replace(plain, revision=2)
+    assert store.config(QUEUE) == replace(plain, revision=2)

@@ -229,3 +229,12 @@ def test_events_print_as_sentences(spark, job, tmp_path, monkeypatch, capsys):
     *first, last = capsys.readouterr().out.splitlines()
     assert any(line.startswith("wrong: n is not the number of bits: batch ") for line in first)
     assert " 1 wrong, 0 that a write in progress may explain" in last
+
+
+def test_a_batch_of_a_newer_release_stops_the_job_with_a_sentence(job, tmp_path):
+    batches, found = exported(tmp_path, [closed()], lambda row: row | {"schemaVersion": {"N": "99"}})
+    with pytest.raises(SystemExit) as stopped:
+        audit.main(["--batches-export", batches, "--pages-export", found])
+
+    assert str(stopped.value).startswith("audit: the batch ")
+    assert str(stopped.value).endswith("upgrade fanin in this process")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fanin.errors import NewerSchema
 from fanin.tracker.dynamodb.items import batch_of, page_of
 from fanin.tracker.model import BatchKey, PageKey
 from fanin.tracker.page import Page
@@ -126,4 +127,10 @@ def test_a_row_lacking_a_fact_says_which():
     del row["pageBits"]
 
     with pytest.raises(MalformedRow, match="there is no pageBits"):
+        read_row(row)
+
+
+def test_a_batch_of_a_newer_release_is_not_malformed():
+    row = batch_row(closed().batch) | {"schemaVersion": {"N": "99"}}
+    with pytest.raises(NewerSchema, match="upgrade fanin in this process"):
         read_row(row)

@@ -9,6 +9,7 @@ import json
 from datetime import datetime, timedelta
 
 from fanin.aws.rows import Item, number, text
+from fanin.aws.schema import Schema
 from fanin.grouper.ids import slot_of
 from fanin.grouper.model import (
     Bundle,
@@ -25,6 +26,8 @@ from fanin.grouper.model import (
 )
 from fanin.grouper.order import EPOCH, order_of
 
+SCHEMA = Schema(newest=1)
+"""Each row has its own version, which every write to it compares."""
 MICROSECOND = timedelta(microseconds=1)
 LIVE_SHARDS = 4
 PART_LEASE_KEPT = timedelta(days=30)
@@ -88,6 +91,7 @@ def open_keys(task: Task) -> Item:
 
 
 def task_of(item: Item) -> Task:
+    item = SCHEMA.checked("task", item)
     return Task(
         tenant=item["tenant"]["S"],
         task_id=item["taskId"]["S"],
@@ -115,10 +119,17 @@ def lane_of(item: Item) -> Lane:
 
 
 def lease_of(lane: Lane, item: Item) -> Lease:
+    item = SCHEMA.checked("lease", item)
     return Lease(lane, int(item["fence"]["N"]), _text(item, "holder"), time(item, "until"))
 
 
+def full_at_of(item: Item) -> datetime:
+    """Return when the rate bucket of a row is full again."""
+    return time(SCHEMA.checked("rate bucket", item), "fullAt")
+
+
 def bundle_of(item: Item) -> Bundle:
+    item = SCHEMA.checked("bundle", item)
     return Bundle(
         lane=lane_of(item),
         fence=int(item["fence"]["N"]),

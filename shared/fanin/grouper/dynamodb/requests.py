@@ -10,6 +10,7 @@ from datetime import datetime
 from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.grouper.dynamodb.items import (
     PART_LEASE_KEPT,
+    SCHEMA,
     bundle_key,
     instant,
     lane_key,
@@ -53,7 +54,7 @@ def settle(table: str, task: Task, bundle_id: str) -> Item:
     request = _update(table, task_key(task.key), facts, removed=("bundleId",) if reopened else ())
     request["ConditionExpression"] = "#state = :bundled AND bundleId = :bundle"
     request["ExpressionAttributeValues"] |= {":bundled": text(TaskState.BUNDLED), ":bundle": text(bundle_id)}
-    return request
+    return SCHEMA.guarded(request)
 
 
 def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
@@ -76,7 +77,7 @@ def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
     request["ExpressionAttributeValues"][":seenFence"] = number(seen.fence)
     if seen.holder is not None:
         request["ExpressionAttributeValues"][":seenHolder"] = text(seen.holder)
-    return request
+    return SCHEMA.guarded(request)
 
 
 def claim(tasks: str, bundles: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
@@ -95,7 +96,7 @@ def seal(table: str, bundle: Bundle) -> Item:
     request["ConditionExpression"] = f"{ABSENT} OR #state = :open"
     values = {":open": text(BundleState.OPEN), ":none": number(0), ":one": number(1)}
     request["ExpressionAttributeValues"] |= values
-    return request
+    return SCHEMA.guarded(request)
 
 
 def replace_bundle(table: str, bundle: Bundle) -> Item:
@@ -113,7 +114,7 @@ def replace_bundle(table: str, bundle: Bundle) -> Item:
     request = _update(table, bundle_key(bundle.key), facts, removed=tuple(removed))
     request["ConditionExpression"] = "#version = :seen"
     request["ExpressionAttributeValues"][":seen"] = number(bundle.version - 1)
-    return request
+    return SCHEMA.guarded(request)
 
 
 def put_full_at(table: str, lane: Lane, seen: datetime | None, wanted: datetime) -> Item:
@@ -122,7 +123,7 @@ def put_full_at(table: str, lane: Lane, seen: datetime | None, wanted: datetime)
     request["ConditionExpression"] = "attribute_not_exists(#fullAt)" if seen is None else "#fullAt = :seen"
     if seen is not None:
         request["ExpressionAttributeValues"][":seen"] = instant(seen)
-    return request
+    return SCHEMA.guarded(request)
 
 
 def candidates(table: str, lane: Lane, limit: int) -> Item:
@@ -209,7 +210,7 @@ def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
         condition = "#state = :state AND #version = :seen"
         values = {":joining": names(joining), ":seen": number(bundle.version - 1)}
     grown["ExpressionAttributeValues"] |= values
-    return in_transaction(grown | {"ConditionExpression": condition})
+    return in_transaction(SCHEMA.guarded(grown | {"ConditionExpression": condition}))
 
 
 def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
@@ -223,7 +224,7 @@ def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
     request["ConditionExpression"] = "#state = :created AND #lane = :lane"
     values = {":created": text(TaskState.CREATED), ":lane": text(str(bundle.lane))}
     request["ExpressionAttributeValues"] |= values
-    return in_transaction(request)
+    return in_transaction(SCHEMA.guarded(request))
 
 
 def _update(

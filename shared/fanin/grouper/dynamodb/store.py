@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
+from fanin.aws.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.grouper.dynamodb import items, requests
 from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
@@ -99,12 +100,13 @@ class DynamoStore:
 
     def full_at(self, lane: Lane) -> datetime | None:
         item = self._row(self.tables.leases, items.lane_key(lane))
-        return items.time(item, "fullAt") if item else None
+        return items.full_at_of(item) if item else None
 
     def put_full_at(self, lane: Lane, seen: datetime | None, wanted: datetime) -> bool:
         try:
             send(self.client.update_item, requests.put_full_at(self.tables.leases, lane, seen, wanted))
-        except StaleWrite:
+        except StaleWrite as stale:
+            items.SCHEMA.checked("rate bucket", stale.stored[0] or {})
             return False
         return True
 
@@ -154,10 +156,14 @@ class DynamoStore:
         return Page([items.bundle_key_of(item) for item in rows[:limit]], more)
 
     def _refusal(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
-        """Return what made a claim fail, by consistent reads: the bundle first, then the tasks."""
+        """Return what made a claim fail, by consistent reads: the bundle first, then the tasks.
+
+        A task that cannot be read is refused, so that the leader bundles the others of its lane.
+        """
         stored = self.bundle(bundle.key)
-        tasks = self.tasks([TaskKey(bundle.tenant, name) for name in joining])
-        free = {t.task_id for t in tasks.values() if t.state is TaskState.CREATED and t.lane == bundle.lane}
+        keys = [items.task_key(TaskKey(bundle.tenant, name)) for name in joining]
+        tasks = readable(items.task_of, read_many(self.client, self.tables.tasks, keys, self.pause))
+        free = {t.task_id for t in tasks if t.state is TaskState.CREATED and t.lane == bundle.lane}
         return Claim(stored, frozenset(joining) - free)
 
     def _row(self, table: str, key: Item) -> Item | None:

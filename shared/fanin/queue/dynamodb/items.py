@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
+from fanin.aws.schema import Schema
 from fanin.queue import order
-from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey, visit_minute
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
+SCHEMA = Schema(newest=1)
+"""Each row has its own version, because a process uses the config row that it has read for a minute. Every
+write compares the version of the row that it changes.
+"""
 SESSION_SECONDS = 86_400
+TRACE_SECONDS = 86_400
+"""How long the config row of a removed queue is kept: longer than a copy of a request can be delayed."""
 LISTED = "queues"
-"""The partition key of all config rows in the index of queues."""
+"""The partition, in the index of queues, of the config rows that every sweep visits."""
+_SWITCHES = ("metrics", "paused")
+_PHASES = ("idle_us", "asleep_us", "removing_us", "removed_us")
 
 _TEXTS = {
     "name": "name",
@@ -55,38 +64,77 @@ def session_row(queue: QueueKey, session: str) -> Item:
     return {"pk": session_pk(queue), "sk": text(session)}
 
 
-def dead_pk(queue: QueueKey) -> Item:
-    return text(f"D#{queue}")
+def dead_pk(where: Partition) -> Item:
+    return text(f"D#{_named(where)}")
 
 
-def dead_row(queue: QueueKey, dead: Dead) -> Item:
-    return {"pk": dead_pk(queue), "sk": text(dead.record)}
+def dead_row(dead: Dead) -> Item:
+    return {"pk": dead_pk(dead.partition), "sk": text(dead.record)}
 
 
 def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-CONFIG_OPTIONAL: tuple[str, ...] = ()
+CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "ttl", "before", "phase", "since_us", "drained")
 """The attributes of a config row that can be absent."""
 
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
-    """Return the config row of a queue, which the index of queues lists."""
-    numbers = {"parts": number(config.parts), "revision": number(config.revision)}
-    return config_row(queue) | numbers | {"listed": text(LISTED)}
+    """Return the config row of a queue, which the index of queues lists until the queue is removed."""
+    item = config_row(queue) | _phase(queue, config)
+    item |= {"parts": number(config.parts), "revision": number(config.revision)}
+    item |= {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
+    item |= {} if config.doorbell is None else {"doorbell": text(config.doorbell)}
+    return item | _raise_facts(config)
+
+
+def _raise_facts(config: QueueConfig) -> Item:
+    """Return the attributes of a raise of the parts that is in progress."""
+    if config.before is None:
+        return {}
+    facts: Item = {"before": number(config.before), "phase": text(config.phase)}
+    facts |= {} if config.since_us is None else {"since_us": number(config.since_us)}
+    return facts | ({"drained": text(config.cursor)} if config.cursor else {})
 
 
 def config_of(item: Item) -> QueueConfig:
     """Return the config of a row; version 0.1 wrote the number of parts alone."""
-    revision = item.get("revision", number(0))
-    return QueueConfig(parts=int(item["parts"]["N"]), revision=int(revision["N"]))
+    revision = SCHEMA.checked("queue", item).get("revision", number(0))
+    times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
+    switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES if name in item}
+    return QueueConfig(
+        parts=int(item["parts"]["N"]),
+        revision=int(revision["N"]),
+        doorbell=_text(item, "doorbell"),
+        before=_number(item, "before"),
+        phase=Phase(_text(item, "phase") or Phase.STEADY),
+        since_us=_number(item, "since_us"),
+        cursor=_text(item, "drained") or "",
+        **switches,
+        **times,
+    )
+
+
+def _phase(queue: QueueKey, config: QueueConfig) -> Item:
+    """Return the attributes of the phase of a queue: its times, its partition of the index, its TTL."""
+    times = {name: getattr(config, name) for name in _PHASES}
+    item = {name: number(at) for name, at in times.items() if at is not None}
+    if config.removed_us is not None:
+        return item | {"ttl": number(config.removed_us // SECOND_US + TRACE_SECONDS)}
+    return item | {"listed": text(LISTED if config.asleep_us is None else asleep_in(visit_minute(queue)))}
+
+
+def asleep_in(minute: int) -> str:
+    """Return the partition, in the index of queues, of the sleeping queues that are visited in *minute*."""
+    return f"asleep#{minute:04d}"
 
 
 def counts_of(item: Item | None) -> tuple[int, int]:
     """Return the revision of a config row and its count of changes of the sessions."""
     if item is None:
         return -1, 0
+    item = SCHEMA.checked("queue", item)
     revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
     return revision, changes
 
@@ -127,6 +175,7 @@ def job_of(item: Item, part: PartKey) -> Job:
 
 
 def _job(item: Item, key: JobKey) -> Job:
+    item = SCHEMA.checked("job", item)
     texts = {name: _text(item, row) for name, row in _TEXTS.items()}
     numbers = {name: int(item[name]["N"]) for name in _NUMBERS if name in item}
     facts: Any = texts | numbers
@@ -160,26 +209,28 @@ def entry_of(item: Item, part: PartKey) -> Entry:
     )
 
 
-def dead_item(queue: QueueKey, dead: Dead) -> Item:
+def dead_item(dead: Dead) -> Item:
     """Return the row of a dead job, which is listed by the time at which it died."""
-    row = job_item(dead.job) | dead_row(queue, dead)
+    row = job_item(dead.job) | dead_row(dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
     return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
 
 
-def dead_of(item: Item, queue: QueueKey) -> Dead:
-    """Return the dead job of a row; version 0.1 wrote it under the job's id."""
+def dead_of(item: Item, where: Partition) -> Dead:
+    """Return the dead job of a row; the first rows of version 0.1 are under the job's id."""
+    spread = isinstance(where, PartKey)
+    queue = where.queue if isinstance(where, PartKey) else where
     job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
-    keyed_by_id = item["sk"]["S"] == job.id
-    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id)
+    keyed_by_id = not spread and item["sk"]["S"] == job.id
+    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id, spread)
 
 
-def outbox_pk(queue: QueueKey) -> Item:
-    return text(f"T#{queue}")
+def outbox_pk(where: Partition) -> Item:
+    return text(f"T#{_named(where)}")
 
 
 def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
-    return {"pk": outbox_pk(queue), "sk": text(entry.record)}
+    return {"pk": outbox_pk(entry.partition(queue)), "sk": text(entry.record)}
 
 
 def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
@@ -188,12 +239,17 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
     return row if entry.reason is None else row | {"reason": text(entry.reason)}
 
 
-def outbox_entry_of(item: Item) -> OutboxEntry:
-    """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
+def outbox_entry_of(item: Item, where: Partition) -> OutboxEntry:
+    """Return the entry of a row; the first rows of 0.1 are under the job's id, without ``job_id``."""
+    item = SCHEMA.checked("outbox entry", item)
     record, job_id = item["sk"]["S"], _text(item, "job_id")
-    ending = None if job_id is None else record
     return OutboxEntry(
-        job_id or record, item["item_id"]["S"], item["failed"]["BOOL"], _text(item, "reason"), ending
+        job_id=job_id or record,
+        item_id=item["item_id"]["S"],
+        failed=item["failed"]["BOOL"],
+        reason=_text(item, "reason"),
+        ending=None if job_id is None else record,
+        part=where.number if isinstance(where, PartKey) else None,
     )
 
 
@@ -212,6 +268,7 @@ def member_item(queue: QueueKey, member: Member) -> Item:
 
 
 def member_of(item: Item) -> Member:
+    item = SCHEMA.checked("session", item)
     return Member(
         id=item["sk"]["S"],
         beats=item["beats"]["BOOL"],
@@ -233,6 +290,27 @@ def mark_ttl(at: int) -> int:
     return at // SECOND_US + MARK_SECONDS
 
 
+def _number(item: Item, name: str) -> int | None:
+    return int(item[name]["N"]) if name in item else None
+
+
 def _text(item: Item, name: str) -> str | None:
     value: str | None = item.get(name, {}).get("S")
     return value
+
+
+def _named(where: Partition) -> str:
+    """Return the name of a partition of dead jobs or outbox entries.
+
+    No queue's name has a ``+``, so the last section is a part's number, or else a queue's name.
+    """
+    return f"{where.queue}#+{where.number:04x}" if isinstance(where, PartKey) else str(where)
+
+
+def partition_of(pk: str) -> Partition:
+    """Return the partition of dead jobs or outbox entries of a partition key."""
+    key, _, last = pk.removeprefix("D#").removeprefix("T#").rpartition("#")
+    if not last.startswith("+"):
+        return QueueKey(key, last)
+    tenant, _, name = key.rpartition("#")
+    return PartKey(QueueKey(tenant, name), int(last, 16))

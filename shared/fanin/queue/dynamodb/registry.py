@@ -22,10 +22,17 @@ class Registry:
     table: str
 
     def queues(self) -> Iterator[QueueKey]:
-        """Yield each queue of each tenant; a new one can be missing for seconds."""
+        """Yield each queue of each tenant that is not asleep; a new one can be missing for seconds."""
+        return self._listed(items.LISTED)
+
+    def sleeping(self, minute: int) -> Iterator[QueueKey]:
+        """Yield the sleeping queues that are visited in *minute* of the day."""
+        return self._listed(items.asleep_in(minute))
+
+    def _listed(self, listed: str) -> Iterator[QueueKey]:
         start: dict[str, Any] = {}
         while True:
-            answer = send(self.client.query, requests.queues(self.table) | start)
+            answer = send(self.client.query, requests.queues(self.table, listed) | start)
             for row in answer["Items"]:
                 yield items.queue_of(row)
             if "LastEvaluatedKey" not in answer:

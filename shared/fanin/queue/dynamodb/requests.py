@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
+from fanin.aws.schema import VERSION
 from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
+from fanin.queue.key_rows import Check
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
@@ -48,10 +50,24 @@ def count_change(table: str, queue: QueueKey) -> Item:
 def add(table: str, job: Job, over: Job | None) -> Item:
     """Store a job where its key has none, or over the done one that was seen."""
     put = put_new(table, items.job_item(job))
-    if over is None:
-        return put
-    values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
-    return put | _expression(values, ConditionExpression=OVER_DONE)
+    return put if over is None else items.SCHEMA.guarded(put | _over_done(over))
+
+
+def add_checked(table: str, job: Job, over: Job | None, check: Check) -> Item:
+    """One transaction: store a job as ``add`` does, on condition of the other row of its key."""
+    return {"TransactItems": [{"Put": add(table, job, over)}, _condition(table, check)]}
+
+
+def _over_done(seen: Job) -> Item:
+    values = {":done": text(JobState.DONE), ":seen": number(seen.generation)}
+    return _expression(values, ConditionExpression=OVER_DONE)
+
+
+def _condition(table: str, check: Check) -> Item:
+    request = {"TableName": table, "Key": items.job_row(check.key)}
+    if check.seen is None:
+        return {"ConditionCheck": request | {"ConditionExpression": ABSENT}}
+    return {"ConditionCheck": items.SCHEMA.guarded(request | _over_done(check.seen))}
 
 
 def collide(table: str, seen: Job) -> Item:
@@ -136,7 +152,7 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     if job.rerun is not None:
         put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return "Put", put | _expression(values, ConditionExpression=guard)
+        return "Put", items.SCHEMA.guarded(put | _expression(values, ConditionExpression=guard))
     values |= {":done": text(JobState.DONE), ":at": number(at)}
     values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
@@ -153,7 +169,7 @@ def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]],
     action.pop("ReturnValues", None)
     actions: list[Item] = [{kind: action}]
     queue, entry = job.key.part.queue, lifecycle.outbox_entry(job, dead)
-    records = [items.dead_item(queue, dead)] if dead else []
+    records = [items.dead_item(dead)] if dead else []
     records += [items.outbox_item(queue, entry)] if entry else []
     actions += [{"Put": {"TableName": table, "Item": record}} for record in records]
     return {"TransactItems": [*actions, *(dict(write) for write in writes)]}
@@ -176,20 +192,58 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     row = items.outbox_row(queue, entry)
     values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
-    return request | _expression(values, ConditionExpression="#failed = :failed")
+    return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
 
 
-def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
+def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
-    record = {"TableName": table, "Key": items.dead_row(job.key.part.queue, dead)}
+    actions = [{"Delete": remove_dead(table, dead)}, {"Put": add(table, job, over)}]
+    return {"TransactItems": actions + ([_condition(table, check)] if check else [])}
+
+
+def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
+    """One transaction: delete a job that is as it was seen, and store the outbox entries of its items."""
+    guard, values = _rerun_unchanged(seen)
+    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
+    values |= {":st": text(seen.state), ":job": text(seen.id)}
+    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
+    if seen.claim is not None:
+        guard, values = f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+    delete = {"TableName": table, "Key": items.job_row(seen.key)}
+    delete = items.SCHEMA.guarded(delete | _expression(values, ConditionExpression=guard))
+    records = [items.outbox_item(seen.key.part.queue, entry) for entry in entries]
+    puts = [{"Put": {"TableName": table, "Item": record}} for record in records]
+    return {"TransactItems": [{"Delete": delete}, *puts]}
+
+
+def remove_dead(table: str, dead: Dead) -> Item:
+    """Delete the record of a dead job."""
+    record = {"TableName": table, "Key": items.dead_row(dead)}
     record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
-    return {"TransactItems": [{"Delete": record}, {"Put": add(table, job, over)}]}
+    return items.SCHEMA.guarded(record)
+
+
+def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
+    """One transaction: store a job in its new part, and a mark in place of the waiting one that was seen."""
+    mark = items.job_item(lifecycle.left_behind(seen, at)) | {"ttl": number(items.mark_ttl(at))}
+    same = {
+        "st": text(seen.state),
+        "job_id": text(seen.id),
+        "ix": text(seen.ix or ""),
+        "generation": number(seen.generation),
+        "deliveries": number(seen.deliveries),
+        "collisions": number(seen.collisions),
+    }
+    values = {f":{name}": value for name, value in same.items()}
+    guard = " AND ".join(f"#{name} = :{name}" for name in same)
+    put = {"TableName": table, "Item": mark} | _expression(values, ConditionExpression=guard)
+    return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": items.SCHEMA.guarded(put)}]}
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
     """Read what a config row counts, perhaps as it was some time before."""
     request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
-    return request | _expression({}, ProjectionExpression="#revision, #changes")
+    return request | _expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -221,7 +275,8 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 def forget(table: str, queue: QueueKey, session: str) -> Item:
     """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
-    return request | _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    dead = _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    return items.SCHEMA.guarded(request | dead)
 
 
 def read(table: str, key: Item) -> Item:
@@ -247,10 +302,24 @@ def partition(table: str, pk: Item) -> Item:
     return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
 
 
-def queues(table: str) -> Item:
-    """Query the config rows of all queues."""
+def first(table: str, part: PartKey) -> Item:
+    """Query the live jobs of a part in the order of the index."""
+    return _query(table, "#pk = :pk", {":pk": items.part_pk(part)})
+
+
+def page(table: str, part: PartKey, after: str, limit: int) -> Item:
+    """Query the rows of a part by sort key, from *after* on."""
+    values, guard = {":pk": items.part_pk(part)}, "#pk = :pk"
+    if after:
+        values[":after"], guard = text(after), f"{guard} AND #sk > :after"
+    request = {"TableName": table, "ConsistentRead": True, "Limit": limit}
+    return request | _expression(values, KeyConditionExpression=guard)
+
+
+def queues(table: str, listed: str = items.LISTED) -> Item:
+    """Query the config rows in one partition of the index of queues."""
     request = {"TableName": table, "IndexName": QUEUES_INDEX}
-    return request | _expression({":listed": text(items.LISTED)}, KeyConditionExpression="#listed = :listed")
+    return request | _expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
 
 
 def _query(table: str, condition: str, values: Item) -> Item:
@@ -268,7 +337,8 @@ def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
 def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Item:
     request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     expressions = {"UpdateExpression": update, "ConditionExpression": guard}
-    return request | {"ReturnValues": "ALL_NEW"} | _expression(values, **expressions)
+    request |= {"ReturnValues": "ALL_NEW"}
+    return items.SCHEMA.guarded(request | _expression(values, **expressions))
 
 
 def _expression(values: Item, **expressions: str) -> Item:

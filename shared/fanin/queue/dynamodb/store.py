@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item
+from fanin.aws.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.store import Write
 
@@ -47,7 +49,10 @@ class DynamoStore:
         request = requests.reconfigure(self.table, queue, config)
         return self._write_config(queue, self.client.update_item, request, config)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        if check is not None:
+            request = requests.add_checked(self.table, job, over, check)
+            return job if self._transacts(request) else self.get(job.key)
         try:
             send(self.client.put_item, requests.add(self.table, job, over))
         except StaleWrite as stale:
@@ -90,15 +95,15 @@ class DynamoStore:
         return self._applies(requests.promote(self.table, seen, at))
 
     def outstanding(self, part: PartKey, now: int) -> Sequence[Entry]:
-        return self._entries(part, requests.outstanding(self.table, part, now))
+        return self._readable_entries(part, requests.outstanding(self.table, part, now))
 
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
-        return self._entries(part, listed)
+        return self._readable_entries(part, listed)
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
-        return [items.outbox_entry_of(row) for row in rows]
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
+        return readable(lambda row: items.outbox_entry_of(row, where), rows)
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -107,22 +112,40 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), PREFIXES[state])
         return [items.job_of(row, part) for row in self._whole_rows(listed, limit)]
 
-    def count(self, part: PartKey, state: JobState) -> int:
-        return self._count(items.part_pk(part), PREFIXES[state])
+    def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
+        return self._entries(part, requests.first(self.table, part), limit)
 
-    def count_dead(self, queue: QueueKey) -> int:
-        return self._count(items.dead_pk(queue), order.DEAD)
+    def count(self, part: PartKey, state: JobState, limit: int) -> int:
+        return self._count(items.part_pk(part), PREFIXES[state], limit)
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
-        return [items.dead_of(row, queue) for row in self._whole_rows(listed, limit)]
+    def count_dead(self, where: Partition, limit: int) -> int:
+        return self._count(items.dead_pk(where), order.DEAD, limit)
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        try:
-            send(self.client.transact_write_items, requests.revive(self.table, dead, job, over))
-        except StaleWrite:
-            return self.get(job.key)
-        return job
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
+        return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
+
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        request = requests.revive(self.table, dead, job, over, check)
+        return job if self._transacts(request) else self.get(job.key)
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        answer = send(self.client.query, requests.page(self.table, part, after, limit))
+        last = answer.get("LastEvaluatedKey")
+        return [items.job_of(row, part) for row in answer["Items"]], last["sk"]["S"] if last else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        return self._transacts(requests.move(self.table, seen, job, over, at))
+
+    def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
+        request = requests.remove(self.table, seen, entries)
+        if not entries:
+            (action,) = request["TransactItems"]
+            return self._applies(action["Delete"], self.client.delete_item)
+        return self._applies(request, self.client.transact_write_items)
+
+    def remove_dead(self, dead: Dead) -> None:
+        self._applies(requests.remove_dead(self.table, dead), self.client.delete_item)
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -192,6 +215,10 @@ class DynamoStore:
             return items.config_of(row) if row else self.config(queue)
         return config
 
+    def _transacts(self, request: Item) -> bool:
+        """Send a transaction; return whether its conditions held."""
+        return self._applies(request, self.client.transact_write_items)
+
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)
 
@@ -199,7 +226,9 @@ class DynamoStore:
         """Send a conditional write; return whether its condition held."""
         try:
             send(operation or self.client.update_item, request)
-        except StaleWrite:
+        except StaleWrite as stale:
+            for row in filter(None, stale.stored):
+                items.SCHEMA.checked("row", row)
             return False
         return True
 
@@ -221,6 +250,10 @@ class DynamoStore:
     def _entries(self, part: PartKey, request: Item, limit: int | None = None) -> list[Entry]:
         return [items.entry_of(row, part) for row in self._rows(request, limit)]
 
+    def _readable_entries(self, part: PartKey, request: Item) -> list[Entry]:
+        """Return the entries of a query for the sweep, without rows that cannot be read."""
+        return readable(lambda row: items.entry_of(row, part), self._rows(request))
+
     def _whole_rows(self, request: Item, limit: int) -> list[Item]:
         """Return whole rows in the order of an index query, without those that changed since the query."""
         listed = self._rows(request, limit)
@@ -229,9 +262,15 @@ class DynamoStore:
         rows = ((row, found.get(_key(row))) for row in listed)
         return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
 
-    def _count(self, pk: Item, prefix: str) -> int:
-        request = requests.listed(self.table, pk, prefix, Select="COUNT")
-        return sum(answer["Count"] for answer in self._pages(request))
+    def _count(self, pk: Item, prefix: str, limit: int) -> int:
+        """Count up to *limit* rows; not consistently, which costs half."""
+        more = {"Select": "COUNT", "ConsistentRead": False, "Limit": limit}
+        counted = 0
+        for answer in self._pages(requests.listed(self.table, pk, prefix, **more)):
+            counted += answer["Count"]
+            if counted >= limit:
+                break
+        return min(counted, limit)
 
     def _rows(self, request: Item, limit: int | None = None) -> list[Item]:
         """Return up to *limit* rows of a query, from as many pages as needed."""

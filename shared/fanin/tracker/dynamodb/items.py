@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
+from fanin.aws.schema import Schema
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
@@ -17,6 +18,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
 KEY_ROW = "key"
+SCHEMA = Schema(newest=1)
+"""A batch's row governs the other rows of the batch and its pages: it is read before any of them is written,
+and its version never changes.
+"""
 
 
 def milliseconds(at: datetime) -> int:
@@ -137,7 +142,8 @@ def key_of(pk: str) -> BatchKey:
 
 
 def batch_of(item: Item) -> Batch:
-    """Return the batch of a row."""
+    """Return the batch of a row. Raises NewerSchema."""
+    item = SCHEMA.checked("batch", item)
     return Batch(
         tenant=item["tenant"]["S"],
         batch_id=item["batchId"]["S"],
@@ -216,6 +222,16 @@ def open_key_item(batch: Batch, key: str) -> Item:
     """Return the row of an open's idempotency key, with the id of its batch."""
     stands_for = {"batchId": text(batch.batch_id), "ttl": number(seconds(batch.row_expires_at))}
     return open_key(batch.tenant, key) | stands_for
+
+
+def batch_id_of(item: Item) -> str:
+    """Return the batch id in the row of an open's idempotency key. Raises NewerSchema."""
+    return str(SCHEMA.checked("idempotency key", item)["batchId"]["S"])
+
+
+def fingerprint_of(item: Item) -> str:
+    """Return the fingerprint of the payload that an idempotency key is bound to. Raises NewerSchema."""
+    return str(SCHEMA.checked("idempotency key", item)["fingerprint"]["S"])
 
 
 def open_key(tenant: str, key: str) -> Item:

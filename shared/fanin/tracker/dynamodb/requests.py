@@ -11,6 +11,7 @@ from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.tracker.dynamodb.items import (
     BATCH_ROW,
     EVENT_ROW,
+    SCHEMA,
     batch_item,
     due_list,
     elapsed_seconds,
@@ -63,7 +64,7 @@ def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
     }
     rows = (receipt_item(seen, receipt), group_item(seen, receipt.start, group))
     puts = [{"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}} for row in rows]
-    return {"TransactItems": [*puts, {"Update": grown}]}
+    return {"TransactItems": [*puts, {"Update": SCHEMA.guarded(grown)}]}
 
 
 def add_bits(table: str, key: PageKey, masks: PageMasks, expires_at: datetime) -> Item:
@@ -206,7 +207,7 @@ def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:
     facts = lists | {"dueAt": number(milliseconds(next_check_at))} if next_check_at is not None else {}
     left = left if next_check_at is not None else ("dueAt", "dueShard", *left)
     values |= {f":{name}": fact for name, fact in facts.items()}
-    return {
+    request = {
         "TableName": table,
         "Key": batch_key(seen.key),
         "UpdateExpression": _update(facts, left),
@@ -214,6 +215,7 @@ def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": values,
     }
+    return SCHEMA.guarded(request)
 
 
 def notice(table: str, batch: Batch, at: datetime) -> Item:
@@ -297,7 +299,7 @@ def _batch_update(
     names = {"#state": "state"}
     if any("#total" in condition for condition in conditions):
         names["#total"] = "total"
-    return {
+    request = {
         "TableName": table,
         "Key": batch_key(key),
         "UpdateExpression": _update(facts, left),
@@ -307,6 +309,7 @@ def _batch_update(
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    return SCHEMA.guarded(request)
 
 
 def _in(states: tuple[State, ...]) -> str:
@@ -331,7 +334,7 @@ def _with_count(table: str, key: BatchKey, page: Item, count: int, healed: int =
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": counts | _states(ALIVE),
     }
-    return {"TransactItems": [{"Update": page}, {"Update": batch}]}
+    return {"TransactItems": [{"Update": page}, {"Update": SCHEMA.guarded(batch)}]}
 
 
 def _page_update(

@@ -40,7 +40,7 @@ class DynamoStore:
 
     def named(self, tenant: str, key: str) -> str | None:
         item = self._row(items.open_key(tenant, key))
-        return item["batchId"]["S"] if item else None
+        return items.batch_id_of(item) if item else None
 
     def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
         request = requests.create_under(self.tables.batches, batch, key, instead_of)
@@ -140,7 +140,7 @@ class DynamoStore:
         except StaleWrite as stale:
             (stored,) = stale.stored
             stored = stored or self._row({"pk": row["pk"], "sk": row["sk"]})
-            return str(stored["fingerprint"]["S"]) if stored else fingerprint
+            return items.fingerprint_of(stored) if stored else fingerprint
         return fingerprint
 
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:

@@ -1,0 +1,36 @@
+"""One visit of the scheduled sweep to a queue, which lets an idle queue fall asleep."""
+
+from __future__ import annotations
+
+from fanin.queue import removing, sleeping, widening
+from fanin.queue.config import Phase
+from fanin.queue.context import QueueContext
+from fanin.queue.counting import depth_of
+from fanin.queue.creating import Doorbells
+from fanin.queue.maintenance import Maintenance
+from fanin.queue.model import Depth
+
+
+def visit(
+    context: QueueContext, doorbells: Doorbells | None = None, settle: float = sleeping.SETTLE_SECONDS
+) -> Depth | None:
+    """End overdue sessions, free, promote, ring, and report the outbox; return the depth before.
+
+    Deletes some rows of a queue that is being removed, and its doorbell at the end if *doorbells* is given;
+    returns None for it, and for a queue that does not exist. *settle*: seconds for which a queue is idle
+    before it sleeps.
+    """
+    before = context.read_config()
+    if before is None:
+        return None
+    if before.removing_us is not None:
+        removing.proceed(context, doorbells, settle)
+        return None
+    if before.phase is not Phase.STEADY:
+        widening.advance(context)
+        before = context.read_config() or before
+    looks, has_outbox = Maintenance(context).sweep_queue(before.parts)
+    in_use = has_outbox or any(each.in_use for each in looks)
+    sleeping.rest(context, before, in_use, settle)
+    removing.begin_if_forgotten(context)
+    return depth_of(context, looks)

@@ -1,0 +1,113 @@
+"""What the sweep reads and deletes of a queue: its first jobs, bounded counts, rows that are removed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.queue import lifecycle
+from fanin.queue.model import JobState, Rerun
+from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, head, new, taken
+
+
+def live_and_done(store):
+    """A ready job, a busy one, a delayed one, and the mark of a done one."""
+    taken(store, name="busy", priority=9)
+    mark = done(store, name="done", claim="c2", priority=8)
+    return added(store, "ready"), added(store, "delayed", delay=60), mark
+
+
+def test_the_first_jobs_of_a_part_are_the_live_ones_in_the_order_of_the_index(store):
+    live_and_done(store)
+    states = [entry.state for entry in store.first(PART, 10)]
+
+    assert states == [JobState.READY, JobState.BUSY, JobState.DELAYED]
+    assert [entry.state for entry in store.first(PART, 1)] == states[:1]
+    assert store.first(PART, 10)[:1] == store.ready(PART, 10)
+
+
+def test_jobs_are_counted_up_to_a_limit(store):
+    for number in range(5):
+        added(store, f"job {number}", NOW + number)
+
+    assert [store.count(PART, JobState.READY, limit) for limit in (1, 4, 5, 6)] == [1, 4, 5, 5]
+
+
+def test_dead_jobs_are_counted_up_to_a_limit(store):
+    for number in range(3):
+        death_of(store, taken(store, f"c{number}", name=f"job {number}"))
+
+    assert [store.count_dead(PART, limit) for limit in (1, 3, 4)] == [1, 3, 3]
+
+
+def test_the_rows_of_a_part_are_its_live_jobs_and_marks(store):
+    live_and_done(store)
+
+    assert {job.name for job in store.page(PART, "", 10)[0]} == {"busy", "ready", "delayed", "done"}
+    assert len(store.page(PART, "", 3)[0]) == 3
+    assert list(store.page(replace(PART, queue=OTHER), "", 10)[0]) == []
+
+
+def test_a_job_is_removed_as_it_was_seen_and_its_items_go_to_the_outbox(store):
+    job = taken(store, item_id="i1")
+    entries = lifecycle.removal_entries(job, "gone")
+
+    assert store.remove(job, entries)
+    assert store.get(job.key) is None
+    assert list(store.outbox(PART)) == entries
+    assert [(entry.item_id, entry.failed, entry.reason) for entry in entries] == [("i1", True, "gone")]
+
+
+def test_a_requested_rerun_is_removed_with_its_job(store):
+    job = store.rerun(taken(store, item_id="i1"), Rerun("again", NOW, 0, item_id="i2"))
+
+    assert store.remove(job, lifecycle.removal_entries(job, "gone"))
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
+
+
+@pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
+def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
+    seen = added(store, **items)
+    claimed = store.claim(head(store), "s", "c", LATER)
+
+    assert not store.remove(seen, lifecycle.removal_entries(seen, "gone"))
+    assert store.get(seen.key) == claimed
+    assert list(store.outbox(PART)) == []
+
+
+@pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
+def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, items):
+    seen = added(store, **items)
+    entries = lifecycle.removal_entries(seen, "gone")
+    store.remove(seen, entries)
+    again = replace(new("a", LATER, **items), id=seen.id)
+    store.add(again, None)
+
+    assert not store.remove(seen, entries)
+    assert store.get(seen.key) == again
+
+
+def test_a_mark_is_removed_without_a_report(store):
+    mark = done(store, item_id="i")
+    (entry,) = store.outbox(PART)
+
+    assert store.remove(mark, lifecycle.removal_entries(mark, "gone"))
+    assert list(store.outbox(PART)) == [entry]
+
+
+def test_an_ack_of_a_removed_job_is_a_lost_claim(store):
+    job = taken(store)
+    store.remove(job, [])
+
+    assert store.end(job, LATER) is None
+    assert lifecycle.claim_status(None, job) is lifecycle.ClaimStatus.LOST
+
+
+def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
+    dead, _ = death_of(store, taken(store, "c1", name="a"))
+    other, _ = death_of(store, taken(store, "c2", name="b"))
+    for _again in range(2):
+        store.remove_dead(dead)
+
+    assert list(store.dead(PART, 10)) == [other]

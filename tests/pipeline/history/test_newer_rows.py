@@ -1,0 +1,31 @@
+"""A change of a row that a newer release wrote stops the job; it is not a malformed line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fanin.errors import NewerSchema
+from pipeline.history.records import change_of
+from pipeline.history.rows import read
+from tests.archive.streams import record
+from tests.contract import golden
+
+ROWS = [
+    ("batches", "batches", "closed: batch"),
+    ("tasks", "tasks", "open"),
+    ("bundles", "bundles", "fence 7"),
+    ("jobs", "queue", "job ready"),
+    ("jobs", "queue", "dead: dead"),
+]
+
+
+@pytest.mark.parametrize(("kind", "table", "name"), ROWS)
+def test_a_newer_row_stops_the_job_and_the_same_row_of_0_1_does_not(kind, table, name):
+    row = {key: value for key, value in golden.rows(table)[name].items() if key != "salt"}
+    old, newer = (change_of(json.dumps(record(each)).encode()) for each in (row, golden.newer(row)))
+
+    assert len(read(old, kind)) == 1
+    with pytest.raises(NewerSchema, match="upgrade fanin in this process"):
+        read(newer, kind)

@@ -1,0 +1,189 @@
+"""Rows of a queue that a newer release wrote, or that are malformed: workers stop, and the sweep goes on."""
+
+from __future__ import annotations
+
+import pytest
+from moto import mock_aws
+
+from fanin.errors import NewerSchema
+from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
+from tests.contract import golden
+from tests.contract.queue.calls import LATER, QUEUE
+from tests.queue.conftest import Duties, Time
+
+SENTENCE = "upgrade fanin in this process"
+AFTER_ALL = LATER + 120_000_000
+
+
+class Clock(Time):
+    """The clocks of a process that looks after every row of 0.1 has become due."""
+
+    def now(self) -> int:
+        return AFTER_ALL + self.passed
+
+
+@pytest.fixture
+def store():
+    with mock_aws():
+        yield golden.queues()
+
+
+def queue_on(store, **more):
+    time = Clock()
+    effects = Effects(now=time.now, monotonic=time.monotonic, pause=lambda _: None)
+    duties = Duties(time)
+    context = QueueContext(store, MemoryDoorbell(), QUEUE, Options(parts=1), effects=effects, **more)
+    return Queue(context, background=duties.background()), duties
+
+
+def make_newer(store, name):
+    golden.put(store, "queue", golden.newer(golden.rows("queue")[name]))
+
+
+def sessions_of(store, but):
+    rows = golden.stored(store, "queue").values()
+    return [row for row in rows if row["pk"]["S"].startswith("S#") and row["sk"]["S"] != but]
+
+
+def make_newer_by_claim(store, claim):
+    rows = golden.stored(store, "queue").values()
+    (row,) = [row for row in rows if row.get("claim") == {"S": claim} and row["pk"]["S"].startswith("J#")]
+    golden.put(store, "queue", golden.newer(row))
+
+
+def states(store):
+    rows = golden.stored(store, "queue").values()
+    return {row["sk"]["S"]: row["st"]["S"] for row in rows if row["pk"]["S"].startswith("J#")}
+
+
+def test_a_process_stops_at_a_newer_config_row_before_it_writes(store):
+    make_newer(store, "config")
+    before = golden.stored(store, "queue")
+    queue, _ = queue_on(store)
+    for use in (
+        lambda: queue.add("new"),
+        lambda: queue.take(1, 0, parts=[0]).__enter__(),
+        queue.sweep,
+        queue.depth,
+    ):
+        with pytest.raises(NewerSchema, match=SENTENCE):
+            use()
+
+    assert golden.stored(store, "queue") == before
+
+
+def test_a_take_stops_at_a_newer_job(store):
+    make_newer(store, "job ready")
+    queue, _ = queue_on(store)
+    with pytest.raises(NewerSchema, match="the job J#tenant#orders#0000 k#ready has schema version 99"):
+        queue.take(1, 0, parts=[0]).__enter__()
+
+    assert states(store)["k#ready"] == "ready"
+
+
+def test_an_ack_of_a_job_that_became_newer_stops_and_returns_nothing(store):
+    queue, _ = queue_on(store)
+
+    def work():
+        with queue.take(1, 0, parts=[0]) as jobs:
+            make_newer_by_claim(store, jobs[0].claim)
+            jobs.ack(jobs[0])
+
+    with pytest.raises(NewerSchema, match=SENTENCE):
+        work()
+
+    row = golden.stored(store, "queue")[str({"pk": {"S": "J#tenant#orders#0000"}, "sk": {"S": "k#ready"}})]
+    assert (row["st"]["S"], row["failures"]["N"]) == ("busy", "0")
+
+
+def test_a_worker_that_meets_a_newer_session_takes_no_more_jobs(store, caplog):
+    queue, duties = queue_on(store)
+    with queue.take(1, 0, parts=[0]) as jobs:
+        assert len(jobs) == 1
+        make_newer(store, "session s1")
+        beat, tick = duties.of[0]
+
+        assert (beat.do(), tick.do()) == (True, False)
+    assert f"the maintenance of queue {QUEUE} ends" in caplog.text
+    with pytest.raises(NewerSchema, match=SENTENCE):
+        queue.take(1, 0, parts=[0]).__enter__()
+
+
+def test_a_worker_that_has_read_the_config_stops_within_a_heartbeat_of_its_newer_version(store):
+    queue, duties = queue_on(store)
+    with queue.take(1, 0, parts=[0]):
+        make_newer(store, "config")
+        duties.time.sleep(1)
+
+        assert [duty.do() for duty in duties.of[0]] == [True, False]
+    with pytest.raises(NewerSchema, match="the queue C#tenant#orders has schema version 99"):
+        queue.take(1, 0, parts=[0]).__enter__()
+    queue.close()
+
+    assert "live" not in [row["st"]["S"] for row in sessions_of(store, but="s1")]
+
+
+def test_a_producer_reads_the_config_again_after_a_minute(store):
+    queue, duties = queue_on(store)
+    assert queue.add("one")
+    make_newer(store, "config")
+    duties.time.sleep(60)
+    with pytest.raises(NewerSchema, match=SENTENCE):
+        queue.add("two")
+
+
+def test_a_newer_delayed_job_does_not_keep_the_others_from_being_promoted(store, caplog):
+    golden.put(store, "queue", golden.rows("queue")["job delayed"] | {"sk": {"S": "k#a"}})
+    make_newer(store, "job delayed")
+    golden.put(store, "queue", golden.rows("queue")["job delayed"] | {"sk": {"S": "k#z"}})
+    queue, _ = queue_on(store)
+    queue.sweep()
+
+    assert [states(store)[name] for name in ("k#a", "k#delayed", "k#z")] == ["ready", "delayed", "ready"]
+    assert SENTENCE in caplog.text
+
+
+def test_a_newer_claim_of_a_dead_session_does_not_keep_the_others_from_being_freed(store, caplog):
+    golden.put(store, "queue", golden.rows("queue")["job busy"] | {"sk": {"S": "k#a"}})
+    make_newer(store, "job busy")
+    queue, _ = queue_on(store)
+    queue.sweep()
+
+    assert [states(store)[name] for name in ("k#a", "k#busy")] == ["ready", "busy"]
+    assert SENTENCE in caplog.text
+
+
+def test_a_malformed_job_keeps_neither_jobs_nor_outbox_entries_of_its_queue_waiting(store, caplog):
+    broken = golden.rows("queue")["job delayed"] | {"sk": {"S": "k#broken"}}
+    del broken["job_id"]
+    golden.put(store, "queue", broken)
+    reported = []
+    queue, _ = queue_on(store, report=lambda entry: reported.append(entry.job_id))
+    queue.sweep()
+
+    assert states(store)["k#delayed"] == "ready"
+    assert len(reported) == 2
+    assert "k#broken cannot be read" in caplog.text
+
+
+def test_a_queue_of_nothing_but_a_row_that_cannot_be_read_does_not_fall_asleep(store):
+    broken = golden.rows("queue")["job delayed"] | {"sk": {"S": "k#broken"}}
+    del broken["job_id"]
+    other = QueueKey(QUEUE.tenant, "others")
+    golden.put(store, "queue", broken | {"pk": {"S": f"J#{other}#0000"}})
+    context = QueueContext(store, MemoryDoorbell(), other, Options(parts=1))
+    context.config()
+    Queue(context).sweep()
+
+    assert context.read_config().idle_us is None
+
+
+def test_a_session_that_cannot_be_read_fails_the_sweep_after_all_that_does_not_need_it(store):
+    make_newer(store, "session s2")
+    reported = []
+    queue, _ = queue_on(store, report=lambda entry: reported.append(entry.job_id))
+    with pytest.raises(NewerSchema, match="the session S#tenant#orders s2"):
+        queue.sweep()
+
+    assert (states(store)["k#delayed"], states(store)["k#busy"]) == ("ready", "busy")
+    assert len(reported) == 2

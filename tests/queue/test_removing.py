@@ -1,0 +1,254 @@
+"""A queue is removed with all its rows: on request, by force, or when it was empty for 30 days."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict, NotFound
+from fanin.queue import LostClaim, NewJob, removing
+from fanin.queue.config import QueueConfig
+from fanin.queue.model import Member
+from fanin.queue.sleeping import SETTLE_SECONDS
+from fanin.queue.visiting import visit
+from tests.queue.conftest import KEY, expects, fail
+
+DAY = 86_400
+
+
+class Recorded:
+    """The doorbells that were deleted."""
+
+    def __init__(self):
+        self.urls = []
+
+    def delete(self, queue, url):
+        self.urls.append((queue, url))
+
+
+def rows_of(store) -> int:
+    """The number of rows of the queue besides its config."""
+    records = (store.dead_jobs, store.outboxes, store.sessions)
+    return len(store.stored) + sum(len(rows) for kind in records for rows in kind.values())
+
+
+def swept(queue, time, doorbells=None):
+    """Visit the queue until it has settled, and then as often as a removal takes."""
+    for _ in range(2):
+        visit(queue.context, doorbells)
+        time.sleep(SETTLE_SECONDS)
+    for _ in range(3):
+        visit(queue.context, doorbells)
+
+
+def worked_at(make):
+    """A queue with a job in each state, marks, a dead job, and a session; with the reported items."""
+    reported = []
+    queue = make(max_failures=1, parts=2, report=reported.append)
+    queue.add("dies")
+    fail(queue)
+    queue.add("done")
+    with queue.take():
+        pass
+    queue.add_all(
+        [NewJob("busy", priority=9, item_id="i1"), NewJob("ready", item_id="i2"), NewJob("z", delay=60)]
+    )
+    scope = queue.take()
+    return queue, scope, reported
+
+
+@pytest.mark.parametrize("name", ["never used", "removed"])
+def test_a_queue_that_does_not_exist_cannot_be_removed(queue, store, time, name):
+    if name == "removed":
+        queue.context.config()
+        removing.begin(queue.context, force=False)
+        swept(queue, time)
+    with pytest.raises(NotFound):
+        removing.begin(queue.context, force=True)
+
+
+def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(queue):
+    queue.add(NewJob("a", delay=60))
+    with pytest.raises(Conflict, match="force=true"):
+        removing.begin(queue.context, force=False)
+
+    assert queue.context.store.config(KEY).idle_us is None
+    assert queue.add("b")
+
+
+def test_an_add_that_ends_between_the_look_and_the_write_prevents_an_unforced_removal(queue, store, make):
+    queue.context.config()
+    other, added = make(), []
+
+    def first(part, limit):
+        found = type(store).first(store, part, limit)
+        if not added:
+            added.append(other.add("a"))
+        return found
+
+    store.first = first
+    with pytest.raises(Conflict, match="force=true"):
+        removing.begin(queue.context, force=False)
+
+    assert added == [True]
+    assert queue.depth().ready == 1
+
+
+def test_nothing_is_left_of_a_queue_that_is_removed_by_force(make, store, time):
+    queue, scope, _ = worked_at(make)
+    with scope:
+        removing.begin(queue.context, force=True)
+    swept(queue, time)
+
+    assert rows_of(store) == 0
+    assert store.config(KEY).removed_us is not None
+    assert queue.context.read_config() is None
+
+
+def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
+    queue, scope, reported = worked_at(make)
+    reported.clear()
+    with expects(LostClaim), scope as jobs:
+        removing.begin(queue.context, force=True)
+        swept(queue, time)
+        jobs.ack(jobs[0])
+
+    assert sorted(entry.item_id for entry in reported) == ["i1", "i2"]
+    assert {(entry.failed, entry.reason) for entry in reported} == {(True, removing.REASON)}
+
+
+def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(make, store):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+    queue.close()
+    removing.begin(queue.context, force=False)
+
+    for refused in (
+        lambda: make().add("b"),
+        lambda: make().take(wait=0).__enter__(),
+        lambda: queue.revive(dead),
+    ):
+        with pytest.raises(Conflict, match="is being removed"):
+            refused()
+    assert store.sessions[KEY] == {}
+    assert all(not job.is_live for job in store.stored.values())
+
+
+def test_an_add_that_uses_the_config_from_before_the_removal_is_refused_after_its_write(
+    queue, make, store, time
+):
+    queue.add("a")
+    removing.begin(make().context, force=True)
+    with pytest.raises(Conflict, match="is being removed"):
+        queue.add("b")
+    swept(make(), time)
+
+    assert rows_of(store) == 0
+
+
+def test_jobs_are_removed_once_no_request_from_before_can_be_late(make, store, time):
+    queue = make()
+    queue.add("a")
+    job = next(iter(store.stored.values()))
+    removing.begin(queue.context, force=True)
+    visit(queue.context)
+    time.sleep(SETTLE_SECONDS - 1)
+    visit(queue.context)
+    assert list(store.stored.values()) == [job]
+    time.sleep(1)
+    visit(queue.context)
+    assert (rows_of(store), store.config(KEY).removed_us) == (0, None)
+    visit(queue.context)
+
+    assert store.config(KEY).removed_us is not None
+
+
+def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
+    def refuse(_entry):
+        raise Conflict("refused")
+
+    queue = make(report=refuse)
+    queue.add(NewJob("a", item_id="i"))
+    removing.begin(queue.context, force=True)
+    swept(queue, time)
+    assert store.config(KEY).removed_us is None
+    reported = []
+    visit(replace(queue.context, report=reported.append))
+    visit(queue.context)
+
+    assert [entry.item_id for entry in reported] == ["i"]
+    assert store.config(KEY).removed_us is not None
+
+
+def test_a_name_can_be_used_again(make, store, time):
+    queue = make(parts=2)
+    queue.add(NewJob("a", id="same"))
+    removing.begin(queue.context, force=True)
+    swept(queue, time)
+    revision = store.config(KEY).revision
+    again = make(parts=4)
+
+    assert again.add(NewJob("a", id="same"))
+    assert [job.name for job in again.queued()] == ["a"]
+    assert (store.config(KEY).parts, store.config(KEY).revision) == (4, revision + 1)
+    assert store.reconfigure(KEY, QueueConfig(8, revision=1)) != QueueConfig(8, revision=1)
+
+
+def test_a_run_deletes_a_bounded_number_of_rows(make, store, time, monkeypatch):
+    monkeypatch.setattr(removing, "ROWS_A_RUN", 4)
+    queue = make(parts=2)
+    queue.add_all(f"job {number}" for number in range(10))
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    left = []
+    for _ in range(4):
+        visit(queue.context)
+        left.append(rows_of(store))
+
+    assert left == [6, 2, 0, 0]
+
+
+@pytest.mark.parametrize(("days", "is_removed"), [(29, False), (30, True)])
+def test_a_queue_is_removed_once_it_was_empty_for_30_days(queue, store, time, days, is_removed):
+    queue.add("a")
+    with queue.take():
+        pass
+    queue.close()
+    swept(queue, time)
+    time.sleep(days * DAY - 2 * SETTLE_SECONDS)
+    visit(queue.context)
+
+    assert (store.config(KEY).removing_us is not None) == is_removed
+
+
+@pytest.mark.parametrize("kept_by", ["a dead job", "a session"])
+def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    queue.close()
+    if kept_by == "a session":
+        store.dead_jobs.clear()
+        expires = time.now() + 50 * DAY * 1_000_000
+        store.enter(KEY, Member("s", True, expires, 5_000_000, "host", 1, time.now()))
+    swept(queue, time)
+    time.sleep(40 * DAY)
+    visit(queue.context)
+
+    assert store.config(KEY).removing_us is None
+
+
+def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, store, time):
+    doorbells = Recorded()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    visit(queue.context, doorbells)
+    assert doorbells.urls == []
+    time.sleep(SETTLE_SECONDS)
+    visit(queue.context, doorbells)
+
+    assert doorbells.urls == [(KEY, "https://sqs/bell")]

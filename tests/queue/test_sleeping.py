@@ -1,0 +1,253 @@
+"""A queue that is idle falls asleep, and whatever stores a job in it wakes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict, StoreUnavailable
+from fanin.queue import NewJob
+from fanin.queue.config import QueueConfig
+from fanin.queue.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
+from fanin.queue.visiting import visit
+from tests.queue.conftest import KEY, fail, unavailable
+
+AT = 1_000_000_000
+
+
+def phase(queue) -> str:
+    """The phase of a queue as its config is stored."""
+    config = queue.context.store.config(KEY)
+    if config.removing_us is not None:
+        return "being removed"
+    if config.asleep_us is not None:
+        return "asleep"
+    return "in use" if config.idle_us is None else "idle"
+
+
+@pytest.fixture
+def sleeping(queue, time):
+    """A queue that fell asleep."""
+    queue.context.config()
+    for _ in range(2):
+        visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+    visit(queue.context)
+    assert phase(queue) == "asleep"
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("before", "in_use", "seconds", "after"),
+    [
+        ("in use", True, 0, "in use"),
+        ("in use", False, 0, "idle"),
+        ("idle", False, SETTLE_SECONDS - 1, "idle"),
+        ("idle", False, SETTLE_SECONDS, "asleep"),
+        ("idle", True, SETTLE_SECONDS, "in use"),
+        ("asleep", False, 10**6, "asleep"),
+        ("asleep", True, 0, "in use"),
+    ],
+)
+def test_a_look_changes_the_phase(before, in_use, seconds, after):
+    used = QueueConfig(8, revision=3, metrics=True)
+    configs = {"in use": used, "idle": idle(used, AT), "asleep": asleep(idle(used, AT), AT)}
+    now = AT + round(seconds * 1_000_000)
+    found = observed(configs[before], in_use, now, SETTLE_SECONDS)
+
+    assert (found.idle_us is None, found.asleep_us is None) == (after == "in use", after != "asleep")
+    assert found == configs[before] or found.revision == configs[before].revision + 1
+    assert (found.parts, found.metrics) == (8, True)
+
+
+def test_a_queue_that_is_being_removed_does_not_change_its_phase():
+    config = QueueConfig(8, removing_us=AT)
+
+    assert observed(config, False, AT, 0) == observed(config, True, AT, 0) == config
+
+
+def test_an_empty_queue_is_idle_at_first_and_asleep_once_no_request_can_be_late(queue, time):
+    queue.add("a")
+    with queue.take():
+        visit(queue.context)
+        assert phase(queue) == "in use"
+    phases = []
+    for _ in range(3):
+        visit(queue.context)
+        phases.append(phase(queue))
+        time.sleep(SETTLE_SECONDS - 1)
+    visit(queue.context)
+
+    assert [*phases, phase(queue)] == ["idle", "idle", "asleep", "asleep"]
+
+
+@pytest.mark.parametrize("job", [NewJob("later", delay=3600), NewJob("now")], ids=lambda job: job.key)
+def test_a_queue_with_a_live_job_stays_awake(queue, time, job):
+    queue.add(job)
+    for _ in range(3):
+        visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+
+    assert phase(queue) == "in use"
+
+
+def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
+    def refuse(_entry):
+        raise Conflict("refused")
+
+    queue = make(report=refuse)
+    queue.add(NewJob("a", item_id="i"))
+    with queue.take():
+        pass
+    visit(queue.context)
+
+    assert phase(queue) == "in use"
+
+
+def test_an_end_that_moves_the_job_to_the_outbox_during_a_look_is_seen(make, store):
+    queue, reads = make(), []
+    queue.add(NewJob("a", item_id="i"))
+    jobs = queue.take().__enter__()
+    queue.context = replace(queue.context, report=None)
+
+    def outbox(key):
+        reads.append("outbox")
+        return type(store).outbox(store, key)
+
+    def first(part, limit):
+        found = type(store).first(store, part, limit)
+        if not reads:
+            store.end(jobs[0], queue.context.effects.now())
+        reads.append("part")
+        return found
+
+    store.outbox, store.first = outbox, first
+    visit(queue.context)
+    visit(queue.context)
+
+    assert reads[:2] == ["part", "outbox"]
+    assert phase(queue) == "in use"
+
+
+@pytest.mark.parametrize("known", ["by this process", "by no one"])
+def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
+    queue = sleeping if known == "by this process" else make()
+
+    assert queue.add("a")
+    assert phase(queue) == "in use"
+
+
+def test_a_revival_wakes_a_sleeping_queue(make, time):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    for _ in range(3):
+        visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+    assert phase(queue) == "asleep"
+    (dead,) = queue.dead()
+
+    assert queue.revive(dead)
+    assert phase(queue) == "in use"
+
+
+def test_a_known_idle_queue_is_awake_before_the_job_is_stored(sleeping, store):
+    phases = []
+
+    def add(job, over, check=None):
+        phases.append(phase(sleeping))
+        return type(store).add(store, job, over, check)
+
+    store.add = add
+    sleeping.add("a")
+
+    assert phases == ["in use"]
+
+
+def test_a_queue_that_falls_asleep_between_the_write_and_the_read_of_an_add_is_woken(queue, store):
+    def add(job, over, check=None):
+        config = store.config(KEY)
+        stored = type(store).add(store, job, over, check)
+        store.reconfigure(KEY, replace(idle(config, AT), asleep_us=AT))
+        return stored
+
+    queue.context.config()
+    store.add = add
+    queue.add("a")
+
+    assert phase(queue) == "in use"
+
+
+def test_a_queue_does_not_fall_asleep_over_an_add_that_ended_since_its_look(queue, store, time, make):
+    queue.context.config()
+    visit(queue.context)
+    time.sleep(SETTLE_SECONDS)
+    other, added = make(), []
+
+    def outbox(key):
+        if not added:
+            added.append(other.add("a"))
+        return type(store).outbox(store, key)
+
+    store.outbox = outbox
+    visit(queue.context)
+
+    assert added == [True]
+    assert phase(queue) == "in use"
+
+
+def test_a_job_that_a_crashed_add_left_behind_is_found_by_the_visit_of_the_day(sleeping, make, store):
+    config = sleeping.context.config()
+    other = make()
+    other.context.cache.keep(woken(config), 10**9, other.context.effects.now())
+    store.config = unavailable
+    with pytest.raises(StoreUnavailable):
+        other.add("a")
+    del store.config
+    assert phase(sleeping) == "asleep"
+    visit(sleeping.context)
+
+    assert phase(sleeping) == "in use"
+
+
+def test_an_add_whose_outcome_is_unknown_wakes_the_queue(sleeping, make, store):
+    other = make()
+    other.context.cache.keep(woken(sleeping.context.config()), 10**9, other.context.effects.now())
+
+    def add(job, over, check=None):
+        type(store).add(store, job, over, check)
+        raise StoreUnavailable("no answer")
+
+    store.add = add
+    with pytest.raises(StoreUnavailable):
+        other.add("a")
+
+    assert phase(sleeping) == "in use"
+
+
+def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
+    queue = make()
+    queue.add("a")
+    store.reconfigure(KEY, replace(idle(store.config(KEY), AT), asleep_us=AT))
+
+    assert not make().add("a")
+    assert phase(queue) == "in use"
+
+
+def test_an_add_reads_the_config_once_where_the_process_knows_the_queue(queue, store):
+    queue.add("a")
+    store.requests.clear()
+    queue.add_all(["b", "c"])
+
+    assert sorted(store.requests) == ["add", "add", "config"]
+
+
+def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queue, store):
+    queue.add("a")
+    store.requests.clear()
+    visit(queue.context)
+
+    counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 2}
+    assert Counter(store.requests) == counted
