@@ -49,7 +49,8 @@ def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
     if not job.is_live:
         return []
     runs: list[Job | Rerun] = [job, job.rerun] if job.rerun is not None else [job]
-    ending = f"removed-{job.generation}"
+    # A generation begins again at 1 once a mark is gone, and an ack is sent under a key that follows from this.
+    ending = f"removed-{job.added_us}-{job.generation}"
     return [
         OutboxEntry(
             run.id, run.item_id, failed=True, reason=reason, ending=f"{ending}-{number}#{job.key.sort}"
@@ -92,6 +93,31 @@ def is_unchanged(stored: Job | None, seen: Job) -> bool:
         (job.state, job.id, job.generation, job.added_us, job.claim, rerun_id(job)) for job in (seen, stored)
     )
     return before == now
+
+
+def may_be_deleted(stored: Job | None, seen: Job) -> bool:
+    """Return whether the job that was seen is still queued or delayed, in its generation.
+
+    A delayed copy of the request finds the mark, or a later generation.
+    """
+    return seen.state in (JobState.READY, JobState.DELAYED) and is_unchanged(stored, seen)
+
+
+def deleted(job: Job, at: int) -> Job:
+    """Return the mark of a job that was deleted.
+
+    It names the claim that ended the job before it, where the mark of a run names its own.
+    """
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
+
+
+def is_deleted(stored: Job | None, seen: Job) -> bool:
+    """Return whether *stored* is the mark that is left where the job *seen* was deleted."""
+    return (
+        stored is not None
+        and not stored.is_live
+        and (stored.id, stored.generation, stored.done_by) == (seen.id, seen.generation, seen.done_by)
+    )
 
 
 def rerun_id(job: Job) -> str | None:

@@ -11,12 +11,13 @@ from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
 from fanin.aws.schema import VERSION
-from fanin.names import JOBS_INDEX, QUEUES_INDEX
+from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.order import IndexRange
 
 OVER_DONE = "#st = :done AND #generation = :seen"
 
@@ -187,17 +188,26 @@ def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
 
 def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
     """One transaction: delete a job that is as it was seen, and store the outbox entries of its items."""
-    guard, values = _rerun_unchanged(seen)
-    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
-    values |= {":st": text(seen.state), ":job": text(seen.id)}
-    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
-    if seen.claim is not None:
-        guard, values = f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+    guard, values = _unchanged(seen)
     delete = {"TableName": table, "Key": items.job_row(seen.key)}
     delete = items.SCHEMA.guarded(delete | _expression(values, ConditionExpression=guard))
-    records = [items.outbox_item(seen.key.part.queue, entry) for entry in entries]
-    puts = [{"Put": {"TableName": table, "Item": record}} for record in records]
-    return {"TransactItems": [{"Delete": delete}, *puts]}
+    return {"TransactItems": [{"Delete": delete}, *_puts(table, seen, entries)]}
+
+
+def delete(table: str, seen: Job, at: int) -> Item:
+    """Store a mark over the queued or delayed job as it was seen."""
+    guard, values = _unchanged(seen)
+    values |= {":done": text(JobState.DONE), ":at": number(at), ":ttl": number(items.mark_ttl(at))}
+    gone = ", ".join(f"#{name}" for name in ("payload", "ix", *items.RERUN))
+    update = f"SET #st = :done, #done_us = :at, #ttl = :ttl REMOVE {gone}"
+    return _update(table, items.job_row(seen.key), update, guard, values)
+
+
+def delete_with(table: str, seen: Job, entries: Sequence[OutboxEntry], at: int) -> Item:
+    """One transaction: the mark of ``delete``, and the outbox entries of the job's items."""
+    update = delete(table, seen, at)
+    update.pop("ReturnValues")
+    return {"TransactItems": [{"Update": update}, *_puts(table, seen, entries)]}
 
 
 def remove_dead(table: str, dead: Dead) -> Item:
@@ -263,6 +273,22 @@ def outstanding(table: str, part: PartKey, now: int) -> Item:
     return _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
 
 
+def within(table: str, pk: Item, keys: IndexRange, limit: int) -> Item:
+    """Query the rows of a partition in a range of the index, in order; those after the row *after*."""
+    values = {":pk": pk, ":low": text(keys.low), ":high": text(keys.high)}
+    request = _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values) | {"Limit": limit}
+    if keys.after is None:
+        return request
+    start = {"pk": pk, "sk": text(keys.after), "ix": text(keys.low)}
+    return request | {"ExclusiveStartKey": start}
+
+
+def sessions_after(table: str, queue: QueueKey, after: str | None, limit: int) -> Item:
+    """Query the sessions of a queue, in the order of their ids."""
+    request = partition(table, items.session_pk(queue)) | {"Limit": limit}
+    return request if after is None else request | {"ExclusiveStartKey": items.session_row(queue, after)}
+
+
 def partition(table: str, pk: Item) -> Item:
     """Query every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
@@ -280,9 +306,37 @@ def queues(table: str, listed: str = items.LISTED) -> Item:
     return request | _expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
 
 
+def queues_of(table: str, tenant: str, after: str | None, limit: int) -> Item:
+    """Query the config rows of a tenant in the order of the queues' names; those after the queue *after*."""
+    request = {"TableName": table, "IndexName": TENANT_QUEUES_INDEX, "Limit": limit}
+    request |= _expression({":tenant": text(tenant)}, KeyConditionExpression="#tenant = :tenant")
+    if after is None:
+        return request
+    return request | {
+        "ExclusiveStartKey": items.config_row(QueueKey(tenant, after)) | {"tenant": text(tenant)}
+    }
+
+
 def _query(table: str, condition: str, values: Item) -> Item:
     request = {"TableName": table, "IndexName": JOBS_INDEX, "ConsistentRead": True}
     return request | _expression(values, KeyConditionExpression=condition)
+
+
+def _unchanged(seen: Job) -> tuple[str, Item]:
+    """Return the condition ``lifecycle.is_unchanged`` of a job, and its values."""
+    guard, values = _rerun_unchanged(seen)
+    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
+    values |= {":st": text(seen.state), ":job": text(seen.id)}
+    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
+    if seen.claim is None:
+        return guard, values
+    return f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+
+
+def _puts(table: str, job: Job, entries: Sequence[OutboxEntry]) -> list[Item]:
+    """Return the actions that store outbox entries of a job."""
+    records = [items.outbox_item(job.key.part.queue, entry) for entry in entries]
+    return [{"Put": {"TableName": table, "Item": record}} for record in records]
 
 
 def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
