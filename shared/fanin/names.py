@@ -23,18 +23,6 @@ JOBS_INDEX = "by_ix"
 QUEUES_INDEX = "queues"
 TENANT_QUEUES_INDEX = "by_tenant"
 JOB_ATTRIBUTES = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
-# What the index of a tenant's queues has beside the keys: their configs.
-CONFIG_ATTRIBUTES = (
-    "parts",
-    "revision",
-    "doorbell",
-    "idle_us",
-    "asleep_us",
-    "removing_us",
-    "metrics",
-    "paused",
-    "schemaVersion",
-)
 
 # Events on the bus.
 EVENT_SOURCE = "fanin"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.names import CONFIG_ATTRIBUTES, JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
+from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 
 QUEUE_TABLE = "Queue"
 KEYS = ("pk", "sk", "ix", "listed", "tenant")
@@ -32,7 +32,7 @@ def create_queue_table(client: Any) -> None:
             {
                 "IndexName": TENANT_QUEUES_INDEX,
                 "KeySchema": _keys("tenant", "pk"),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(CONFIG_ATTRIBUTES)},
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
             },
         ],
         BillingMode="PAY_PER_REQUEST",

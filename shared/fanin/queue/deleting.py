@@ -6,13 +6,15 @@ and that of a requested rerun, fail through the outbox, in the same transaction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.keys import JobKey, job_key
-from fanin.queue.model import Dead, Job, JobState
+from fanin.queue.model import Job, JobState
+from fanin.queue.paging import Record, dead_at
 from fanin.queue.sleeping import wake, wake_before
 
 ATTEMPTS = 8
@@ -27,7 +29,7 @@ class Deletion(StrEnum):
     NOT_FOUND = "notFound"
 
 
-def delete_jobs(context: QueueContext, names: list[str]) -> dict[str, Deletion]:
+def delete_jobs(context: QueueContext, names: Sequence[str]) -> dict[str, Deletion]:
     """Delete the jobs of the keys *names*, each by itself; a job that is in progress stays.
 
     Repeatable: a job that was deleted before is not found. Raises Conflict for a queue that is being removed.
@@ -39,10 +41,18 @@ def delete_jobs(context: QueueContext, names: list[str]) -> dict[str, Deletion]:
     return dict(zip(distinct, outcomes, strict=True))
 
 
-def delete_dead(context: QueueContext, dead: Dead) -> Deletion:
-    """Delete the record of a dead job, whose item has failed before; repeatable."""
-    is_deleted = context.effects.insist(lambda: context.store.remove_dead(dead))
-    return Deletion.DELETED if is_deleted else Deletion.NOT_FOUND
+def delete_dead(context: QueueContext, records: Sequence[Record]) -> dict[Record, Deletion]:
+    """Delete the *records* of dead jobs, whose items have failed before; repeatable."""
+    found = dead_at(context, records)
+
+    def delete(record: Record) -> Deletion:
+        if record not in found:
+            return Deletion.NOT_FOUND
+        is_deleted = context.effects.insist(lambda: context.store.remove_dead(found[record]))
+        return Deletion.DELETED if is_deleted else Deletion.NOT_FOUND
+
+    distinct = list(dict.fromkeys(records))
+    return dict(zip(distinct, context.effects.each(delete, distinct), strict=True))
 
 
 def _delete(context: QueueContext, name: str) -> Deletion:

@@ -49,7 +49,7 @@ def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
     if not job.is_live:
         return []
     runs: list[Job | Rerun] = [job, job.rerun] if job.rerun is not None else [job]
-    # A generation begins again at 1 once a mark is gone, and an ack is sent under a key that follows from this.
+    # The idempotency key of an ack follows from this, and a generation begins again once the mark is gone.
     ending = f"removed-{job.added_us}-{job.generation}"
     return [
         OutboxEntry(

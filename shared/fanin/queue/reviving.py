@@ -8,12 +8,10 @@ from enum import StrEnum
 
 from fanin.queue import paging
 from fanin.queue.listing import Listings
-from fanin.queue.paging import ListedRow
+from fanin.queue.paging import ListedRow, Record
 
 REVIVED_A_REQUEST = 100
 """The most dead jobs that one request revives."""
-Record = tuple[int, str]
-"""A dead job: the number of its partition, and its sort key there."""
 
 
 class Revival(StrEnum):

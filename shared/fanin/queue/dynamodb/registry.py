@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
 from fanin.queue.keys import QueueKey
 
@@ -30,11 +29,10 @@ class Registry:
         """Yield the sleeping queues that are visited in *minute* of the day."""
         return self._listed(items.asleep_in(minute))
 
-    def of_tenant(self, tenant: str, after: str | None, limit: int) -> list[tuple[QueueKey, QueueConfig]]:
-        """Return the first queues of a tenant after the name *after*, in order, with their configs.
+    def of_tenant(self, tenant: str, after: str | None, limit: int) -> list[QueueKey]:
+        """Return the first queues of a tenant after the name *after*, in order, sleeping ones included.
 
-        Read from an index: a change can be missing for seconds. So can a queue of version 0.1, until its
-        config is first written.
+        A new queue can be missing for seconds, and one of version 0.1 until its config is first written.
         """
         found: list[dict[str, Any]] = []
         request = requests.queues_of(self.table, tenant, after, limit)
@@ -44,7 +42,7 @@ class Registry:
             if "LastEvaluatedKey" not in answer:
                 break
             request |= {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-        return [(items.queue_of(row), items.config_of(row)) for row in found[:limit]]
+        return [items.queue_of(row) for row in found[:limit]]
 
     def _listed(self, listed: str) -> Iterator[QueueKey]:
         start: dict[str, Any] = {}

@@ -166,8 +166,8 @@ class DynamoStore:
     def dead_at(self, records: Sequence[tuple[QueueKey, str]]) -> Sequence[Dead | None]:
         keys = [{"pk": items.dead_pk(queue), "sk": text(record)} for queue, record in records]
         found = self._at(keys)
-        rows = [found.get(_key(key)) for key in keys]
-        return [items.dead_of(row, queue) if row else None for (queue, _), row in zip(records, rows, strict=True)]
+        rows = ((queue, found.get(_key(key))) for (queue, _), key in zip(records, keys, strict=True))
+        return [items.dead_of(row, queue) if row else None for queue, row in rows]
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
