@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Summary,
         TaskStatus,
     )
+    from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
     from fanin.errors import (
         Conflict,
         FaninError,
@@ -45,6 +46,7 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "DeletedJobs",
     "Fanin",
     "FaninError",
     "InvalidRequest",
@@ -63,9 +65,13 @@ __all__ = [
     "Outcome",
     "Queue",
     "QueueDescription",
+    "QueueJob",
+    "QueueSession",
+    "QueueStatus",
     "RangeVerdict",
     "Registered",
     "Retention",
+    "RevivedJobs",
     "Sample",
     "SessionLost",
     "StaleWrite",
@@ -97,6 +103,7 @@ _ROOMS = {
         "Summary",
         "TaskStatus",
     ),
+    "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
     "fanin.errors": (
         "Conflict",
         "FaninError",

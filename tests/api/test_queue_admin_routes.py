@@ -231,7 +231,7 @@ def test_pages_of_large_jobs_stay_below_an_answer_of_lambda_and_miss_none(gatewa
         query = {"cursor": answer.body["cursor"]}
 
     assert len(found) > 1
-    assert sorted(sum(found, [])) == sorted(f"job {i}" for i in range(15))
+    assert sorted(name for page in found for name in page) == sorted(f"job {i}" for i in range(15))
 
 
 def cursor_of(gateway, queue) -> str:
@@ -257,7 +257,7 @@ def test_a_cursor_of_another_list_is_refused(gateway, queue):
 
 def test_dead_jobs_are_listed_with_their_error_and_revived_by_their_ids(gateway, queue):
     die(queue, "a", "b", "c")
-    a, b, c = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
+    a, b, _ = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
     queue.add("b")
     ids = [job["deadId"] for job in (a, b)]
 

@@ -34,6 +34,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.options import filter_of
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
+NO_ADMINISTRATION = "a direct client does not administer work queues; do so over HTTP, Fanin(url)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,9 @@ class DirectTransport:
 
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
         return None
+
+    def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
+        raise InvalidRequest(NO_ADMINISTRATION)
 
 
 def _caller(route: str, key: str) -> str:

@@ -62,6 +62,7 @@ from fanin.client.model import (
     TaskStatus,
 )
 from fanin.client.paging import pages
+from fanin.client.queue_admin import QueueAdministration
 from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
@@ -73,7 +74,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin:
+class Fanin(QueueAdministration):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.

@@ -16,9 +16,7 @@ from fanin.queue.order import IndexKey, IndexRange
 from tests.contract.queue.calls import LATER, NOW, OTHER, PART, QUEUE, added, death_of, new, taken
 
 ONE_BY_ONE = Effects(each=lambda call, values: [call(value) for value in values])
-PAGES = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+PAGES = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DELAYED = IndexRange("2#", "2$")
 
 
@@ -158,10 +156,6 @@ def test_sessions_are_read_in_the_order_of_their_ids(store):
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_range_after_a_row_leaves_ties_of_later_partitions_in(number):
     row = paging.ListedRow(1, IndexKey("2#5", "k#a"))
-    found = paging.range_of("2#", number, row)
+    ranges = [IndexRange("2#5\0", "2$"), IndexRange("2#5", "2$", "k#a"), IndexRange("2#5", "2$")]
 
-    assert found == [
-        IndexRange("2#5\0", "2$"),
-        IndexRange("2#5", "2$", "k#a"),
-        IndexRange("2#5", "2$"),
-    ][number]
+    assert paging.range_of("2#", number, row) == ranges[number]
