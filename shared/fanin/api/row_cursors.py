@@ -14,6 +14,7 @@ from fanin.queue.paging import ListedRow, Record
 
 ROW_CURSOR_FORM = r"^[A-Za-z0-9_-]{2,2000}$"
 SORT_BYTES_MAX = 1024
+IX_BYTES_MAX = 200
 SESSION_BYTES_MAX = 200
 
 
@@ -31,7 +32,8 @@ def row_at(cursor: str | None, prefix: str) -> ListedRow | None:
         return None
     raw = _bytes(cursor)
     size = int.from_bytes(raw[2:4], "big")
-    ix, sort = _decoded(raw[4 : 4 + size], "cursor"), _decoded(raw[4 + size :], "cursor")
+    ix = _decoded(raw[4 : 4 + size], "cursor", IX_BYTES_MAX)
+    sort = _decoded(raw[4 + size :], "cursor")
     if not ix.startswith(prefix) or len(ix.encode()) != size:
         raise _refused("cursor")
     return ListedRow(int.from_bytes(raw[:2], "big"), IndexKey(ix, sort))
