@@ -23,6 +23,7 @@ ROUTES = {
     "GET /v1/bundles": "ListBundles",
     "GET /v1/bundles/{bundleId}": "GetBundle",
     "PUT /v1/queues/{queue}": "PutQueue",
+    "DELETE /v1/queues/{queue}": "RemoveQueue",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }

@@ -8,6 +8,7 @@ see the queue removed and created again.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,10 +19,12 @@ from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, removing, service
 from fanin.queue.config import QueueConfig
 from fanin.queue.visiting import visit
-from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, ON_READS, ON_WRITES, STALLED, Fault
+from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, ON_WRITES, STALLED, Fault
+from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue import world
 from tests.simulation_queue.loop import SECOND, Process
+from tests.simulation_queue.network import LATEST
 from tests.simulation_queue.referee import WRITES
 from tests.simulation_queue.world import QUEUE, Boom, Interrupt, World
 
@@ -42,6 +45,7 @@ class Idleness(World):
     """*unanswered*: payloads of adds and revivals under way; *answered*: of those that returned.
 
     *harsh*: whether adds meet many faults, and all others few. *removes*: a removal is being requested.
+    *awaited*: how many adds wait for that; until then the sweeps are late.
     """
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
@@ -49,17 +53,18 @@ class Idleness(World):
         self.plan.calm = CALM
         self.slow = random.random() < 0.5
         self.settle = SLOW_SETTLE if self.slow else SETTLE
-        self.forces = random.random() < 0.5
+        self.forces = random.random() < 0.3
         self.next_visit = VISITS_APART
         self.unanswered: set[str] = set()
         self.answered: set[str] = set()
         self.seen: QueueConfig | None = None
-        self.removes = False
+        self.removes, self.awaited = False, 0
+        self.parts = random.choice((1, 2, 4, 8))
         self.harsh = random.random() < 0.5
         if self.harsh:
             self.plan.rate, self.plan.left, self.plan.crashes = 0.01, 60, 6
-            self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LEFT_BEHIND, STALLED}
-        self.network.fault = self._fault
+            self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LATE, LEFT_BEHIND, STALLED}
+        self.network.fault, self.network.delay = self._fault, self._delay
 
     def run(self) -> None:
         short = patch.object(config_cache, "CONFIG_SECONDS", CONFIG_SECONDS)
@@ -84,6 +89,11 @@ class Idleness(World):
             return None
         return self.plan.draw((*ON_WRITES, LEFT_BEHIND) if name in WRITES else ON_READS)
 
+    def _delay(self, request: Request) -> None:
+        """Keep a copy of *request* for up to the longest time, more often than elsewhere for long."""
+        at = self.loop.at + int(self.random.random() * LATEST)
+        heapq.heappush(self.network.stalled, (at, next(self.network._numbers), request))
+
     # Producers
 
     def _add(self, queue: Queue) -> None:
@@ -94,7 +104,7 @@ class Idleness(World):
     def _wait_for_a_moment(self) -> None:
         """Wait for a time without adds, often until shortly before or after the queue is idle or asleep."""
         settle, draw = int(self.settle * SECOND), self.random.random
-        kind = self.random.choice(("none", "some", "idle", "idle", "asleep", "removal"))
+        kind = self.random.choice(("none", "some", "idle", "idle", "asleep", "removal", "removal"))
         if kind == "some":
             self.loop.sleep(int(draw() * 2 * settle))
         elif kind == "idle":
@@ -103,9 +113,13 @@ class Idleness(World):
         elif kind == "asleep":
             self.loop.sleep(3 * settle, lambda: self._is("asleep_us") or self._is("removing_us"))
             self.loop.sleep(int(draw() * SECOND))
-        elif kind == "removal":
-            self.loop.sleep(2 * settle, lambda: self.removes)
-            self.loop.sleep(int(draw() * SECOND / 10))
+        elif kind == "removal" and not self.slow:
+            self.awaited += 1
+            try:
+                self.loop.sleep(settle, lambda: self.removes)
+            finally:
+                self.awaited -= 1
+            self.loop.sleep(int(draw() * SECOND / 20))
 
     def _is(self, name: str) -> bool:
         config = self.memory.configs.get(QUEUE)
@@ -158,7 +172,7 @@ class Idleness(World):
             queue = self._queue(process)
             while True:
                 self.loop.sleep(int(self.random.uniform(0.5, 5) * SECOND))
-                if self._is_listed():
+                if self._is_listed() and not self.awaited:
                     with suppress(StoreUnavailable):
                         visit(queue.context, settle=self.settle)
         finally:
@@ -178,8 +192,8 @@ class Idleness(World):
     def _remove(self) -> None:
         """Request the removal of the queue some times."""
         queue = self._queue(self.loop.actor.process)
-        for _ in range(self.random.choice((1, 3))):
-            if self.random.random() < 0.5:
+        for _ in range(self.random.choice((1, 5))):
+            if self.random.random() < 0.3:
                 self._wait_for_a_moment()
             else:
                 self.loop.sleep(int(2 * self.settle * SECOND), self._is_empty_and_in_use)
@@ -190,7 +204,7 @@ class Idleness(World):
 
     def _is_empty_and_in_use(self) -> bool:
         exists = self.memory.configs.get(QUEUE) is not None and not self._is("removed_us")
-        return exists and not self._is("idle_us") and not self._alive() and self.events["added"] > 0
+        return exists and self.awaited > 0 and not self._is("idle_us") and not self._alive()
 
     # Judgement
 

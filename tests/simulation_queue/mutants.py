@@ -17,7 +17,7 @@ from fanin.queue.service import Queue
 from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 from tests.simulating.mutants import Mutant, drive
-from tests.simulation_queue.idle_mutants import IDLE_MUTANTS
+from tests.simulation_queue.idle_mutants import IDLE_EQUIVALENT, IDLE_MUTANTS
 from tests.simulation_queue.run import ROOM
 
 _end, _end_claim, _given_back = MemoryStore.end, Claims.end, lifecycle.given_back
@@ -276,6 +276,7 @@ EQUIVALENT = (
         ),
         "the store refuses every write under a lost claim; ending the session early saves work",
     ),
+    *IDLE_EQUIVALENT,
 )
 
 

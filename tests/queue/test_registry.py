@@ -1,0 +1,63 @@
+"""Where the index lists a queue: under every sweep while it is in use, under one minute of the day asleep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from moto import mock_aws
+
+from fanin.queue import QueueKey
+from fanin.queue.config import QueueConfig
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.keys import DAY_MINUTES, visit_minute
+from tests.contract import moto_clients
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+
+KEY = QueueKey("t#1", "q")
+
+
+@pytest.fixture
+def client():
+    with mock_aws():
+        client = moto_clients.client("dynamodb")
+        create_queue_table(client)
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_listed", "is_visited"),
+    [
+        ({}, True, False),
+        ({"idle_us": 1}, True, False),
+        ({"idle_us": 1, "asleep_us": 2}, False, True),
+        ({"idle_us": 1, "removing_us": 2}, True, False),
+        ({"removing_us": 2, "removed_us": 3}, False, False),
+    ],
+)
+def test_a_queue_is_listed_by_its_phase(client, phase, is_listed, is_visited):
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    store.create(KEY, QueueConfig(8))
+    store.reconfigure(KEY, replace(QueueConfig(8), revision=1, **phase))
+    minute = visit_minute(KEY)
+
+    assert list(registry.queues()) == [KEY] * is_listed
+    assert list(registry.sleeping(minute)) == [KEY] * is_visited
+    assert list(registry.sleeping((minute + 1) % DAY_MINUTES)) == []
+
+
+def test_the_row_of_a_removed_queue_is_deleted_later(client):
+    store = DynamoStore(client, QUEUE_TABLE)
+    store.create(KEY, QueueConfig(8, removing_us=1, removed_us=1_772_366_400_000_000))
+    row = client.get_item(TableName=QUEUE_TABLE, Key={"pk": {"S": f"C#{KEY}"}, "sk": {"S": "config"}})["Item"]
+
+    assert int(row["ttl"]["N"]) == 1_772_366_400 + 86_400
+
+
+def test_the_visits_of_many_queues_are_spread_over_the_day():
+    minutes = [visit_minute(QueueKey("t", f"q{number}")) for number in range(10_000)]
+    busiest = max(minutes.count(minute) for minute in set(minutes))
+
+    assert set(minutes) <= set(range(DAY_MINUTES))
+    assert busiest < 30
