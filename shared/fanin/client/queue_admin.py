@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from fanin.client import queue_documents as documents
@@ -20,6 +20,7 @@ from fanin.client.queue_model import (
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 
+T = TypeVar("T")
 NAMED_A_REQUEST = 100
 """The keys, and the dead ids, of one request."""
 JOB_STATES = ("queued", "inProgress", "delayed", "dead")
@@ -95,7 +96,7 @@ class QueueAdministration:
     def _revive(self, name: str, body: dict[str, Any]) -> RevivedJobs:
         return self._post(name, "/dead/revive", body, documents.revived_of)
 
-    def _post(self, name: str, action: str, body: dict[str, Any], reader: Callable[[Any], Any]) -> Any:
+    def _post(self, name: str, action: str, body: dict[str, Any], reader: Callable[[Any], T]) -> T:
         return self._transport.administer("POST", _path(name, action), body, reader)
 
     def _rows(self, path: str, reader: Callable[[Any], QueuePage], **query: str) -> Iterator[Any]:
