@@ -11,13 +11,13 @@ SEEDS ?= 100000
 WORKERS ?= 2
 # What runs in this process alone, without the CDK, Spark, Node or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue
+  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs watching bulk round-trip openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -82,11 +82,11 @@ deploy: setup ## cdk deploy into the account of your credentials
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m infra.cli deploy $(ARGS)
 
 simulate: setup ## the protocol under faults: SEEDS schedules of the production code
-	@for room in simulation simulation_grouper simulation_queue; do \
+	@for room in simulation simulation_grouper simulation_queue simulation_parts; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.run --seeds $(SEEDS) --jobs 2 $(ARGS) || exit 1; done
 
 mutants: setup ## broken rules, each with a seed that finds it
-	@for room in simulation simulation_grouper simulation_queue; do \
+	@for room in simulation simulation_grouper simulation_queue simulation_parts; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.mutants $(ARGS) || exit 1; done
 
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
@@ -103,6 +103,9 @@ grouping: setup ## a burst of tasks, bundled for a batch API that throttles and 
 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
 	@$(BIN)/python -m benchmarks.jobs $(ARGS)
+
+doorbells: setup ## how soon a worker takes a job while 10,000 wait in another queue, on the local run
+	@$(BIN)/python -m benchmarks.doorbells $(ARGS)
 
 watching: setup ## read units of 1 to 1,000 workers that watch each other, in virtual time
 	@$(BIN)/python -m benchmarks.watching $(ARGS)

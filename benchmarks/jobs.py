@@ -28,7 +28,6 @@ from typing import IO, Any
 
 from benchmarks.job_worker import outcome
 from benchmarks.races import Api
-from fanin.aws.jobs import JobSettings
 from fanin.aws.meter import Meter
 from fanin.client.http import HttpTransport
 from fanin.client.queues import ClientCreator
@@ -83,10 +82,6 @@ class Site:
     @property
     def key(self) -> QueueKey:
         return QueueKey(TENANT, self.queue)
-
-    @property
-    def settings(self) -> JobSettings:
-        return JobSettings(table=self.run.outputs["QueueTable"], tenant=TENANT)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -334,18 +329,18 @@ class Waiting:
 
 def waiting(site: Site) -> Waiting:
     """Count the requests of an idle take, and time takes that wait for a job."""
-    alone = _consumer(site, duties=False)
+    alone = consumer_of(site, duties=False)
     idle = _requests_of_an_idle_take(alone)
-    kept = _consumer(site, duties=True)
+    kept = consumer_of(site, duties=True)
     with alone, kept, ThreadPoolExecutor(1) as producer:
         kept_requests = _requests_of_an_idle_take(kept) / IDLE_SECONDS
-        wakes = [_wake(site, alone, producer, f"wake-{number}") for number in range(WAKES)]
+        wakes = [wake_seconds(site, alone, producer, f"wake-{number}") for number in range(WAKES)]
     return Waiting(round(idle), kept_requests, wakes)
 
 
-def _consumer(site: Site, *, duties: bool) -> Queue:
+def consumer_of(site: Site, *, duties: bool) -> Queue:
     """Return a consumer with its own client; without *duties* it has no heartbeat and no maintenance."""
-    store = DynamoStore(site.run.client("dynamodb"), site.settings.table)
+    store = DynamoStore(site.run.client("dynamodb"), site.store.table)
     doorbell = SqsDoorbell(site.run.client("sqs"), None, site.key)
     creator = ClientCreator(store, HttpTransport(site.run.url), prefix="")
     # Without duties there is no heartbeat, so the session has to last without one.
@@ -368,7 +363,7 @@ def _requests_of_an_idle_take(queue: Queue) -> float:
         return meter.take("requests") - 2 * look
 
 
-def _wake(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
+def wake_seconds(site: Site, queue: Queue, producer: ThreadPoolExecutor, key: str) -> float:
     """Return the seconds from the answer to an add to the end of the take that waited for it."""
 
     def add() -> float:

@@ -17,7 +17,7 @@ from fanin.queue import Effects, MemoryDoorbell, NewJob, QueueContext, QueueKey,
 from fanin.queue.config import QueueConfig
 from fanin.queue.describing import describe
 from fanin.queue.dynamodb import items
-from fanin.queue.keys import PartKey, job_key
+from fanin.queue.keys import Partition, PartKey, job_key
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Entry, Job, JobState, Member, OutboxEntry
 from fanin.queue.visiting import visit
@@ -86,9 +86,9 @@ class Metered(MemoryStore):
         self.read_units += 1
         return super().members(queue)
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
         self.read_units += 1
-        return super().outbox(queue)
+        return super().outbox(where)
 
     def first(self, part: PartKey, limit: int) -> Sequence[Entry]:
         rows = min(limit, self._in(part))
@@ -104,9 +104,9 @@ class Metered(MemoryStore):
         self.read_units += units(rows, self.job_bytes, consistent=False)
         return rows
 
-    def count_dead(self, queue: QueueKey, limit: int) -> int:
+    def count_dead(self, where: Partition, limit: int) -> int:
         self.read_units += 0.5
-        return super().count_dead(queue, limit)
+        return super().count_dead(where, limit)
 
 
 def visited(waiting: int, parts: int = 8) -> float:

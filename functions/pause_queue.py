@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.documents import answers
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.queue_answers import QueueConfigAnswer
+from fanin.api.job_answers import QueueFacts
 from fanin.queue.pausing import pause
 from functions.wiring import queueing, tracking
 
@@ -15,15 +15,15 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/pause",
     operation_id="pauseQueue",
     summary="Pause a work queue",
-    responses=answers(200, QueueConfigAnswer, 400, 403, 404, 503),
+    responses=answers(200, QueueFacts, 400, 403, 404, 503),
 )
-def pause_queue(queue: QueueName) -> QueueConfigAnswer:
+def pause_queue(queue: QueueName) -> QueueFacts:
     """Pause a queue: it takes adds and acks, and no job of it is claimed; a repeat changes nothing.
 
     Workers read the change within a second, Lambda functions with their next invocation.
     """
     context = queueing.existing(caller(app).tenant, queue).context
-    return QueueConfigAnswer.of(queue, pause(context))
+    return QueueFacts.of_config(queue, pause(context))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

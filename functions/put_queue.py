@@ -22,6 +22,7 @@ app = edge(tracking.settings)
 def put_queue(queue: QueueName, body: QueueBody) -> tuple[QueueAnswer, int]:
     """Create the queue with its doorbell: 201; of a queue that exists, change the settings of the body: 200.
 
+    Parts can be raised while the queue works, and not lowered: 409. A raise takes over two hours.
     The request can be repeated. An add to a queue that does not exist creates it with the defaults.
     """
     key = QueueKey(caller(app).tenant, queue)

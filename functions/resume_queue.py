@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.documents import answers
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.queue_answers import QueueConfigAnswer
+from fanin.api.job_answers import QueueFacts
 from fanin.queue.pausing import resume
 from functions.wiring import queueing, tracking
 
@@ -15,12 +15,12 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/resume",
     operation_id="resumeQueue",
     summary="Resume a work queue",
-    responses=answers(200, QueueConfigAnswer, 400, 403, 404, 503),
+    responses=answers(200, QueueFacts, 400, 403, 404, 503),
 )
-def resume_queue(queue: QueueName) -> QueueConfigAnswer:
+def resume_queue(queue: QueueName) -> QueueFacts:
     """Resume a queue, and ring for its queued jobs; a repeat changes nothing."""
     context = queueing.ringing(caller(app).tenant, queue).context
-    return QueueConfigAnswer.of(queue, resume(context))
+    return QueueFacts.of_config(queue, resume(context))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -48,8 +48,13 @@ JOB_ROUTES = (
             route="POST /v1/queues/{queue}/jobs",
             batches=("dynamodb:GetItem", "dynamodb:PutItem"),
         ),
-        # A refused add counts a collision on the job that refused it.
-        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+        # A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
+        table=(
+            "dynamodb:ConditionCheckItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        ),
         # The first add to a queue creates it.
         doorbells=(*CREATE, *RING),
     ),

@@ -124,7 +124,17 @@ RULES = {
         "rate",
         "rules",
     },
-    "fanin.queue": {"config", "errors", "keys", "lifecycle", "members", "messages", "model", "order"},
+    "fanin.queue": {
+        "config",
+        "errors",
+        "key_rows",
+        "keys",
+        "lifecycle",
+        "members",
+        "messages",
+        "model",
+        "order",
+    },
     "fanin.archive": {"changes"},
 }
 ADAPTERS = {"dynamodb", "eventbridge", "http", "memory", "s3", "sqs"}

@@ -105,8 +105,7 @@ def _job_rows(change: Change) -> Iterator[Facts]:
 
 
 def _dead_row(change: Change, pk: str) -> Facts:
-    tenant, _, name = pk.removeprefix("D#").rpartition("#")
-    dead = queueing.dead_of(_image(change), QueueKey(tenant, name))
+    dead = queueing.dead_of(_image(change), queueing.partition_of(pk))
     row = _job_row(change, dead.job)
     return row | {"state": DEAD, "ended_at": _instant(dead.died_us), "error": dead.error}
 

@@ -7,7 +7,8 @@ FaninError
 ├── NotFound              the tenant has no such batch
 ├── Conflict              the state does not allow the request
 │   ├── KeyReused         the idempotency key was used with another payload
-│   └── StaleWrite        a condition failed; the error has the stored item
+│   ├── StaleWrite        a condition failed; the error has the stored item
+│   └── PartFull          a part of a queue holds 10 GB; raise its parts
 ├── NewerSchema           a row was written by a newer release; upgrade this process
 └── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
@@ -67,6 +68,10 @@ class StaleWrite(Conflict):
         super().__init__(detail)
         self.stored = stored
         self.failed = failed
+
+
+class PartFull(Conflict):
+    """A part of a queue holds 10 GB, all that DynamoDB stores of one; more parts take its jobs over."""
 
 
 class NewerSchema(FaninError):

@@ -44,6 +44,7 @@ def test_the_description_names_the_routes() -> None:
         ("get", "/v1/tasks/{taskId}"),
         ("get", "/v1/bundles"),
         ("get", "/v1/bundles/{bundleId}"),
+        ("put", "/v1/queues/{queue}"),
         ("post", "/v1/queues/{queue}/jobs"),
         ("get", "/v1/queues/{queue}/jobs"),
         ("put", "/v1/queues/{queue}"),

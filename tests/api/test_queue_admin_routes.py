@@ -122,7 +122,8 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
         "parts": 2,
         "paused": False,
         "metrics": False,
-        "phase": "inUse",
+        "phase": "steady",
+        "activity": "inUse",
         "depth": {"queued": 1, "inProgress": 1, "delayed": 1, "dead": 1, "accuracy": "exact"},
     }
 
@@ -136,19 +137,19 @@ def test_the_age_of_a_queue_is_the_wait_of_its_oldest_queued_job(gateway, store)
 
 
 @pytest.mark.parametrize(
-    ("phase", "fields"),
+    ("activity", "fields"),
     [
         ("idle", {"idle_us": 1}),
         ("asleep", {"idle_us": 1, "asleep_us": 2}),
         ("removing", {"idle_us": 1, "removing_us": 2}),
     ],
 )
-def test_a_queue_is_listed_in_each_phase(gateway, store, queue, phase, fields):
+def test_a_queue_is_listed_with_its_activity(gateway, store, queue, activity, fields):
     config = store.config(queue.key)
     store.reconfigure(queue.key, replace(config, revision=1, doorbell="https://bell", **fields))
     (found,) = get(gateway, "/v1/queues")["queues"]
 
-    assert (found["phase"], found["doorbellUrl"]) == (phase, "https://bell")
+    assert (found["activity"], found["doorbellUrl"]) == (activity, "https://bell")
 
 
 def test_a_removed_queue_is_neither_listed_nor_found(gateway, store, queue):
@@ -305,7 +306,8 @@ def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     }
     assert first["dead"] == [{"deadId": dead["deadId"], "outcome": "deleted"}]
     assert {each["outcome"] for each in (*again["jobs"], *again["dead"])} == {"inProgress", "notFound"}
-    (entry,) = queue.context.store.outbox(queue.key)
+    partitions = queue.context.partitions()
+    (entry,) = (entry for where in partitions for entry in queue.context.store.outbox(where))
     assert (entry.item_id, entry.failed, entry.reason) == ("i", True, "the job was deleted")
     assert get(gateway)["depth"] | {"accuracy": ""} == {
         "queued": 0,
@@ -324,6 +326,7 @@ def test_a_queue_is_paused_and_resumed(gateway, queue):
             "parts": 2,
             "paused": paused,
             "metrics": False,
+            "phase": "steady",
         }
         assert get(gateway)["paused"] is paused
 

@@ -9,6 +9,7 @@ from botocore.config import Config
 from moto import mock_aws
 
 from fanin.queue import QueueKey
+from fanin.queue.config import Phase
 from fanin.queue.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
 from fanin.queue.sqs import SqsDoorbells
@@ -52,7 +53,9 @@ def test_a_queue_is_created_once_and_answers_its_doorbell(gateway, queues):
     assert first.body | {"doorbellUrl": ""} == {
         "queue": "thumbs",
         "parts": 3,
+        "paused": False,
         "metrics": False,
+        "phase": "steady",
         "doorbellUrl": "",
         "doorbellArn": f"{ARNS}queue-thumbs",
     }
@@ -65,12 +68,32 @@ def test_without_a_body_a_queue_has_the_default_parts_or_those_that_it_has(gatew
     assert put(gateway, {}).body["parts"] == 8
 
 
-def test_other_parts_than_a_queue_has_are_a_conflict(gateway, queues):
+def test_fewer_parts_than_a_queue_has_are_a_conflict(gateway, queues):
     put(gateway, {"parts": 4})
     refused = put(gateway, {"parts": 3})
 
     assert refused.status == 409
     assert "4 parts" in refused.body["detail"]
+
+
+def test_more_parts_are_raised_and_the_answer_says_how_far_that_is(gateway, queues):
+    put(gateway, {"parts": 4})
+    first, again, other = (put(gateway, {"parts": parts}) for parts in (16, 16, 32))
+    key = QueueKey(TENANT, "thumbs")
+    config = replace(queues.config(key), phase=Phase.DRAINING, since_us=1_772_366_400_000_000, revision=2)
+    queues.reconfigure(key, config)
+
+    assert (first.status, again.status, other.status) == (200, 200, 409)
+    assert {name: first.body.get(name) for name in ("parts", "target", "phase", "since")} == {
+        "parts": 4,
+        "target": 16,
+        "phase": "preparing",
+        "since": None,
+    }
+    assert again.body == first.body
+    assert "from 4 to 16" in other.body["detail"]
+    later = put(gateway).body
+    assert (later["phase"], later["since"], later["target"]) == ("draining", "2026-03-01T12:00:00.000Z", 16)
 
 
 def test_queues_of_two_tenants_have_two_doorbells(gateway, queues):

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, EndpointConnectionError
 
 from fanin.aws import calls
-from fanin.errors import StaleWrite, StoreUnavailable
+from fanin.errors import PartFull, StaleWrite, StoreUnavailable
 
 
 def refusal(code, status=400, **more):
@@ -93,6 +93,20 @@ def test_conflicts_are_sent_again_a_bounded_number_of_times():
 def test_bad_weather_leaves_the_state_unknown(weather):
     with pytest.raises(StoreUnavailable):
         calls.send(answering(weather), {})
+
+
+@pytest.mark.parametrize(
+    "full",
+    [
+        refusal("ItemCollectionSizeLimitExceededException"),
+        cancelled("None", "ItemCollectionSizeLimitExceeded"),
+        cancelled("ConditionalCheckFailed", "ItemCollectionSizeLimitExceeded"),
+    ],
+    ids=["write", "transaction", "transaction with a failed condition"],
+)
+def test_a_part_that_is_full_is_an_error_that_says_what_to_do(full):
+    with pytest.raises(PartFull, match=r"10 GB.*raise the queue's parts with PUT /v1/queues/"):
+        calls.send(answering(full), {})
 
 
 @pytest.mark.parametrize(

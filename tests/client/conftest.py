@@ -142,6 +142,9 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
         def do_DELETE(self) -> None:
             self.do_GET()
 
+        def do_PUT(self) -> None:
+            self.do_GET()
+
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""
 

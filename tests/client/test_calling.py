@@ -144,7 +144,7 @@ def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
         pass
     queue.sweep()
 
-    assert [one.item_id for one in queue.context.store.outbox(queue.key)] == [ITEM]
+    assert [one.item_id for one in queue.context.store.outbox(queue.context.part(0))] == [ITEM]
 
 
 def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):

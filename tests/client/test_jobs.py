@@ -49,7 +49,7 @@ def failed_item_of(error, transport):
     with queue.take(1, wait=0) as jobs:
         jobs.release(jobs[0], failed=True, error=error)
     queue.sweep()
-    assert queue.context.store.outbox(key) == []
+    assert queue.context.store.outbox(queue.context.part(0)) == []
     (sample,) = batch.samples()
     return sample
 
@@ -149,5 +149,5 @@ def test_an_end_that_the_api_refuses_stays_in_the_outbox(refusal):
         pass
     queue.sweep()
 
-    assert [entry.item_id for entry in store.outbox(key)] == [item]
+    assert [entry.item_id for entry in store.outbox(queue.context.part(0))] == [item]
     assert (queue.depth().ready, queue.depth().busy) == (0, 0)

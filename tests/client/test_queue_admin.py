@@ -64,7 +64,7 @@ def test_queues_are_listed_over_all_pages(over_http, queue):
     assert [each.name for each in found] == [*(f"q{number:02}" for number in range(45)), "thumbs"]
     status = over_http.queue_status("q00")
     assert found[0] == replace(status, oldest_seconds=found[0].oldest_seconds)
-    assert (found[0].queued, found[0].phase, found[0].accuracy) == (1, "inUse", "exact")
+    assert (found[0].queued, found[0].activity, found[0].accuracy) == (1, "inUse", "exact")
 
 
 def test_sessions_and_jobs_are_listed(over_http, queue):
@@ -113,7 +113,7 @@ def test_a_queue_is_paused_resumed_and_removed(over_http, queue):
     with pytest.raises(Conflict):
         over_http.remove_queue("thumbs")
     over_http.remove_queue("thumbs", force=True)
-    assert over_http.queue_status("thumbs").phase == "removing"
+    assert over_http.queue_status("thumbs").activity == "removing"
 
 
 def test_a_request_whose_answer_is_lost_is_sent_again(over_http, queue, service):

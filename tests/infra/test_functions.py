@@ -75,10 +75,10 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     },
     "add_jobs": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "JobsTable": CHANGE,
+        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
         DOORBELLS: CREATE_DOORBELL | SEND,
     },
-    "put_queue": {"JobsTable": {"dynamodb:GetItem", "dynamodb:PutItem"}, DOORBELLS: CREATE_DOORBELL},
+    "put_queue": {"JobsTable": CHANGE, DOORBELLS: CREATE_DOORBELL},
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,

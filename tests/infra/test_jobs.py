@@ -24,6 +24,7 @@ from fanin.queue import (
     paging,
     removing,
 )
+from fanin.queue.config import Phase
 from fanin.queue.creating import QueueCreator
 from fanin.queue.describing import describe, status_of
 from fanin.queue.dynamodb import DynamoStore
@@ -181,10 +182,20 @@ def put_twice(client):
         fresh(client, creates=True).context.creator.ensure(KEY, parts)
 
 
+def drain_old_parts(client):
+    """Have the parts be raised, as far as that jobs are moved."""
+    store = DynamoStore(client, QUEUE_TABLE)
+    old = store.config(KEY)
+    raised = {"parts": 64, "before": old.parts, "phase": Phase.DRAINING, "since_us": 1}
+    store.reconfigure(KEY, replace(old, **raised, revision=old.revision + 1))
+
+
 def add_and_collide(client):
     queue = fresh(client, creates=True)
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
+    drain_old_parts(client)
+    fresh(client, creates=True).add_all("cdefg")
 
 
 def look_up(client):
@@ -270,14 +281,16 @@ def remove_queue(client):
 
 
 def sweep_late(client):
-    """A sweep an hour later, then one that begins to remove the queue, and those that remove it."""
+    """A sweep an hour later, one that raises parts, one that begins to remove the queue, and later ones."""
     registry = Registry(client, QUEUE_TABLE)
-    for hours in (1, 2, 3, 4):
+    for hours in (1, 2, 3, 4, 5):
         late = Effects(now=lambda hours=hours: Effects().now() + hours * 3_600_000_000)
+        if hours == 2:
+            drain_old_parts(client)
         for _ in (*registry.queues(), *registry.sleeping(0)):
             queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
             visit(queue.context, queue.context.creator.doorbells)
-            if hours == 2:
+            if hours == 3:
                 removing.begin(queue.context, force=True)
 
 

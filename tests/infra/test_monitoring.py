@@ -164,7 +164,6 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
         "GrouperBu",
         "GrouperTa",
         "JobsDoorb",
-        "JobsDoorb",
     ]
 
 

@@ -63,10 +63,10 @@ def test_03_a_mark_that_is_deleted_while_it_is_added_over_is_no_obstacle(queue, 
     time.sleep(3601)
     add = type(store).add
 
-    def after_the_deletion(*asked):
-        if asked[-1] is not None:
+    def after_the_deletion(_, job, over, check):
+        if over is not None:
             store.stored.clear()
-        return add(store, *asked[-2:])
+        return add(store, job, over, check)
 
     monkeypatch.setattr(type(store), "add", after_the_deletion)
 
@@ -145,8 +145,8 @@ def test_05_an_add_over_a_done_job_is_not_repeated_over_a_later_one(queue, store
     """The added job came and went, and so did another of its key: its row names the first no more."""
     add, calls = store.add, []
 
-    def answered_late(job, over):
-        stored = add(job, over)
+    def answered_late(job, over, check):
+        stored = add(job, over, check)
         calls.append(job.id)
         if job.id != "mine" or over is None or calls.count("mine") > 2:
             return stored
@@ -155,7 +155,7 @@ def test_05_an_add_over_a_done_job_is_not_repeated_over_a_later_one(queue, store
                 queue.add(NewJob("a", id=job_id))
             with queue.take(wait=0):
                 pass
-        return add(job, over)
+        return add(job, over, check)
 
     queue.add(NewJob("a", id="before"))
     with queue.take():

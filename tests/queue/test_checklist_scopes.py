@@ -222,7 +222,7 @@ def test_12_a_revival_that_timed_out_is_recognised(make, store, monkeypatch, tak
 
     def unanswered(*asked):
         monkeypatch.setattr(type(store), "revive", revive)
-        revive(store, *asked[-3:])
+        revive(store, *asked[-4:])
         if taken_meanwhile:
             with other.take():
                 pass
@@ -244,7 +244,7 @@ def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, 
     def late(*asked):
         monkeypatch.setattr(type(store), "revive", revive)
         assert other.revive(dead)
-        return revive(store, *asked[-3:])
+        return revive(store, *asked[-4:])
 
     monkeypatch.setattr(type(store), "revive", late)
 

@@ -94,4 +94,4 @@ def test_a_queue_with_few_jobs_is_counted_by_the_look_alone(queue, store):
     depth = queue.depth()
 
     assert (depth.ready, depth.busy, depth.delayed) == (1, 0, 1)
-    assert sorted(store.requests) == ["count_dead", "first"]
+    assert sorted(set(store.requests)) == ["count_dead", "first"]

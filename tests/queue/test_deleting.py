@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob, removing
+from fanin.queue import NewJob, lifecycle, removing
+from fanin.queue.config import Phase
 from fanin.queue.deleting import Deletion, delete_dead, delete_jobs
+from fanin.queue.keys import PartKey, job_key
+from fanin.queue.model import JobState
 from fanin.queue.paging import dead
 from fanin.queue.reviving import Revival, revive_some
 from fanin.queue.sleeping import idle
@@ -38,7 +43,7 @@ def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, stor
 
     assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
     assert len(calls) == 2
-    assert [entry.item_id for entry in store.outbox(KEY)] == ["i"]
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == ["i"]
 
 
 def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
@@ -147,3 +152,66 @@ def test_a_request_to_a_store_that_is_out_of_reach_says_so(queue, store, monkeyp
     monkeypatch.setattr(store, "delete", unavailable)
     with pytest.raises(StoreUnavailable):
         delete_jobs(queue.context, ["a"])
+
+
+def raised(queue, store, phase) -> None:
+    """Have the parts of the queue be raised from 1 to 2."""
+    config = store.config(KEY)
+    store.reconfigure(
+        KEY, replace(config, revision=config.revision + 1, parts=2, before=1, phase=phase, since_us=1)
+    )
+    queue.context.read_config()
+
+
+def placed(queue, store, parts: int):
+    """A job "e", whose part differs between 1 and 2 parts, where so many *parts* have it."""
+    job = lifecycle.new_job(NewJob("e"), job_key(KEY, parts, "e"), "id", queue.context.effects.now(), None)
+    store.add(job, None)
+    return job
+
+
+def test_the_name_has_two_rows():
+    assert job_key(KEY, 1, "e") != job_key(KEY, 2, "e")
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, phase, parts):
+    queue.context.config()
+    raised(queue, store, phase)
+    job = placed(queue, store, parts)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(job.key).state is JobState.DONE
+
+
+def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, store, monkeypatch):
+    queue.context.config()
+    raised(queue, store, Phase.DRAINING)
+    job, new, whole = placed(queue, store, 1), job_key(KEY, 2, "e"), store.delete
+
+    def after_a_move(seen, *more):
+        if seen.key == job.key:
+            assert store.move(seen, lifecycle.moved(seen, new, None), None, queue.context.effects.now())
+        return whole(seen, *more)
+
+    monkeypatch.setattr(store, "delete", after_a_move)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(new).state is JobState.DONE
+
+
+def test_dead_jobs_of_all_partitions_are_revived_and_deleted(make, store):
+    queue = make(max_failures=1)
+    queue.add_all(["a", "b"])
+    fail(queue), fail(queue)
+    old = queue.dead()[0]
+    store.remove_dead(old)
+    store.dead_jobs[KEY][old.record] = replace(old, spread=False)
+    raised(queue, store, Phase.PREPARING)
+    first, second = records(queue)
+
+    assert {first[0], second[0]} == {0, 1}
+    assert delete_dead(queue.context, [first]) == {first: Deletion.DELETED}
+    assert revive_some(queue, [second]).outcomes == {second: Revival.REVIVED}
+    assert queue.dead() == []

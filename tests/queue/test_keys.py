@@ -33,6 +33,15 @@ def test_rows_of_different_kinds_lie_in_different_partitions():
     queue, tenant = QueueKey("t", "q"), QueueKey("t#q", "0001")
     kinds = (items.session_pk, items.dead_pk, items.outbox_pk, lambda of: items.config_row(of)["pk"])
     partitions = [kind(of)["S"] for kind in kinds for of in (queue, tenant)]
-    partitions += [items.part_pk(PartKey(of, 1))["S"] for of in (queue, tenant)]
+    for kind in (items.part_pk, items.dead_pk, items.outbox_pk):
+        partitions += [kind(PartKey(of, 1))["S"] for of in (queue, tenant)]
 
-    assert len(set(partitions)) == 10
+    assert len(set(partitions)) == 14
+
+
+@given(TENANTS, NAMES, st.integers(0, PARTS_MAX - 1))
+def test_a_partition_of_the_dead_is_read_from_its_key(tenant, name, number):
+    queue = QueueKey(tenant, name)
+
+    for where in (queue, PartKey(queue, number)):
+        assert items.partition_of(items.dead_pk(where)["S"]) == where

@@ -122,3 +122,13 @@ def test_a_wait_uses_a_client_of_its_own(bell):
     assert bell._longest_poll() == 4
     assert set(polled) == {"before-send.sqs.ReceiveMessage"}
     assert set(sent) == {"before-send.sqs.SendMessageBatch", "before-send.sqs.DeleteMessageBatch"}
+
+
+def test_a_worker_hides_a_received_ring_for_two_seconds_whatever_the_doorbell_says(bell):
+    asked = []
+    bell.client.meta.events.register(
+        "provide-client-params.sqs.ReceiveMessage", lambda params, **_: asked.append(params)
+    )
+    bell.wait(0, 3)
+
+    assert [(each["VisibilityTimeout"], each["MaxNumberOfMessages"]) for each in asked] == [(2, 3)]

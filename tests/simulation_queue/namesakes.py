@@ -12,12 +12,13 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Dead, NewJob, Queue, QueueKey, model
+from fanin.queue import Dead, Job, NewJob, Queue, QueueKey, model
 from fanin.queue.keys import JobKey, job_key
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.faults import LATE, STALLED
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.network import WALL, Bell
+from tests.simulation_queue.referee import name_of
 from tests.simulation_queue.world import QUEUE, World
 
 OTHER = QueueKey("t", "other")
@@ -97,7 +98,7 @@ class Namesakes(World):
     def _add_again(self, queue: Queue, name: str, job_id: str) -> None:
         """Repeat an add, which must add nothing; or add anew, once the mark has expired."""
         key = job_key(QUEUE, self.parts, name)
-        record = self.referee.records.get((key, job_id))
+        record = self.referee.records.get(name_of(key, job_id))
         if record is None or not record.ended or record.died or record.superseded:
             return
         self.names += 1
@@ -118,8 +119,12 @@ class Namesakes(World):
         return alone and stored is not None and stored.id == job_id
 
     def _let_expire(self) -> None:
-        stored = self.memory.stored
-        done = {key: job.done_us for key, job in stored.items() if job.done_us is not None}
-        rows = {key: (at - WALL) / SECOND + MARK_SECONDS for key, at in done.items()}
-        for key in self.table.due(rows, self.loop.at / SECOND):
-            del stored[key]
+        expire_marks(self.memory.stored, self.table, self.loop.at, MARK_SECONDS)
+
+
+def expire_marks(stored: dict[JobKey, Job], table: TimeToLive, at: int, seconds: float) -> None:
+    """Delete the marks that time to live has deleted by *at*; they hold for *seconds*."""
+    done = {key: job.done_us for key, job in stored.items() if job.done_us is not None}
+    rows = {key: (since - WALL) / SECOND + seconds for key, since in done.items()}
+    for key in table.due(rows, at / SECOND):
+        del stored[key]

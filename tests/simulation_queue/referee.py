@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanin.queue import model
-from fanin.queue.keys import JobKey
+from fanin.queue.keys import JobKey, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
@@ -16,19 +16,24 @@ from tests.simulating.violation import require
 CHANGES_SESSIONS = frozenset({"enter", "beat", "end_session", "forget"})
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
-    | {"create", "reconfigure", "count_change", "remove", "remove_dead", *CHANGES_SESSIONS}
+    | {"create", "reconfigure", "count_change", "move", "remove", "remove_dead", *CHANGES_SESSIONS}
 )
 
 
-Named = tuple[JobKey, str]
-"""A job by its key and its id: jobs of other keys can have the same id."""
+Named = tuple[QueueKey, str, str]
+"""A job by its queue, its sort key and its id: jobs of other keys can have the same id."""
 # Clocks are four seconds apart at most, and the table's is one ahead of them.
 EARLIEST = 5_000_000
 
 
 def named(job: Job, job_id: str | None = None) -> Named:
     """The name of a job, or of the run of its key that has another id."""
-    return job.key, job_id or job.id
+    return name_of(job.key, job_id or job.id)
+
+
+def name_of(key: JobKey, job_id: str) -> Named:
+    """The name of a job of a key, whichever part it is in."""
+    return key.part.queue, key.sort, job_id
 
 
 @dataclass

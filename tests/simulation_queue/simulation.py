@@ -24,11 +24,12 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario, the schedule and the faults of *seed*; three of ten have a scenario of their own."""
     scenario = Crowd if seed % CROWDS == CROWDED else SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
-    violation = played(lambda: _play_out(world))
+    violation = played(lambda: play_out(world))
     return Outcome(violation, world.network.requests, world.network.faults, world.events)
 
 
-def _play_out(world: World) -> None:
+def play_out(world: World) -> None:
+    """Run a world to its end, and check it."""
     try:
         world.run()
         check(world)

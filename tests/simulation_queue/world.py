@@ -128,11 +128,14 @@ class World:
             store=RemoteStore(self.network, process),
             doorbell=bell,
             key=key,
-            options=Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay()),
+            options=self._options(),
             effects=effects(self.loop, process, self.random),
             report=self._report,
         )
         return Queue(context, background(self.loop, process))
+
+    def _options(self) -> Options:
+        return Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay())
 
     def delay(self) -> float:
         return self.random.choice((0.0, 0.0, 1.5))

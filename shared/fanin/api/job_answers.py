@@ -13,6 +13,7 @@ from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
+from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.creating import Ensured
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
@@ -39,25 +40,45 @@ STATES = {
 }
 
 
-class QueueAnswer(Answer):
-    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function."""
+class QueueFacts(Answer):
+    """The config of a work queue.
+
+    While *parts* are raised: *target*: to which number; *phase*: `preparing`, `draining`, `expiring`;
+    *since*: when the phase was first seen by a sweep. Otherwise the phase is `steady`.
+    """
 
     queue: str
     parts: int
+    paused: bool
     metrics: bool
+    target: int | None = Optional
+    phase: Phase
+    since: Instant | None = Optional
+
+    @classmethod
+    def of_config(cls, queue: str, config: QueueConfig, **more: Any) -> Self:
+        return cls(
+            queue=queue,
+            paused=config.paused,
+            metrics=config.metrics,
+            parts=config.before or config.parts,
+            target=config.parts if config.before else None,
+            phase=config.phase,
+            since=None if config.since_us is None else instant(config.since_us),
+            **more,
+        )
+
+
+class QueueAnswer(QueueFacts):
+    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function."""
+
     doorbell_url: str
     doorbell_arn: str
 
     @classmethod
     def of(cls, queue: QueueKey, found: Ensured) -> Self:
-        config = found.config
-        return cls(
-            queue=queue.name,
-            parts=config.parts,
-            metrics=config.metrics,
-            doorbell_url=config.doorbell or "",
-            doorbell_arn=found.doorbell_arn,
-        )
+        url, arn = found.config.doorbell or "", found.doorbell_arn
+        return cls.of_config(queue.name, found.config, doorbell_url=url, doorbell_arn=arn)
 
 
 class RejectedJob(Answer):

@@ -99,7 +99,11 @@ class QueueBody(Body):
 
     parts: Annotated[
         int | None,
-        Field(ge=1, le=PARTS_MAX, description="The partitions of its jobs: 1 to 256, in a new queue 8."),
+        Field(
+            ge=1,
+            le=PARTS_MAX,
+            description="The partitions of its jobs: 1 to 256, in a new queue 8; can be raised.",
+        ),
     ] = None
     metrics: Annotated[
         bool | None,

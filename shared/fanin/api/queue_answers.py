@@ -8,11 +8,10 @@ from typing import Self
 
 from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.api.job_answers import instant
+from fanin.api.job_answers import QueueFacts, instant
 from fanin.queue import Depth
-from fanin.queue.config import QueueConfig
 from fanin.queue.deleting import Deletion
-from fanin.queue.describing import QueueState, QueueStatus
+from fanin.queue.describing import Activity, QueueStatus
 from fanin.queue.model import SECOND_US, Accuracy, Member
 from fanin.queue.paging import Record
 from fanin.queue.reviving import Revival, RevivedJobs
@@ -38,28 +37,21 @@ class DepthAnswer(Answer):
         )
 
 
-class QueueStatusAnswer(Answer):
+class QueueStatusAnswer(QueueFacts):
     """A work queue. *oldestSeconds*: how long the oldest queued job has waited."""
 
-    queue: str
-    parts: int
-    paused: bool
-    metrics: bool
-    phase: QueueState
+    activity: Activity
     doorbell_url: str | None = Optional
     depth: DepthAnswer
     oldest_seconds: float
 
     @classmethod
     def of(cls, status: QueueStatus) -> Self:
-        config = status.config
-        return cls(
-            queue=status.name,
-            parts=config.parts,
-            paused=config.paused,
-            metrics=config.metrics,
-            phase=status.state,
-            doorbell_url=config.doorbell,
+        return cls.of_config(
+            status.name,
+            status.config,
+            activity=status.activity,
+            doorbell_url=status.config.doorbell,
             depth=DepthAnswer.of(status.depth),
             oldest_seconds=status.depth.oldest_us / SECOND_US,
         )
@@ -170,16 +162,3 @@ class DeletedJobs(Answer):
                 for record, outcome in dead.items()
             ],
         )
-
-
-class QueueConfigAnswer(Answer):
-    """The config of a work queue."""
-
-    queue: str
-    parts: int
-    paused: bool
-    metrics: bool
-
-    @classmethod
-    def of(cls, queue: str, config: QueueConfig) -> Self:
-        return cls(queue=queue, parts=config.parts, paused=config.paused, metrics=config.metrics)

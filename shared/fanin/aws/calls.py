@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
-from fanin.errors import FaninError, StaleWrite, StoreUnavailable
+from fanin.errors import FaninError, PartFull, StaleWrite, StoreUnavailable
 
 # Conflicts with a transaction on the same item: nothing was written, and botocore does not retry them.
 CONFLICTS = frozenset(
@@ -17,6 +17,13 @@ CONFLICTS = frozenset(
 )
 CONFLICT_ATTEMPTS = 8
 FIRST_PAUSE_SECONDS = 0.02
+
+# The codes of a request, and of one action of a transaction.
+FULL = frozenset({"ItemCollectionSizeLimitExceededException", "ItemCollectionSizeLimitExceeded"})
+FULL_TEXT = (
+    "a part of this queue holds 10 GB, all that DynamoDB stores of one: raise the queue's parts with"
+    " PUT /v1/queues/QUEUE, which moves jobs to the new ones"
+)
 
 MEANING: dict[str, type[FaninError]] = {
     "ConditionalCheckFailedException": StaleWrite,
@@ -67,6 +74,8 @@ def _translated(error: ClientError) -> Exception:
     code = error.response["Error"]["Code"]
     if code == "TransactionCanceledException":
         return _cancelled(error)
+    if code in FULL:
+        return PartFull(FULL_TEXT)
     meaning = MEANING.get(code)
     if meaning is None:
         return _by_status(error)
@@ -83,6 +92,8 @@ def _cancelled(error: ClientError) -> Exception:
         stored = tuple(reason.get("Item") for reason in _reasons(error))
         failed = tuple(position for position, code in enumerate(reasons) if code != "None")
         return StaleWrite("a condition failed", stored=stored, failed=failed)
+    if codes & FULL:
+        return PartFull(FULL_TEXT)
     if codes & {"ThrottlingError", "ProvisionedThroughputExceeded"}:
         return StoreUnavailable("the store is throttled; retry")
     return error

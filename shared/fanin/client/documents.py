@@ -182,7 +182,15 @@ def registered_of(answer: Document) -> Registered:
 
 
 def queue_of(answer: Document) -> QueueDescription:
-    return QueueDescription(answer["queue"], answer["parts"], answer["doorbellUrl"], answer["doorbellArn"])
+    return QueueDescription(
+        name=answer["queue"],
+        parts=answer["parts"],
+        doorbell_url=answer["doorbellUrl"],
+        doorbell_arn=answer["doorbellArn"],
+        target=answer.get("target"),
+        phase=answer["phase"],
+        since=_time(answer.get("since")),
+    )
 
 
 def task_of(answer: Document) -> TaskStatus:

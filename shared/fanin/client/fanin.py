@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Self, overload
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.aws.jobs import JobSettings
 from fanin.aws.settings import Tables
 from fanin.calling import plain
 from fanin.client.adapter import Adapter, hide_by_sqs
@@ -55,7 +54,6 @@ from fanin.client.model import (
     Cancelled,
     Closed,
     NewTask,
-    QueueDescription,
     Registered,
     Status,
     Summary,
@@ -63,18 +61,17 @@ from fanin.client.model import (
 )
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
+from fanin.client.queue_calls import QueueCalls
 from fanin.client.reasons import reason_of
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.errors import FaninError
-from fanin.queue import Options, Queue
-from fanin.queue.keys import PARTS_MAX
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
 
-class Fanin(QueueAdministration):
+class Fanin(QueueCalls, QueueAdministration):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.
@@ -247,32 +244,6 @@ class Fanin(QueueAdministration):
     def task_status(self, task_id: str) -> TaskStatus:
         """Return the state of a task. Raises NotFound. Over HTTP only."""
         return self._transport.task(text(task_id, "a task id", "taskId"))
-
-    def create_queue(
-        self, name: str, *, parts: int | None = None, at: JobSettings | None = None
-    ) -> QueueDescription:
-        """Create the work queue *name*, unless it exists, and return it with its doorbell.
-
-        *parts*: 1 to 256, 8 by default. Raises Conflict for a queue of other parts. *at*: used by a direct
-        client; default: the environment.
-        """
-        from fanin.client.queues import created  # noqa: PLC0415  # as with direct
-
-        at = None if at is None else instance(at, JobSettings, "at")
-        parts = None if parts is None else whole(parts, "parts", 1, PARTS_MAX)
-        return created(text(name, "a queue's name", "name"), parts, at, self._transport)
-
-    def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
-        """Return the work queue *name*, on its table, with the credentials of this process.
-
-        Its first use creates it. *at*: its table and tenant; default: the environment. This client acks the
-        items of its jobs.
-        """
-        from fanin.client.jobs import queue_at  # noqa: PLC0415  # as with direct
-
-        at = JobSettings.from_env() if at is None else instance(at, JobSettings, "at")
-        options = Options() if options is None else instance(options, Options, "options")
-        return queue_at(at, text(name, "a queue's name", "name"), options, self._transport)
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str

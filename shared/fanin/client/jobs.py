@@ -6,7 +6,8 @@ from uuid import UUID, uuid5
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
-from fanin.client.queues import ClientCreator
+from fanin.client.checking import instance, text
+from fanin.client.queues import ClientCreator, settings_given
 from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
@@ -19,9 +20,14 @@ OF_JOBS = UUID("c1d5f6c3-20f5-5c53-8a0c-7d8a5be60a1b")
 DIED = "the job failed too often"
 
 
-def queue_at(settings: JobSettings, name: str, options: Options, transport: Transport) -> Queue:
-    """Return the queue *name* of *settings*; the items of its ended jobs are acked through *transport*."""
-    key = QueueKey(settings.tenant, name)
+def queue_at(at: JobSettings | None, name: str, options: Options | None, transport: Transport) -> Queue:
+    """Return the queue *name* of *at*, by default the environment's.
+
+    The items of its ended jobs are acked through *transport*.
+    """
+    settings = settings_given(at)
+    options = Options() if options is None else instance(options, Options, "options")
+    key = QueueKey(settings.tenant, text(name, "a queue's name", "name"))
     store = DynamoStore(clients.dynamodb(), settings.table)
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
     creator = ClientCreator(store, transport, settings.doorbell_prefix)

@@ -173,12 +173,19 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class QueueDescription:
-    """A work queue: its *parts*, and the SQS queue that is its doorbell, for example an event source."""
+    """A work queue: its *parts*, and the SQS queue that is its doorbell, for example an event source.
+
+    While the parts are raised: *target*: to which number; *phase*: ``preparing``, ``draining``, ``expiring``;
+    *since*: when a sweep first saw the phase. Otherwise the phase is ``steady``.
+    """
 
     name: str
     parts: int
     doorbell_url: str
     doorbell_arn: str
+    target: int | None = None
+    phase: str = "steady"
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

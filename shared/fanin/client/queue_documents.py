@@ -28,7 +28,7 @@ def status_of(answer: Document) -> QueueStatus:
         parts=answer["parts"],
         paused=answer["paused"],
         metrics=answer["metrics"],
-        phase=answer["phase"],
+        activity=answer["activity"],
         queued=depth["queued"],
         in_progress=depth["inProgress"],
         delayed=depth["delayed"],

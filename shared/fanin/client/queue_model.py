@@ -11,7 +11,7 @@ from typing import Any
 class QueueStatus:
     """A work queue with the number of its jobs in each state.
 
-    *phase*: ``inUse``, ``idle``, ``asleep`` or ``removing``. *accuracy*: of the numbers: ``exact``,
+    *activity*: ``inUse``, ``idle``, ``asleep`` or ``removing``. *accuracy*: of the numbers: ``exact``,
     ``approximate`` or ``atLeast``. *oldest_seconds*: how long the oldest queued job has waited.
     """
 
@@ -19,7 +19,7 @@ class QueueStatus:
     parts: int
     paused: bool
     metrics: bool
-    phase: str
+    activity: str
     queued: int
     in_progress: int
     delayed: int

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from botocore.exceptions import ClientError
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
+from fanin.client.checking import instance, text, whole
 from fanin.client.model import QueueDescription
 from fanin.client.transport import Transport
 from fanin.errors import Conflict, InvalidRequest
 from fanin.queue import QueueKey, QueueStore
 from fanin.queue.config import QueueConfig, existing
-from fanin.queue.creating import QueueCreator
+from fanin.queue.creating import Ensured, QueueCreator
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.keys import PARTS_MAX, checked_queue_name
 from fanin.queue.sqs import SqsDoorbells
 
 DENIED = {"AccessDenied", "AccessDeniedException"}
@@ -69,14 +72,33 @@ def direct(store: QueueStore, prefix: str) -> QueueCreator:
 
 def created(name: str, parts: int | None, at: JobSettings | None, transport: Transport) -> QueueDescription:
     """Create the queue *name*, unless it exists, and return it. *at*: used without the API."""
+    name = checked_queue_name(text(name, "a queue's name", "name"))
+    parts = None if parts is None else whole(parts, "parts", 1, PARTS_MAX)
     over_api = transport.create_queue(name, parts)
-    if over_api is not None:
-        return over_api
-    settings = JobSettings.from_env() if at is None else at
-    store = DynamoStore(clients.dynamodb(), settings.table)
-    creator = direct(store, settings.doorbell_prefix)
-    done = creator.ensure(QueueKey(settings.tenant, name), parts)
-    return QueueDescription(name, done.config.parts, done.config.doorbell or "", done.doorbell_arn)
+    return _created_directly(name, parts, settings_given(at)) if over_api is None else over_api
+
+
+def _created_directly(name: str, parts: int | None, settings: JobSettings) -> QueueDescription:
+    creator = direct(DynamoStore(clients.dynamodb(), settings.table), settings.doorbell_prefix)
+    return _description(name, creator.ensure(QueueKey(settings.tenant, name), parts))
+
+
+def settings_given(at: JobSettings | None) -> JobSettings:
+    """Return *at*, by default the settings of the environment."""
+    return JobSettings.from_env() if at is None else instance(at, JobSettings, "at")
+
+
+def _description(name: str, done: Ensured) -> QueueDescription:
+    config = done.config
+    return QueueDescription(
+        name=name,
+        parts=config.before or config.parts,
+        doorbell_url=config.doorbell or "",
+        doorbell_arn=done.doorbell_arn,
+        target=config.parts if config.before else None,
+        phase=config.phase.value,
+        since=None if config.since_us is None else datetime.fromtimestamp(config.since_us / 1e6, UTC),
+    )
 
 
 def _not_granted(queue: QueueKey, instead: str) -> InvalidRequest:

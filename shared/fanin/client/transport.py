@@ -76,7 +76,7 @@ class Transport(Protocol):
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:
-        """Create a work queue, unless it exists. Raises Conflict if it exists with other *parts*.
+        """Create a work queue, unless it exists. Raises Conflict if it has more *parts*.
 
         None: the transport does not use the API, and the process creates queues with its own credentials.
         """

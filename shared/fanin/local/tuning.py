@@ -30,7 +30,7 @@ def apply() -> None:
         Worker._drain_stderr_bounded, first_line_wait=LOG_WAIT_SECONDS
     )
     sqs._collect_msgs = of_the_first_visible(sqs._collect_msgs, now=time.time)
-    # Every receive searches the whole queue for messages beyond its retention, four days: longer than a run.
+    # Every receive searches the whole queue for messages beyond its retention: an hour for rings, else days.
     sqs._expire_retained = _nothing_is_old
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.errors import LostClaim
@@ -13,6 +14,8 @@ from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.session import Session
 from fanin.queue.store import Write
+
+logger = logging.getLogger("fanin")
 
 CLAIM_ROUNDS = 8
 END_ATTEMPTS = 8
@@ -112,6 +115,10 @@ class Claims:
             job = self.context.store.claim(head, self.session.id, claim, self.context.effects.now())
         except StoreUnavailable:
             self.session.doubt(claim, head.key)
+            return None
+        except PartFull as full:  # a claim adds attributes to the row; jobs of other parts can be claimed
+            logger.warning("job %s cannot be claimed: %s", head.job_id, full)
+            self.session.let_go(claim)
             return None
         except BaseException:
             self.session.doubt(claim, head.key)

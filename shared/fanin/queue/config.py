@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from fanin.errors import Conflict, InvalidRequest
 from fanin.queue.keys import PARTS_MAX
 
 
+class Phase(StrEnum):
+    """How far a raise of the parts has come; ``widening`` has the rules of each phase."""
+
+    STEADY = "steady"
+    PREPARING = "preparing"
+    DRAINING = "draining"
+    EXPIRING = "expiring"
+
+
 @dataclass(frozen=True, slots=True)
 class QueueConfig:
-    """The config of a queue; *parts*: the number of its parts.
+    """The config of a queue; *parts*: the number of parts that can hold jobs.
 
     *doorbell*: the URL of its doorbell; None until it has one, as in rows of version 0.1.
     *revision*: 0 when it is created, one more with each change; a change is written on condition of the
-    revision that it replaces.
+    revision that it replaces. While the parts are raised: *before*: their old number, *phase*: how far the
+    raise has come, *since_us*: when a sweep first saw that phase, *cursor*: the last drained row of the old.
     *idle_us*: since when the sweep has found no live job and no outbox entry; None while the queue is in use.
     *asleep_us*: since when the minute's sweep leaves the queue out. *removing_us*: since when the queue is
     being removed; *removed_us*: when that was done. *metrics*: whether the sweep emits metrics of this queue.
@@ -24,6 +35,10 @@ class QueueConfig:
     parts: int
     revision: int = 0
     doorbell: str | None = None
+    before: int | None = None
+    phase: Phase = Phase.STEADY
+    since_us: int | None = None
+    cursor: str = ""
     idle_us: int | None = None
     asleep_us: int | None = None
     removing_us: int | None = None

@@ -8,25 +8,30 @@ from dataclasses import dataclass, field
 from fanin.queue.config import QueueConfig
 
 CONFIG_SECONDS = 60.0
-"""The age, by the monotonic clock, at which a process reads the config again before it uses it."""
+"""The age at which a process reads the config again before it uses it, by the monotonic or the wall clock:
+the monotonic clock can stand still while a machine is suspended."""
 CREATE_SECONDS = 5.0
 """The pause between two attempts of a process to create a missing doorbell."""
 
 
 @dataclass
 class ConfigCache:
-    """The config that a process read last; *read_at*: seconds of its monotonic clock. Safe to share."""
+    """The config that a process read last. Safe to share.
+
+    *read_at*: seconds of its monotonic clock; *wall_us*: microseconds of its wall clock.
+    """
 
     config: QueueConfig | None = None
     read_at: float = 0.0
+    wall_us: int = 0
     next_create: float = float("-inf")
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def fresh(self, now: float) -> QueueConfig | None:
-        """Return the config that was read within the last 60 s, if any."""
+    def fresh(self, now: float, wall_us: int) -> QueueConfig | None:
+        """Return the config that was read within the last 60 s by both clocks, if any."""
         with self.lock:
-            is_fresh = now - self.read_at < CONFIG_SECONDS
-            return self.config if is_fresh else None
+            age = max(now - self.read_at, abs(wall_us - self.wall_us) / 1_000_000)
+            return self.config if age < CONFIG_SECONDS else None
 
     def may_create(self, now: float) -> bool:
         """Return whether a missing doorbell may be created now; True once in five seconds."""
@@ -36,8 +41,8 @@ class ConfigCache:
                 self.next_create = now + CREATE_SECONDS
             return may
 
-    def keep(self, config: QueueConfig | None, read_at: float) -> None:
-        """Keep *config*, unless one that was requested later is kept; *read_at*: when it was requested."""
+    def keep(self, config: QueueConfig | None, read_at: float, wall_us: int) -> None:
+        """Keep *config*, unless one that was requested later is kept; the times are those of its request."""
         with self.lock:
             if read_at >= self.read_at:
-                self.config, self.read_at = config, read_at
+                self.config, self.read_at, self.wall_us = config, read_at, wall_us

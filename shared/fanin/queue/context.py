@@ -16,7 +16,8 @@ from fanin.queue.creating import Creator, create_row
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
 from fanin.queue.errors import DoorbellMissing
-from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.key_rows import Check, KeyRows, rows_of
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
@@ -49,13 +50,14 @@ class QueueContext:
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
-        return self.cache.fresh(self.effects.monotonic()) or self._complete(self.read_config())
+        fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
+        return fresh or self.read_config() or self.create()
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist, or was removed."""
-        read_at = self.effects.monotonic()
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         stored = existing(self.effects.insist(lambda: self.store.config(self.key)))
-        self.cache.keep(stored, read_at)
+        self.cache.keep(stored, read_at, wall_us)
         return stored
 
     def refresh(self, revision: int) -> None:
@@ -66,26 +68,20 @@ class QueueContext:
 
     def write_config(self, config: QueueConfig) -> bool:
         """Store *config* over the one of the revision before it; return whether it is stored now."""
-        read_at = self.effects.monotonic()
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         stored = self.effects.insist(lambda: self.store.reconfigure(self.key, config))
         if stored == config:
-            self.cache.keep(existing(config), read_at)
+            self.cache.keep(existing(config), read_at, wall_us)
         return stored == config
 
     def create(self) -> QueueConfig:
         """Make sure that the queue and its doorbell exist, and return the config."""
-        read_at = self.effects.monotonic()
+        read_at, wall_us = self.effects.monotonic(), self.effects.now()
         new = QueueConfig(self.options.parts)
         create = self.creator.create if self.creator else partial(create_row, self.store)
         stored = self.effects.insist(lambda: create(self.key, new))
-        self.cache.keep(stored, read_at)
+        self.cache.keep(stored, read_at, wall_us)
         return stored
-
-    def _complete(self, stored: QueueConfig | None) -> QueueConfig:
-        """Return the config of a queue that exists and has a doorbell, if it needs one."""
-        if stored is not None and (stored.doorbell is not None or self.creator is None):
-            return stored
-        return self.create()
 
     def part(self, number: int) -> PartKey:
         """Return the key of the part *number*."""
@@ -94,6 +90,18 @@ class QueueContext:
     def parts(self) -> list[PartKey]:
         """Return the keys of all parts."""
         return [self.part(number) for number in range(self.config().parts)]
+
+    def rows(self, name: str) -> KeyRows:
+        """Return the rows that can hold a job *name*."""
+        return rows_of(self.config(), self.key, name)
+
+    def check(self, key: JobKey | None) -> Check | None:
+        """Read the row of *key*, for the condition that it holds no live job and does not change."""
+        return None if key is None else Check(key, self.effects.insist(lambda: self.store.get(key)))
+
+    def partitions(self) -> list[Partition]:
+        """Return where dead jobs and outbox entries lie: with each part, and those of 0.1 with the queue."""
+        return [self.key, *self.parts()]
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from fanin.queue.context import QueueContext
 from fanin.queue.model import Accuracy, Depth, JobState, PartLook
@@ -30,7 +31,7 @@ def depth_of(context: QueueContext, looks: Sequence[PartLook]) -> Depth:
     ready, busy, delayed = (
         _of_state(context, looks, state) for state in (JobState.READY, JobState.BUSY, JobState.DELAYED)
     )
-    dead = estimate([lambda limit: context.store.count_dead(context.key, limit)])
+    dead = _dead(context)
     now = context.effects.now()
     heads = [each.head for each in looks if each.head is not None]
     return Depth(
@@ -43,17 +44,20 @@ def depth_of(context: QueueContext, looks: Sequence[PartLook]) -> Depth:
     )
 
 
-def estimate(counts: Sequence[Callable[[int], int]]) -> Estimate:
+def estimate(counts: Sequence[Callable[[int], int]], *, even: bool = True) -> Estimate:
     """Return the sum of *counts*, one for each part, each of which counts up to a limit.
 
     Once COUNTED_MAX are counted, it is extrapolated from the parts that were counted whole; where the first
-    part alone has more, the number of jobs is at least COUNTED_MAX in each part.
+    part alone has more, the number of jobs is at least COUNTED_MAX in each part. Where the jobs are not
+    *even* over the parts, because these are being raised, there are at least as many as were counted.
     """
     counted = 0
     for whole, count in enumerate(counts):
         left = COUNTED_MAX - counted
         found = count(left + 1)
         if found > left:
+            if not even:
+                return Estimate(COUNTED_MAX, Accuracy.AT_LEAST)
             if whole == 0:
                 return Estimate(COUNTED_MAX * len(counts), Accuracy.AT_LEAST)
             return Estimate(round(counted * len(counts) / whole), Accuracy.APPROXIMATE)
@@ -70,7 +74,16 @@ def _of_state(context: QueueContext, looks: Sequence[PartLook], state: JobState)
 
         return count
 
-    return estimate([count_in(number, seen) for number, seen in enumerate(looks)])
+    counts = [count_in(number, seen) for number, seen in enumerate(looks)]
+    return estimate(counts, even=context.config().before is None)
+
+
+def _dead(context: QueueContext) -> Estimate:
+    """Return the number of dead jobs, with those that 0.1 wrote with the queue as a whole."""
+    store, even = context.store, context.config().before is None
+    spread = estimate([partial(store.count_dead, part) for part in context.parts()], even=even)
+    whole = estimate([partial(store.count_dead, context.key)])
+    return Estimate(spread.jobs + whole.jobs, _worst([spread.accuracy, whole.accuracy]))
 
 
 def _worst(found: Iterable[Accuracy]) -> Accuracy:

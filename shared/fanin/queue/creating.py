@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from fanin.errors import Conflict, StoreUnavailable
+from fanin.errors import StoreUnavailable
 from fanin.queue.config import QueueConfig, existing, refuse_removing
 from fanin.queue.effects import Effects
 from fanin.queue.errors import DoorbellMissing
 from fanin.queue.keys import QueueKey
 from fanin.queue.model import Options
+from fanin.queue.raising import raise_parts
 from fanin.queue.store import QueueStore
 
 CREATE_ATTEMPTS = 8
@@ -75,16 +76,15 @@ class QueueCreator:
     def ensure(self, queue: QueueKey, parts: int | None, metrics: bool | None = None) -> Ensured:
         """Create the queue, unless it exists; *parts*, *metrics*: None for the default, or as it is.
 
-        Raises Conflict for an existing queue of other parts, or one that is being removed. Raises
-        DoorbellMissing where the doorbell cannot be created yet; the call can be repeated.
+        The parts of an existing queue are raised to *parts*. Raises Conflict for fewer, during a raise to
+        another number, and for a queue that is being removed; DoorbellMissing where the doorbell cannot be
+        created yet. The call can be repeated.
         """
         is_new = existing(self.store.config(queue)) is None
         stored = self.create(queue, QueueConfig(parts or Options().parts))
         refuse_removing(queue.name, stored)
-        if parts not in (None, stored.parts):
-            raise Conflict(
-                f"queue {queue.name!r} has {stored.parts} parts, which cannot be changed to {parts}"
-            )
+        if parts is not None:
+            stored = raise_parts(self.store, self.effects, queue, parts)
         if stored.doorbell is None:
             raise DoorbellMissing(
                 f"the doorbell of queue {queue.name!r} cannot be created yet; retry in 60 s"

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
+from fanin.queue.config import Phase
 from fanin.queue.context import QueueContext
-from fanin.queue.keys import JobKey, job_key
 from fanin.queue.model import Job, JobState
 from fanin.queue.paging import Record, dead_at
 from fanin.queue.sleeping import wake, wake_before
@@ -62,20 +62,30 @@ def _delete(context: QueueContext, name: str) -> Deletion:
             return Deletion.NOT_FOUND
         if seen.state is JobState.BUSY:
             return Deletion.IN_PROGRESS
-        if lifecycle.is_deleted(_mark(context, seen), seen):
+        if _mark(context, seen):
             return Deletion.DELETED
         context.effects.pause(attempt)
     raise StoreUnavailable(f"job {name!r} changes too often at the moment; retry")
 
 
 def _live(context: QueueContext, name: str) -> Job | None:
-    """Return the live job of a key, if there is one."""
-    key: JobKey = job_key(context.key, context.config().parts, name)
-    stored = context.effects.insist(lambda: context.store.get(key))
-    return stored if stored is not None and stored.is_live else None
+    """Return the live job of a key, if there is one.
+
+    While the parts are raised, jobs are moved from the old row to the new one, which is read last.
+    """
+    rows, config = context.rows(name), context.config()
+    old_first = [rows.at, rows.other] if config.phase is Phase.PREPARING else [rows.other, rows.at]
+    for key in filter(None, old_first):
+        stored = context.check(key)
+        if stored is not None and stored.is_live:
+            return stored.seen
+    return None
 
 
-def _mark(context: QueueContext, seen: Job) -> Job | None:
-    """Store the mark over the job as it was seen, with its outbox entries; return the stored job."""
-    at, entries = context.effects.now(), lifecycle.removal_entries(seen, REASON)
-    return context.effects.insist(lambda: context.store.delete(seen, entries, at))
+def _mark(context: QueueContext, seen: Job) -> bool:
+    """Store the mark over the job as it was seen, with its outbox entries; return whether it is stored."""
+    effects, entries = context.effects, lifecycle.removal_entries(seen, REASON)
+    at, deletion = effects.now(), effects.new_id()
+    stored = effects.insist(lambda: context.store.delete(seen, entries, at, deletion))
+    # The next job of the key names the request, too.
+    return stored is not None and stored.done_by == deletion

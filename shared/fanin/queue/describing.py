@@ -13,7 +13,7 @@ from fanin.queue.looking import look_at_first
 from fanin.queue.model import Depth
 
 
-class QueueState(StrEnum):
+class Activity(StrEnum):
     """Whether the sweep visits a queue each minute (in use, idle), once a day (asleep), or removes it."""
 
     IN_USE = "inUse"
@@ -31,13 +31,13 @@ class QueueStatus:
     depth: Depth
 
     @property
-    def state(self) -> QueueState:
+    def activity(self) -> Activity:
         config = self.config
         if config.removing_us is not None:
-            return QueueState.REMOVING
+            return Activity.REMOVING
         if config.asleep_us is not None:
-            return QueueState.ASLEEP
-        return QueueState.IN_USE if config.idle_us is None else QueueState.IDLE
+            return Activity.ASLEEP
+        return Activity.IN_USE if config.idle_us is None else Activity.IDLE
 
 
 def status_of(context: QueueContext) -> QueueStatus:

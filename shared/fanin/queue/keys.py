@@ -47,6 +47,10 @@ class PartKey:
         return f"{self.queue}#{self.number:04x}"
 
 
+Partition = PartKey | QueueKey
+"""Where dead jobs and outbox entries lie: with their part; those of 0.1 with the queue as a whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobKey:
     """The row of a key: its part and its sort key."""

@@ -40,8 +40,8 @@ def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
     """Return the outbox entry that is stored when the busy job ends; None for a job without an item."""
     if job.item_id is None:
         return None
-    reason = dead.error if dead else None
-    return OutboxEntry(job.id, job.item_id, failed=dead is not None, reason=reason, ending=job.ending)
+    reason, part = dead.error if dead else None, job.key.part.number
+    return OutboxEntry(job.id, job.item_id, dead is not None, reason, job.ending, part)
 
 
 def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
@@ -53,7 +53,12 @@ def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
     ending = f"removed-{job.added_us}-{job.generation}"
     return [
         OutboxEntry(
-            run.id, run.item_id, failed=True, reason=reason, ending=f"{ending}-{number}#{job.key.sort}"
+            job_id=run.id,
+            item_id=run.item_id,
+            failed=True,
+            reason=reason,
+            ending=f"{ending}-{number}#{job.key.sort}",
+            part=job.key.part.number,
         )
         for number, run in enumerate(runs)
         if run.item_id is not None
@@ -103,21 +108,9 @@ def may_be_deleted(stored: Job | None, seen: Job) -> bool:
     return seen.state in (JobState.READY, JobState.DELAYED) and is_unchanged(stored, seen)
 
 
-def deleted(job: Job, at: int) -> Job:
-    """Return the mark of a job that was deleted.
-
-    It names the claim that ended the job before it, where the mark of a run names its own.
-    """
-    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
-
-
-def is_deleted(stored: Job | None, seen: Job) -> bool:
-    """Return whether *stored* is the mark that is left where the job *seen* was deleted."""
-    return (
-        stored is not None
-        and not stored.is_live
-        and (stored.id, stored.generation, stored.done_by) == (seen.id, seen.generation, seen.done_by)
-    )
+def deleted(job: Job, at: int, deletion: str) -> Job:
+    """Return the mark of a job that was deleted; *deletion*: the id of the request, in place of a claim."""
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_by=deletion, done_us=at)
 
 
 def rerun_id(job: Job) -> str | None:
@@ -217,6 +210,22 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
         done_by=over.done_by if over else None,
         revival=revival,
     )
+
+
+def moved(job: Job, key: JobKey, over: Job | None) -> Job:
+    """Return a waiting job as the row *key* stores it, over the done job *over*."""
+    generation, done_by = (over.generation + 1, over.done_by) if over else (1, None)
+    return replace(job, key=key, generation=generation, done_by=done_by)
+
+
+def left_behind(job: Job, at: int) -> Job:
+    """Return the mark that a waiting job leaves in the row from which it is moved."""
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
+
+
+def may_be_moved(stored: Job | None, seen: Job) -> bool:
+    """Return whether the job still waits as it was seen."""
+    return stored is not None and stored.state is not JobState.BUSY and stored == seen
 
 
 def claim_status(stored: Job | None, job: Job) -> ClaimStatus:

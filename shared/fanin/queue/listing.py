@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.counting import depth_of
+from fanin.queue.key_rows import Check
 from fanin.queue.looking import look
 from fanin.queue.model import Dead, Depth, Job, JobState, Member, Ring
 from fanin.queue.sleeping import wake, wake_before
@@ -32,7 +35,9 @@ class Listings:
 
     def dead(self, limit: int = 100) -> list[Dead]:
         """Return the dead jobs, the longest dead first."""
-        return list(self.context.store.dead(self.context.key, limit))
+        context = self.context
+        found = context.effects.each(lambda where: context.store.dead(where, limit), context.partitions())
+        return sorted((dead for some in found for dead in some), key=lambda dead: dead.died_us)[:limit]
 
     def sessions(self) -> list[Member]:
         """Return the stored sessions, each with its host, process, start and heartbeats."""
@@ -54,17 +59,19 @@ class Listings:
         """
         context = self.context
         for attempt in range(REVIVE_ATTEMPTS):
-            over = context.store.get(dead.job.key)
-            if over is not None and over.is_live:
+            rows = context.rows(dead.job.name)
+            over, check = context.store.get(rows.at), context.check(rows.other)
+            if (over is not None and over.is_live) or (check is not None and check.is_live):
                 return False
             wake_before(context)
             job = lifecycle.revived(dead, context.effects.now(), over, context.effects.new_id())
-            stored = _revive(context, dead, job, over)
+            job = replace(job, key=rows.at)
+            stored = _revive(context, dead, job, over, check)
             wake(context)
             if stored is not None and stored.revival == job.revival:
                 context.ring([Ring(job.key.part.number)])
                 return True
-            if stored == over:
+            if stored == over and context.check(rows.other) == check:
                 return False  # only the record of the dead job is gone: it was revived before
             context.effects.pause(attempt)
         raise StoreUnavailable(f"job {dead.job.name!r}: too many adds of its key at once; call revive again")
@@ -80,5 +87,5 @@ def _in_index(job: Job) -> str:
     return job.ix or ""
 
 
-def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None) -> Job | None:
-    return context.effects.insist(lambda: context.store.revive(dead, job, over))
+def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Job | None:
+    return context.effects.insist(lambda: context.store.revive(dead, job, over, check))

@@ -15,6 +15,7 @@ from functools import partial
 from fanin.calling import done, log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
+from fanin.queue.keys import Partition
 from fanin.queue.looking import look
 from fanin.queue.members import overdue, owned, owners
 from fanin.queue.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
@@ -75,7 +76,7 @@ class Maintenance:
             self.end_overdue,
             lambda: looks.extend(self.sweep(range(parts))),
             # The outbox is read last: the end of a job moves it from its part to the outbox.
-            lambda: reported.append(self.report_outbox()),
+            lambda: reported.append(self.report_outbox(range(parts))),
         )
         return looks, any(reported)
 
@@ -169,13 +170,16 @@ class Maintenance:
             self.freed = fresh[most:]
         return fresh[:most]
 
-    def report_outbox(self) -> bool:
-        """Report and delete each outbox entry; return whether there was any.
+    def report_outbox(self, parts: Iterable[int]) -> bool:
+        """Report and delete the outbox entries of *parts*, and those that 0.1 wrote with the queue.
+
+        Returns whether there was any.
 
         One that cannot be reported stays for the next run.
         """
         report, store, queue = self.context.report, self.context.store, self.context.key
-        found = store.outbox(queue)
+        where: list[Partition] = [queue, *(self.context.part(part) for part in parts)]
+        found = [entry for some in self.context.effects.each(store.outbox, where) for entry in some]
         if report is None:
             return bool(found)
         for entry in found:
@@ -214,9 +218,10 @@ class Maintenance:
 
     def _sweep_own(self) -> None:
         doubts = self.session.doubts() if self.session else set()
-        looks = self.sweep(sorted(doubts | set(self.own_parts())))
+        parts = sorted(doubts | set(self.own_parts()))
+        looks = self.sweep(parts)
         busy = any(each.in_use for each in looks)
-        self.report_outbox()
+        self.report_outbox(parts)
         options = self.context.options
         pause = options.sweep if busy or doubts else options.idle_sweep
         self.next_sweep = self.context.effects.monotonic() + pause

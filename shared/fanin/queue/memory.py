@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.order import IndexKey, IndexRange
 from fanin.queue.store import Write
@@ -47,9 +48,9 @@ class MemoryStore:
                 self.configs[queue] = config
             return self.configs.get(queue)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
-            if lifecycle.may_be_added(self.stored.get(job.key), over):
+            if lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check):
                 self._put(job)
             return self.stored.get(job.key)
 
@@ -118,9 +119,11 @@ class MemoryStore:
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         return self._entries(part, order.busy_of(session))
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        queue = _queue_of(where)
         with self.lock:
-            return list(self.outboxes.get(queue, {}).values())
+            entries = self.outboxes.get(queue, {}).values()
+            return [entry for entry in entries if entry.partition(queue) == where]
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
@@ -136,12 +139,8 @@ class MemoryStore:
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         return min(limit, sum(job.state is state for job in self._jobs(part, "")))
 
-    def count_dead(self, queue: QueueKey, limit: int) -> int:
-        return min(limit, len(self.dead_jobs.get(queue, {})))
-
-    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
-        with self.lock:
-            return [job for job in self.stored.values() if job.key.part == part][:limit]
+    def count_dead(self, where: Partition, limit: int) -> int:
+        return len(self._dead(where)[:limit])
 
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         with self.lock:
@@ -156,42 +155,57 @@ class MemoryStore:
         with self.lock:
             return self.dead_jobs.get(dead.job.key.part.queue, {}).pop(dead.record, None) is not None
 
-    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int) -> Job | None:
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
         with self.lock:
             stored = self.stored.get(seen.key)
             if stored is None or not lifecycle.may_be_deleted(stored, seen):
                 return stored
             outbox = self.outboxes.setdefault(seen.key.part.queue, {})
             outbox.update({entry.record: entry for entry in entries})
-            return self._put(lifecycle.deleted(stored, at))
+            return self._put(lifecycle.deleted(stored, at, deletion))
 
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         return _within(within, ((job.ix, job.key.sort) for job in self._jobs(part, "")), limit)
 
-    def dead_keys(self, queue: QueueKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
-        with self.lock:
-            records = list(self.dead_jobs.get(queue, {}).values())
-        return _within(within, ((order.dead(dead.died_us), dead.record) for dead in records), limit)
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        rows = ((order.dead(dead.died_us), dead.record) for dead in self._dead(where))
+        return _within(within, rows, limit)
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         with self.lock:
             return [self.stored[key] for key in keys if key in self.stored]
 
-    def dead_at(self, records: Sequence[tuple[QueueKey, str]]) -> Sequence[Dead | None]:
-        with self.lock:
-            return [self.dead_jobs.get(queue, {}).get(record) for queue, record in records]
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+        found = {where: {dead.record: dead for dead in self._dead(where)} for where, _ in records}
+        return [found[where].get(record) for where, record in records]
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        with self.lock:
-            return sorted(self.dead_jobs.get(queue, {}).values(), key=lambda dead: dead.died_us)[:limit]
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        return self._dead(where)[:limit]
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
             records = self.dead_jobs.get(job.key.part.queue, {})
-            if dead.record in records and lifecycle.may_be_added(self.stored.get(job.key), over):
+            may_be_added = lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check)
+            if dead.record in records and may_be_added:
                 del records[dead.record]
                 self._put(job)
             return self.stored.get(job.key)
+
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        with self.lock:
+            mine = [job for key, job in self.stored.items() if key.part == part and key.sort > after]
+        found = sorted(mine, key=lambda job: job.key.sort)[:limit]
+        return found, found[-1].key.sort if len(found) < len(mine) else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        with self.lock:
+            if not lifecycle.may_be_moved(self.stored.get(seen.key), seen):
+                return False
+            if not lifecycle.may_be_added(self.stored.get(job.key), over):
+                return False
+            self._put(lifecycle.left_behind(seen, at))
+            self._put(job)
+            return True
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         with self.lock:
@@ -251,9 +265,18 @@ class MemoryStore:
             if member is not None and not member.live:
                 del self._members(queue)[session]
 
+    def _holds(self, check: Check | None) -> bool:
+        return check is None or lifecycle.may_be_added(self.stored.get(check.key), check.seen)
+
     def _put(self, job: Job) -> Job:
         self.stored[job.key] = job
         return job
+
+    def _dead(self, where: Partition) -> list[Dead]:
+        with self.lock:
+            found = self.dead_jobs.get(_queue_of(where), {}).values()
+            mine = [dead for dead in found if dead.partition == where]
+        return sorted(mine, key=lambda dead: dead.died_us)
 
     def _members(self, queue: QueueKey) -> dict[str, Member]:
         return self.sessions.setdefault(queue, {})
@@ -272,3 +295,7 @@ def _within(within: IndexRange, rows: Iterable[tuple[str | None, str]], limit: i
     keys = sorted((ix, sort) for ix, sort in rows if ix is not None and within.low <= ix <= within.high)
     after = () if within.after is None else (within.low, within.after)
     return [IndexKey(ix, sort) for ix, sort in keys if (ix, sort) > after][:limit]
+
+
+def _queue_of(where: Partition) -> QueueKey:
+    return where.queue if isinstance(where, PartKey) else where

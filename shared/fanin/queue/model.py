@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.queue import order
-from fanin.queue.keys import PARTS_MAX, JobKey
+from fanin.queue.keys import PARTS_MAX, JobKey, Partition, PartKey, QueueKey
 
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
@@ -201,13 +201,20 @@ class GivenBack:
 class Dead:
     """A dead job: the job as it was, and the error of its last run.
 
-    *keyed_by_id*: version 0.1 wrote its row, under the job's id.
+    *spread*: whether its row lies with its part; version 0.1 wrote it with the queue as a whole, first under
+    the job's id (*keyed_by_id*).
     """
 
     job: Job
     error: str
     died_us: int
     keyed_by_id: bool = False
+    spread: bool = True
+
+    @property
+    def partition(self) -> Partition:
+        """The partition of its row."""
+        return self.job.key.part if self.spread else self.job.key.part.queue
 
     @property
     def record(self) -> str:
@@ -219,7 +226,8 @@ class Dead:
 class OutboxEntry:
     """The end of a job whose item is to be acked: a success, or a failure if the job is dead (*failed*).
 
-    *reason*: the error of a dead job. *ending*: ``Job.ending``; None where version 0.1 wrote the row.
+    *reason*: the error of a dead job. *ending*: ``Job.ending``; None where 0.1 wrote the row under the job's
+    id. *part*: the part of the job; None where 0.1 wrote the row with the queue as a whole.
     """
 
     job_id: str
@@ -227,11 +235,16 @@ class OutboxEntry:
     failed: bool
     reason: str | None = None
     ending: str | None = None
+    part: int | None = None
 
     @property
     def record(self) -> str:
         """The sort key of its row."""
         return self.job_id if self.ending is None else self.ending
+
+    def partition(self, queue: QueueKey) -> Partition:
+        """Return the partition of its row in *queue*."""
+        return queue if self.part is None else PartKey(queue, self.part)
 
 
 @dataclass(frozen=True, slots=True)

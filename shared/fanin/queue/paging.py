@@ -14,13 +14,13 @@ from typing import Generic, TypeVar
 
 from fanin.queue import order
 from fanin.queue.context import QueueContext
-from fanin.queue.keys import JobKey, QueueKey
+from fanin.queue.keys import JobKey
 from fanin.queue.model import Dead, Job, JobState
 from fanin.queue.order import IndexKey, IndexRange
 
 T = TypeVar("T")
 Record = tuple[int, str]
-"""A dead job: the number of its partition among ``_dead_partitions``, and its sort key there."""
+"""A dead job: the number of its partition among ``QueueContext.partitions``, and its sort key there."""
 PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DELAYED: order.DELAYED}
 
 
@@ -59,7 +59,7 @@ def jobs(context: QueueContext, state: JobState, limit: int, after: ListedRow | 
 
 def dead(context: QueueContext, limit: int, after: ListedRow | None) -> JobPage[Dead]:
     """Return the dead jobs after the row *after*, the longest dead first: *limit* of them."""
-    store, partitions = context.store, _dead_partitions(context)
+    store, partitions = context.store, context.partitions()
 
     def read(number: int, within: IndexRange, most: int) -> Sequence[IndexKey]:
         return store.dead_keys(partitions[number], within, most)
@@ -72,7 +72,7 @@ def dead(context: QueueContext, limit: int, after: ListedRow | None) -> JobPage[
 
 def dead_at(context: QueueContext, records: Sequence[Record]) -> dict[Record, Dead]:
     """Return those of the dead jobs *records* that exist."""
-    store, partitions = context.store, _dead_partitions(context)
+    store, partitions = context.store, context.partitions()
     known = [(number, sort) for number, sort in dict.fromkeys(records) if number < len(partitions)]
     found = store.dead_at([(partitions[number], sort) for number, sort in known])
     rows = zip(known, found, strict=True)
@@ -88,11 +88,6 @@ def range_of(prefix: str, number: int, after: ListedRow | None) -> IndexRange:
     if number == after.number:
         return IndexRange(after.key.ix, high, after.key.sort)
     return IndexRange(after.key.ix if number > after.number else after.key.ix + "\0", high)
-
-
-def _dead_partitions(context: QueueContext) -> list[QueueKey]:
-    """Return the partitions of dead jobs; the first one is that of the queue as a whole."""
-    return [context.key]
 
 
 def _listed(

@@ -11,7 +11,7 @@ from fanin.errors import StoreUnavailable
 from fanin.queue import lifecycle
 from fanin.queue.context import QueueContext
 from fanin.queue.doorbell import Doorbell
-from fanin.queue.keys import JobKey, job_key
+from fanin.queue.keys import JobKey
 from fanin.queue.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
 from fanin.queue.sleeping import wake, wake_before
 
@@ -42,38 +42,42 @@ class Producer:
         except Exception:
             wake(self.context)  # some of the jobs can be stored
             raise
-        refusals = dict(zip(first.values(), outcomes, strict=True))
-        self._announce([asked[i] for i, state in refusals.items() if state is None])
+        found = dict(zip(first.values(), outcomes, strict=True))
+        self._announce([(asked[i], part) for i, (state, part) in found.items() if state is None])
         wake(self.context)
+        refusals = {i: state for i, (state, _) in found.items()}
         # A repeated key is rejected by the first job of that key.
         states = ((request, refusals.get(i, JobState.READY)) for i, request in enumerate(asked))
         return tuple(Rejected(request.key, state) for request, state in states if state is not None)
 
-    def _store(self, request: NewJob, now: int, on_busy: OnBusy) -> JobState | None:
-        """Store one job; return None, or the state of the live job that rejected it."""
-        key, over, effects = self._key(request), None, self.context.effects
+    def _store(self, request: NewJob, now: int, on_busy: OnBusy) -> tuple[JobState | None, int]:
+        """Store one job; return None, or the state of the live job that rejected it, and the part."""
+        over, effects = None, self.context.effects
         for attempt in range(ADD_ATTEMPTS):
-            job = lifecycle.new_job(request, key, request.id or effects.new_id(), now, over)
-            stored = self._add(job, over)
+            rows = self.context.rows(request.key)
+            over = over if over is not None and over.key == rows.at else None
+            job = lifecycle.new_job(request, rows.at, request.id or effects.new_id(), now, over)
+            stored = self._add(job, over, rows.other)
             if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
-                return None
-            if stored is not None and over is not None and stored.generation > over.generation + 1:
-                raise _lost_trace(stored)
+                return None, stored.key.part.number
+            if over is not None and _is_later(stored, over):
+                raise _lost_trace(over)
             if stored is not None and stored.is_live:
                 if on_busy is OnBusy.REJECT or stored.state is not JobState.BUSY:
-                    return self._refuse(stored)
+                    return self._refuse(stored), stored.key.part.number
                 if self._request_rerun(stored, job):
-                    return None
+                    return None, stored.key.part.number
                 stored = None
             over = stored
             effects.pause(attempt)
         raise StoreUnavailable(f"job {request.key!r}: too many adds of its key at once; add it again")
 
-    def _key(self, request: NewJob) -> JobKey:
-        return job_key(self.context.key, self.context.config().parts, request.key)
-
-    def _add(self, job: Job, over: Job | None) -> Job | None:
-        return self.context.effects.insist(lambda: self.context.store.add(job, over))
+    def _add(self, job: Job, over: Job | None, other: JobKey | None) -> Job | None:
+        """Store a job; return the one that its key holds then, at either of its parts."""
+        check = self.context.check(other)
+        if check is not None and check.seen is not None and _decides(check.seen, job):
+            return check.seen
+        return self.context.effects.insist(lambda: self.context.store.add(job, over, check))
 
     def _refuse(self, stored: Job) -> JobState:
         with suppress(StoreUnavailable):
@@ -90,19 +94,19 @@ class Producer:
             before, seen = seen, self._rerun(seen, rerun)
             if seen is not None and _is_in(rerun.id, seen):
                 return True
-            if seen is not None and seen.generation > before.generation + 1:
-                raise _lost_trace(seen)
+            if _is_later(seen, before):
+                raise _lost_trace(before)
             self.context.effects.pause(attempt)
         return False
 
     def _rerun(self, seen: Job, rerun: Rerun) -> Job | None:
         return self.context.effects.insist(lambda: self.context.store.rerun(seen, rerun))
 
-    def _announce(self, added: Sequence[NewJob]) -> None:
+    def _announce(self, added: Sequence[tuple[NewJob, int]]) -> None:
         """Ring once for each job, with one call for each delay; a lost ring costs time and no job."""
         by_delay: dict[int, list[Ring]] = {}
-        for request in added:
-            ring = Ring(self._key(request).part.number, due=request.delay > 0)
+        for request, part in added:
+            ring = Ring(part, due=request.delay > 0)
             by_delay.setdefault(math.ceil(request.delay), []).append(ring)
 
         def announce(bell: Doorbell) -> None:
@@ -113,6 +117,11 @@ class Producer:
             self.context.at_doorbell(announce)
 
 
+def _is_later(stored: Job | None, seen: Job) -> bool:
+    """Return whether the row of the job *seen* has had more than one job since."""
+    return stored is not None and stored.key == seen.key and stored.generation > seen.generation + 1
+
+
 def _lost_trace(stored: Job) -> StoreUnavailable:
     """Return the error of a request that was answered after another job of its key had come and gone.
 
@@ -121,6 +130,11 @@ def _lost_trace(stored: Job) -> StoreUnavailable:
     return StoreUnavailable(
         f"job {stored.name!r}: other jobs of its key ended in the meantime, so it is unknown whether it ran"
     )
+
+
+def _decides(seen: Job, job: Job) -> bool:
+    """Return whether the job *seen* at its key's other part rejects *job*, or is that job."""
+    return seen.is_live or (_is_in(job.id, seen) and not seen.expired(job.added_us))
 
 
 def _is_in(job_id: str, stored: Job) -> bool:

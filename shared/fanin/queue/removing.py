@@ -58,7 +58,7 @@ def begin_if_forgotten(context: QueueContext) -> None:
     if config.idle_us is None or now - config.idle_us < EMPTY_DAYS * 86_400 * SECOND_US:
         return
     # The config was marked idle before this look, and its write fails if an add woke the queue since.
-    if not (_has_jobs(context) or context.store.dead(context.key, 1) or context.store.members(context.key)):
+    if not (_has_jobs(context) or _has_dead(context) or context.store.members(context.key)):
         context.write_config(removing(config, now))
 
 
@@ -83,7 +83,7 @@ def proceed(
     is_settled = now - config.removing_us >= settle * SECOND_US
     found = _end_sessions(context) | (is_settled and _delete_some(context, config))
     # The outbox is read last: the removal of a job moves its items there.
-    if Maintenance(context).report_outbox() or found or not is_settled:
+    if Maintenance(context).report_outbox(range(config.parts)) or found or not is_settled:
         return False
     if doorbells is not None and config.doorbell is not None:
         doorbells.delete(context.key, config.doorbell)
@@ -113,6 +113,10 @@ def _has_jobs(context: QueueContext) -> bool:
     return any(each.in_use for each in look(context, context.parts()))
 
 
+def _has_dead(context: QueueContext) -> bool:
+    return any(context.effects.each(lambda where: context.store.dead(where, 1), context.partitions()))
+
+
 def _end_sessions(context: QueueContext) -> bool:
     """End and delete all sessions; return whether there were any."""
     store, queue = context.store, context.key
@@ -127,14 +131,18 @@ def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
     """Delete up to ROWS_A_RUN rows; return whether there were any."""
     store, left = context.store, ROWS_A_RUN
     for number in range(config.parts):
-        rows = store.rows(context.part(number), left)
+        rows, _ = store.page(context.part(number), "", left)
         context.effects.each(lambda job: _remove(context, job), rows)
         left -= len(rows)
         if left <= 0:
             return True
-    dead = store.dead(context.key, left)
-    context.effects.each(store.remove_dead, dead)
-    return bool(dead) or left < ROWS_A_RUN
+    for where in context.partitions():
+        dead = store.dead(where, left)
+        context.effects.each(store.remove_dead, dead)
+        left -= len(dead)
+        if left <= 0:
+            return True
+    return left < ROWS_A_RUN
 
 
 def _remove(context: QueueContext, job: Job) -> None:

@@ -153,7 +153,7 @@ class Queue(Listings):
             leaving.leave()
 
     def sweep(self) -> None:
-        """Run the scheduled sweep: end overdue sessions, free, promote, ring, and report the outbox.
+        """Run the scheduled sweep: raise parts, end overdue sessions, free, promote, ring, report the outbox.
 
         Where it finds nothing repeatedly, the queue falls asleep, until a job is added.
         """

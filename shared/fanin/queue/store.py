@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.order import IndexKey, IndexRange
 
@@ -32,10 +33,11 @@ class JobStore(Protocol):
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
         """Store *config* over the one of the revision before it; return the stored one, None without any."""
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* where its key has none, or over the done one that was seen; return the stored job.
 
-        None where *over* was seen and its mark is gone since; nothing was written.
+        With a *check*, in one transaction with its condition. None where *over* was seen and its mark is gone
+        since, or where the check failed and the key has no job; nothing was written.
         """
 
     def collide(self, seen: Job) -> None:
@@ -72,8 +74,8 @@ class JobStore(Protocol):
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         """Return the busy jobs of a part that a session claimed."""
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        """Return the outbox entries of a queue."""
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole."""
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         """Delete a reported entry; repeatable."""
@@ -87,17 +89,29 @@ class JobStore(Protocol):
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         """Return the number of jobs of a part in a state, at most *limit*; it may lag behind by seconds."""
 
-    def count_dead(self, queue: QueueKey, limit: int) -> int:
-        """Return the number of dead jobs, at most *limit*; it may lag behind by seconds."""
+    def count_dead(self, where: Partition, limit: int) -> int:
+        """Return the number of dead jobs of a part, at most *limit*; it may lag behind by seconds.
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        """Return the dead jobs, the longest dead first."""
+        *where*: a part, or a queue for those that 0.1 wrote with the queue as a whole.
+        """
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        """Return the dead jobs of a part, the longest dead first, or those that 0.1 wrote with the queue."""
+
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
 
-    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
-        """Return up to *limit* jobs of a part, live and done, in no order."""
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        """Return up to *limit* jobs and marks of a part by sort key, from *after* on, and the last sort key.
+
+        None for the last sort key: there are no more.
+        """
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        """Store *job* as ``add`` does, and a mark in place of the waiting job *seen*, or neither.
+
+        Returns False where a condition failed, also after a request that was applied.
+        """
 
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         """Delete a job and store the outbox *entries* in one transaction; False where the job has changed."""
@@ -105,7 +119,7 @@ class JobStore(Protocol):
     def remove_dead(self, dead: Dead) -> bool:
         """Delete the record of a dead job; False where it is gone."""
 
-    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int) -> Job | None:
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
         """Store the mark of ``lifecycle.deleted`` over the job that was seen, and the outbox *entries*.
 
         Both in one transaction. Returns the job that is stored then, also where the job has changed.
@@ -114,13 +128,13 @@ class JobStore(Protocol):
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         """Return the keys of the first live jobs of a part in a range of the index, in its order."""
 
-    def dead_keys(self, queue: QueueKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         """Return the keys of the first dead jobs in a range of the index, in its order."""
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         """Return the stored jobs and marks of *keys*, which are distinct, in any order."""
 
-    def dead_at(self, records: Sequence[tuple[QueueKey, str]]) -> Sequence[Dead | None]:
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
         """Return the dead job of each record, which are distinct; None where there is none."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.queue import removing, sleeping
+from fanin.queue import removing, sleeping, widening
+from fanin.queue.config import Phase
 from fanin.queue.context import QueueContext
 from fanin.queue.counting import depth_of
 from fanin.queue.creating import Doorbells
@@ -25,6 +26,9 @@ def visit(
     if before.removing_us is not None:
         removing.proceed(context, doorbells, settle)
         return None
+    if before.phase is not Phase.STEADY:
+        widening.advance(context)
+        before = context.read_config() or before
     looks, has_outbox = Maintenance(context).sweep_queue(before.parts)
     in_use = has_outbox or any(each.in_use for each in looks)
     sleeping.rest(context, before, in_use, settle)

@@ -13,7 +13,6 @@ from tests.contract.queue.calls import (
     LATER,
     NOW,
     PART,
-    QUEUE,
     added,
     death_of,
     done,
@@ -25,6 +24,7 @@ from tests.contract.queue.calls import (
 
 ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": "i1"}], ids=["plain", "with an item"])
 REASON = "the job was deleted"
+DELETION = "deletion-1"
 
 
 def entries_of(job):
@@ -32,7 +32,7 @@ def entries_of(job):
 
 
 def deleted(store, job, at=LATER):
-    return store.delete(job, entries_of(job), at)
+    return store.delete(job, entries_of(job), at, DELETION)
 
 
 @ITEMS
@@ -41,11 +41,11 @@ def test_a_waiting_job_is_deleted_and_leaves_the_mark_of_a_done_one(store, item,
     job = added(store, delay=delay, **item)
     mark = deleted(store, job)
 
-    assert mark == store.get(job.key) == lifecycle.deleted(job, LATER)
+    assert mark == store.get(job.key) == lifecycle.deleted(job, LATER, DELETION)
     assert (mark.state, mark.payload, mark.ix) == (JobState.DONE, None, None)
-    assert lifecycle.is_deleted(mark, job)
+    assert mark.done_by == DELETION
     assert list(store.first(PART, 10)) == []
-    assert [(entry.item_id, entry.failed, entry.reason) for entry in store.outbox(QUEUE)] == [
+    assert [(entry.item_id, entry.failed, entry.reason) for entry in store.outbox(PART)] == [
         (item_id, True, REASON) for item_id in item.values()
     ]
 
@@ -65,8 +65,7 @@ def test_a_job_that_was_claimed_meanwhile_stays(store, item):
     claimed = store.claim(head(store), "s", "c", LATER)
 
     assert deleted(store, seen) == claimed == store.get(seen.key)
-    assert not lifecycle.is_deleted(claimed, seen)
-    assert list(store.outbox(QUEUE)) == []
+    assert list(store.outbox(PART)) == []
 
 
 @ITEMS
@@ -85,19 +84,19 @@ def test_a_job_that_was_done_meanwhile_is_not_taken_for_a_deleted_one(store, ite
     ended = store.end(store.claim(head(store), "s", "c2", LATER), LATER)
 
     assert deleted(store, seen) == store.get(job.key)
-    assert not lifecycle.is_deleted(ended, seen)
+    assert ended.done_by == "c2"
 
 
 @ITEMS
 def test_a_late_copy_of_a_deletion_leaves_the_next_job_of_the_key_alone(store, item):
     seen = added(store, **item)
     mark = deleted(store, seen)
-    entries = list(store.outbox(QUEUE))
+    entries = list(store.outbox(PART))
     again = replace(new("a", LATER, mark), id=seen.id, item_id="other")
     store.add(again, mark)
 
     assert deleted(store, seen) == again == store.get(seen.key)
-    assert list(store.outbox(QUEUE)) == entries
+    assert list(store.outbox(PART)) == entries
 
 
 def test_a_requested_rerun_is_deleted_with_a_job_that_was_returned(store):
@@ -108,18 +107,16 @@ def test_a_requested_rerun_is_deleted_with_a_job_that_was_returned(store):
 
     assert mark == store.get(seen.key)
     assert (mark.rerun, mark.state) == (None, JobState.DONE)
-    assert sorted(entry.item_id for entry in store.outbox(QUEUE)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
 
 
-def test_the_mark_still_names_the_claim_that_ended_the_job_before(store):
+def test_an_ack_under_an_earlier_claim_does_not_pass_for_the_deletion(store):
     first = taken(store)
-    mark = store.end(first, LATER)
-    second = new("a", LATER, mark)
-    store.add(second, mark)
-    after = deleted(store, second)
+    store.give_back(lifecycle.entry_of(first), GivenBack(LATER))
+    after = deleted(store, store.get(first.key))
 
-    assert lifecycle.claim_status(after, first) is lifecycle.ClaimStatus.ENDED
-    assert lifecycle.is_deleted(after, second)
+    assert store.end(first, LATER) == after
+    assert lifecycle.claim_status(after, first) is lifecycle.ClaimStatus.LOST
 
 
 def test_the_mark_of_a_deleted_job_expires_after_an_hour(store):
@@ -139,14 +136,14 @@ def test_two_lives_of_a_key_have_two_outbox_entries(store):
     deleted(store, second)
 
     assert first.generation == second.generation
-    assert sorted(entry.item_id for entry in store.outbox(QUEUE)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
 
 
 def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):
     seen = new("a")
 
     assert deleted(store, seen) is None
-    assert list(store.outbox(QUEUE)) == []
+    assert list(store.outbox(PART)) == []
     mark = done(store)
     assert store.get(mark.key) == mark
 

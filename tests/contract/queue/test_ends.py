@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import StaleWrite
 from fanin.queue import lifecycle
-from fanin.queue.keys import job_key
+from fanin.queue.keys import JobKey, PartKey, job_key
 from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import (
@@ -115,15 +115,15 @@ def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
     for name, died in (("a", LATER + 2), ("b", LATER + 1)):
         job = taken(store, name=name)
         store.end(job, LATER, dead=Dead(job, "boom", died))
-    found = store.dead(QUEUE, 10)
+    found = store.dead(PART, 10)
 
     assert [(dead.job.name, dead.error, dead.died_us) for dead in found] == [
         ("b", "boom", LATER + 1),
         ("a", "boom", LATER + 2),
     ]
     assert [store.get(dead.job.key).state for dead in found] == [JobState.DONE] * 2
-    assert len(store.dead(QUEUE, 1)) == 1
-    assert store.count_dead(QUEUE, 100) == 2
+    assert len(store.dead(PART, 1)) == 1
+    assert store.count_dead(PART, 100) == 2
 
 
 def test_a_dead_job_is_read_as_it_died(store):
@@ -131,7 +131,7 @@ def test_a_dead_job_is_read_as_it_died(store):
     dead = Dead(replace(job, failures=3), "boom", LATER)
     store.end(job, LATER, dead=dead)
 
-    assert store.dead(QUEUE, 10) == [dead]
+    assert store.dead(PART, 10) == [dead]
 
 
 def test_a_dead_job_comes_back_once_in_its_old_position(store):
@@ -142,7 +142,7 @@ def test_a_dead_job_comes_back_once_in_its_old_position(store):
 
     assert store.revive(dead, back, mark) == back == store.get(job.key)
     assert (back.position, back.failures, back.generation) == (job.position, 0, 2)
-    assert store.dead(QUEUE, 10) == []
+    assert store.dead(PART, 10) == []
     store.end(store.claim(head(store), "s", "c9", LATER), LATER)
 
     assert store.revive(dead, back, mark).state is JobState.DONE
@@ -156,7 +156,7 @@ def test_a_job_that_died_again_does_not_come_back_as_it_died_before(store):
     second, mark = death_of(store, again, LATER + 1)
 
     assert store.revive(first, lifecycle.revived(first, LATER, mark), mark) == mark
-    assert store.dead(QUEUE, 10) == [second]
+    assert store.dead(PART, 10) == [second]
     assert store.revive(second, lifecycle.revived(second, LATER, mark), mark).deliveries == 2
 
 
@@ -168,29 +168,29 @@ def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     store.add(other, mark)
 
     assert store.revive(dead, lifecycle.revived(dead, LATER, mark), mark) == other
-    assert store.dead(QUEUE, 10) == [dead]
+    assert store.dead(PART, 10) == [dead]
 
 
 def test_an_outbox_entry_is_kept_until_it_is_deleted(store):
     store.end(taken(store, item_id="item-1"), LATER)
     job = taken(store, name="b", item_id="item-2")
     store.end(job, LATER, [PUT], None)
-    found = sorted(store.outbox(QUEUE), key=lambda entry: entry.item_id)
+    found = sorted(store.outbox(PART), key=lambda entry: entry.item_id)
 
     assert [(entry.item_id, entry.failed) for entry in found] == [("item-1", False), ("item-2", False)]
     store.delete_outbox_entry(QUEUE, replace(found[0], failed=True))
     store.delete_outbox_entry(QUEUE, found[1])
     store.delete_outbox_entry(QUEUE, found[1])
 
-    assert store.outbox(QUEUE) == [found[0]]
+    assert store.outbox(PART) == [found[0]]
 
 
 def test_the_outbox_entry_of_a_dead_job_is_a_failure(store):
     job = taken(store, item_id="item-1")
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
-    assert store.outbox(QUEUE) == [
-        OutboxEntry(job.id, "item-1", failed=True, reason="boom", ending=job.ending)
+    assert store.outbox(PART) == [
+        OutboxEntry(job.id, "item-1", failed=True, reason="boom", ending=job.ending, part=0)
     ]
 
 
@@ -205,20 +205,20 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
         busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
         store.end(busy, LATER, dead=deaths[-1])
-    queues = dict.fromkeys((QUEUE, other))
+    parts = [PartKey(queue, 0) for queue in dict.fromkeys((QUEUE, other))]
 
-    assert [dead for queue in queues for dead in store.dead(queue, 10)] == deaths
-    assert sum(store.count_dead(queue, 100) for queue in queues) == 2
-    entries = [(queue, entry) for queue in queues for entry in store.outbox(queue)]
+    assert [dead for part in parts for dead in store.dead(part, 10)] == deaths
+    assert sum(store.count_dead(part, 100) for part in parts) == 2
+    entries = [(part.queue, entry) for part in parts for entry in store.outbox(part)]
     assert [entry.item_id for _, entry in entries] == ["item of a", "item of b"]
     for queue, entry in entries:
         store.delete_outbox_entry(queue, entry)
-    assert not any(store.outbox(queue) for queue in queues)
+    assert not any(store.outbox(part) for part in parts)
     for dead in deaths:
         back = lifecycle.revived(dead, LATER, store.get(dead.job.key))
 
         assert store.revive(dead, back, store.get(dead.job.key)) == back
-    assert not any(store.count_dead(queue, 100) for queue in queues)
+    assert not any(store.count_dead(part, 100) for part in parts)
 
 
 def test_a_key_that_forgot_its_generations_loses_no_death(store):
@@ -230,4 +230,27 @@ def test_a_key_that_forgot_its_generations_loses_no_death(store):
         drop_mark(store, job.key)
 
     assert [dead.job.generation for dead in deaths] == [1, 1]
-    assert store.dead(QUEUE, 10) == deaths
+    assert store.dead(PART, 10) == deaths
+
+
+def test_dead_jobs_and_outbox_entries_lie_with_their_part(store):
+    """One partition of DynamoDB takes 1,000 write units a second, and with a local index 10 GB."""
+    deaths = {}
+    for number, name in enumerate(("a", "b", "c")):
+        key = JobKey(PartKey(QUEUE, number), f"k#{name}")
+        store.add(lifecycle.new_job(NewJob(name, item_id=f"item {name}"), key, name, NOW, None), None)
+        job = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
+        deaths[key.part], _ = death_of(store, job)
+
+    assert {part: store.dead(part, 10) for part in deaths} == {part: [dead] for part, dead in deaths.items()}
+    assert [store.count_dead(part, 100) for part in deaths] == [1] * 3
+    entries = {part: store.outbox(part) for part in deaths}
+    assert [[entry.item_id for entry in found] for found in entries.values()] == [
+        ["item a"],
+        ["item b"],
+        ["item c"],
+    ]
+    assert (store.dead(QUEUE, 10), store.count_dead(QUEUE, 10), store.outbox(QUEUE)) == ([], 0, [])
+    store.delete_outbox_entry(QUEUE, entries[PartKey(QUEUE, 1)][0])
+
+    assert [len(store.outbox(part)) for part in deaths] == [1, 0, 1]

@@ -209,3 +209,12 @@ def test_parts_and_queues_do_not_see_each_other(store):
 
     assert store.ready(PartKey(QUEUE, 1), 10) == []
     assert store.ready(PartKey(OTHER, 0), 10) == []
+
+
+def test_a_doorbell_can_be_stored_and_removed_again(store):
+    plain = store.create(QUEUE, QueueConfig(3))
+    with_doorbell = replace(plain, doorbell="url", revision=1)
+
+    assert store.reconfigure(QUEUE, with_doorbell) == with_doorbell == store.config(QUEUE)
+    assert store.reconfigure(QUEUE, replace(plain, revision=2)) == replace(plain, revision=2)
+    assert store.config(QUEUE) == replace(plain, revision=2)

@@ -81,7 +81,7 @@ def test_each_dead_job_is_on_one_page_the_longest_dead_first(store, died, limit,
         store.add(job, None)
         (entry,) = [each for each in store.ready(job.key.part, 20) if each.key == job.key]
         busy = store.claim(entry, "s", f"c{i}", LATER)
-        store.end(busy, LATER, dead=Dead(busy, "boom", LATER + at))
+        store.end(busy, LATER, dead=Dead(busy, "boom", LATER + at, spread=i % 4 != 3))
     found, _ = pages(lambda *page: paging.dead(context, *page), limit)
 
     assert sorted(dead.job.name for dead in found) == sorted(f"job {i}" for i in range(len(died)))
@@ -140,7 +140,8 @@ def test_jobs_and_dead_jobs_are_read_by_their_keys(store):
     dead, mark = death_of(store, taken(store, name="c", priority=9))
 
     assert {each.name for each in store.jobs_at([job.key, gone.key, mark.key])} == {"a", "c"}
-    assert list(store.dead_at([(QUEUE, "none"), (QUEUE, dead.record)])) == [None, dead]
+    asked = [(PART, "none"), (PART, dead.record), (QUEUE, dead.record)]
+    assert list(store.dead_at(asked)) == [None, dead, None]
     assert list(store.dead_at([])) == list(store.jobs_at([])) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue import lifecycle
 from fanin.queue.model import JobState, Rerun
-from tests.contract.queue.calls import LATER, NOW, OTHER, PART, QUEUE, added, death_of, done, head, new, taken
+from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, head, new, taken
 
 
 def live_and_done(store):
@@ -38,15 +38,15 @@ def test_dead_jobs_are_counted_up_to_a_limit(store):
     for number in range(3):
         death_of(store, taken(store, f"c{number}", name=f"job {number}"))
 
-    assert [store.count_dead(QUEUE, limit) for limit in (1, 3, 4)] == [1, 3, 3]
+    assert [store.count_dead(PART, limit) for limit in (1, 3, 4)] == [1, 3, 3]
 
 
 def test_the_rows_of_a_part_are_its_live_jobs_and_marks(store):
     live_and_done(store)
 
-    assert {job.name for job in store.rows(PART, 10)} == {"busy", "ready", "delayed", "done"}
-    assert len(store.rows(PART, 3)) == 3
-    assert list(store.rows(replace(PART, queue=OTHER), 10)) == []
+    assert {job.name for job in store.page(PART, "", 10)[0]} == {"busy", "ready", "delayed", "done"}
+    assert len(store.page(PART, "", 3)[0]) == 3
+    assert list(store.page(replace(PART, queue=OTHER), "", 10)[0]) == []
 
 
 def test_a_job_is_removed_as_it_was_seen_and_its_items_go_to_the_outbox(store):
@@ -55,7 +55,7 @@ def test_a_job_is_removed_as_it_was_seen_and_its_items_go_to_the_outbox(store):
 
     assert store.remove(job, entries)
     assert store.get(job.key) is None
-    assert list(store.outbox(QUEUE)) == entries
+    assert list(store.outbox(PART)) == entries
     assert [(entry.item_id, entry.failed, entry.reason) for entry in entries] == [("i1", True, "gone")]
 
 
@@ -63,7 +63,7 @@ def test_a_requested_rerun_is_removed_with_its_job(store):
     job = store.rerun(taken(store, item_id="i1"), Rerun("again", NOW, 0, item_id="i2"))
 
     assert store.remove(job, lifecycle.removal_entries(job, "gone"))
-    assert sorted(entry.item_id for entry in store.outbox(QUEUE)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
 
 
 @pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
@@ -73,7 +73,7 @@ def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
 
     assert not store.remove(seen, lifecycle.removal_entries(seen, "gone"))
     assert store.get(seen.key) == claimed
-    assert list(store.outbox(QUEUE)) == []
+    assert list(store.outbox(PART)) == []
 
 
 @pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
@@ -90,10 +90,10 @@ def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, 
 
 def test_a_mark_is_removed_without_a_report(store):
     mark = done(store, item_id="i")
-    (entry,) = store.outbox(QUEUE)
+    (entry,) = store.outbox(PART)
 
     assert store.remove(mark, lifecycle.removal_entries(mark, "gone"))
-    assert list(store.outbox(QUEUE)) == [entry]
+    assert list(store.outbox(PART)) == [entry]
 
 
 def test_an_ack_of_a_removed_job_is_a_lost_claim(store):
@@ -110,4 +110,4 @@ def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
     for _again in range(2):
         store.remove_dead(dead)
 
-    assert list(store.dead(QUEUE, 10)) == [other]
+    assert list(store.dead(PART, 10)) == [other]

@@ -7,8 +7,8 @@ from typing import Any
 from fanin.aws.rows import Item, number, text
 from fanin.aws.schema import Schema
 from fanin.queue import order
-from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey, PartKey, QueueKey, visit_minute
+from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey, visit_minute
 from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
 
 SCHEMA = Schema(newest=1)
@@ -66,19 +66,19 @@ def session_row(queue: QueueKey, session: str) -> Item:
     return {"pk": session_pk(queue), "sk": text(session)}
 
 
-def dead_pk(queue: QueueKey) -> Item:
-    return text(f"D#{queue}")
+def dead_pk(where: Partition) -> Item:
+    return text(f"D#{_named(where)}")
 
 
-def dead_row(queue: QueueKey, dead: Dead) -> Item:
-    return {"pk": dead_pk(queue), "sk": text(dead.record)}
+def dead_row(dead: Dead) -> Item:
+    return {"pk": dead_pk(dead.partition), "sk": text(dead.record)}
 
 
 def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "tenant", "ttl")
+CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "tenant", "ttl", "before", "phase", "since_us", "drained")
 """The attributes of a config row that can be absent."""
 
 
@@ -87,7 +87,17 @@ def config_item(queue: QueueKey, config: QueueConfig) -> Item:
     item = config_row(queue) | _phase(queue, config)
     item |= {"parts": number(config.parts), "revision": number(config.revision)}
     item |= {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
-    return item if config.doorbell is None else item | {"doorbell": text(config.doorbell)}
+    item |= {} if config.doorbell is None else {"doorbell": text(config.doorbell)}
+    return item | _raise_facts(config)
+
+
+def _raise_facts(config: QueueConfig) -> Item:
+    """Return the attributes of a raise of the parts that is in progress."""
+    if config.before is None:
+        return {}
+    facts: Item = {"before": number(config.before), "phase": text(config.phase)}
+    facts |= {} if config.since_us is None else {"since_us": number(config.since_us)}
+    return facts | ({"drained": text(config.cursor)} if config.cursor else {})
 
 
 def config_of(item: Item) -> QueueConfig:
@@ -99,6 +109,10 @@ def config_of(item: Item) -> QueueConfig:
         parts=int(item["parts"]["N"]),
         revision=int(revision["N"]),
         doorbell=_text(item, "doorbell"),
+        before=_number(item, "before"),
+        phase=Phase(_text(item, "phase") or Phase.STEADY),
+        since_us=_number(item, "since_us"),
+        cursor=_text(item, "drained") or "",
         **switches,
         **times,
     )
@@ -198,26 +212,28 @@ def entry_of(item: Item, part: PartKey) -> Entry:
     )
 
 
-def dead_item(queue: QueueKey, dead: Dead) -> Item:
+def dead_item(dead: Dead) -> Item:
     """Return the row of a dead job, which is listed by the time at which it died."""
-    row = job_item(dead.job) | dead_row(queue, dead)
+    row = job_item(dead.job) | dead_row(dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
     return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
 
 
-def dead_of(item: Item, queue: QueueKey) -> Dead:
-    """Return the dead job of a row; version 0.1 wrote it under the job's id."""
+def dead_of(item: Item, where: Partition) -> Dead:
+    """Return the dead job of a row; the first rows of version 0.1 are under the job's id."""
+    spread = isinstance(where, PartKey)
+    queue = where.queue if isinstance(where, PartKey) else where
     job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
-    keyed_by_id = item["sk"]["S"] == job.id
-    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id)
+    keyed_by_id = not spread and item["sk"]["S"] == job.id
+    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id, spread)
 
 
-def outbox_pk(queue: QueueKey) -> Item:
-    return text(f"T#{queue}")
+def outbox_pk(where: Partition) -> Item:
+    return text(f"T#{_named(where)}")
 
 
 def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
-    return {"pk": outbox_pk(queue), "sk": text(entry.record)}
+    return {"pk": outbox_pk(entry.partition(queue)), "sk": text(entry.record)}
 
 
 def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
@@ -226,13 +242,17 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
     return row if entry.reason is None else row | {"reason": text(entry.reason)}
 
 
-def outbox_entry_of(item: Item) -> OutboxEntry:
-    """Return the outbox entry of a row; version 0.1 wrote it under the job's id, without ``job_id``."""
+def outbox_entry_of(item: Item, where: Partition) -> OutboxEntry:
+    """Return the entry of a row; the first rows of 0.1 are under the job's id, without ``job_id``."""
     item = SCHEMA.checked("outbox entry", item)
     record, job_id = item["sk"]["S"], _text(item, "job_id")
-    ending = None if job_id is None else record
     return OutboxEntry(
-        job_id or record, item["item_id"]["S"], item["failed"]["BOOL"], _text(item, "reason"), ending
+        job_id=job_id or record,
+        item_id=item["item_id"]["S"],
+        failed=item["failed"]["BOOL"],
+        reason=_text(item, "reason"),
+        ending=None if job_id is None else record,
+        part=where.number if isinstance(where, PartKey) else None,
     )
 
 
@@ -273,6 +293,27 @@ def mark_ttl(at: int) -> int:
     return at // SECOND_US + MARK_SECONDS
 
 
+def _number(item: Item, name: str) -> int | None:
+    return int(item[name]["N"]) if name in item else None
+
+
 def _text(item: Item, name: str) -> str | None:
     value: str | None = item.get(name, {}).get("S")
     return value
+
+
+def _named(where: Partition) -> str:
+    """Return the name of a partition of dead jobs or outbox entries.
+
+    No queue's name has a ``+``, so the last section is a part's number, or else a queue's name.
+    """
+    return f"{where.queue}#+{where.number:04x}" if isinstance(where, PartKey) else str(where)
+
+
+def partition_of(pk: str) -> Partition:
+    """Return the partition of dead jobs or outbox entries of a partition key."""
+    key, _, last = pk.removeprefix("D#").removeprefix("T#").rpartition("#")
+    if not last.startswith("+"):
+        return QueueKey(key, last)
+    tenant, _, name = key.rpartition("#")
+    return PartKey(QueueKey(tenant, name), int(last, 16))

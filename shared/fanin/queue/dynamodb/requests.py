@@ -15,6 +15,7 @@ from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
+from fanin.queue.key_rows import Check
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.order import IndexRange
@@ -50,10 +51,24 @@ def count_change(table: str, queue: QueueKey) -> Item:
 def add(table: str, job: Job, over: Job | None) -> Item:
     """Store a job where its key has none, or over the done one that was seen."""
     put = put_new(table, items.job_item(job))
-    if over is None:
-        return put
-    values = {":done": text(JobState.DONE), ":seen": number(over.generation)}
-    return items.SCHEMA.guarded(put | _expression(values, ConditionExpression=OVER_DONE))
+    return put if over is None else items.SCHEMA.guarded(put | _over_done(over))
+
+
+def add_checked(table: str, job: Job, over: Job | None, check: Check) -> Item:
+    """One transaction: store a job as ``add`` does, on condition of the other row of its key."""
+    return {"TransactItems": [{"Put": add(table, job, over)}, _condition(table, check)]}
+
+
+def _over_done(seen: Job) -> Item:
+    values = {":done": text(JobState.DONE), ":seen": number(seen.generation)}
+    return _expression(values, ConditionExpression=OVER_DONE)
+
+
+def _condition(table: str, check: Check) -> Item:
+    request = {"TableName": table, "Key": items.job_row(check.key)}
+    if check.seen is None:
+        return {"ConditionCheck": request | {"ConditionExpression": ABSENT}}
+    return {"ConditionCheck": items.SCHEMA.guarded(request | _over_done(check.seen))}
 
 
 def collide(table: str, seen: Job) -> Item:
@@ -155,7 +170,7 @@ def end_with(table: str, job: Job, at: int, writes: Sequence[Mapping[str, Any]],
     action.pop("ReturnValues", None)
     actions: list[Item] = [{kind: action}]
     queue, entry = job.key.part.queue, lifecycle.outbox_entry(job, dead)
-    records = [items.dead_item(queue, dead)] if dead else []
+    records = [items.dead_item(dead)] if dead else []
     records += [items.outbox_item(queue, entry)] if entry else []
     actions += [{"Put": {"TableName": table, "Item": record}} for record in records]
     return {"TransactItems": [*actions, *(dict(write) for write in writes)]}
@@ -181,9 +196,10 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
 
 
-def revive(table: str, dead: Dead, job: Job, over: Job | None) -> Item:
+def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Item:
     """One transaction: delete the record of the dead job, and store the job as an add does."""
-    return {"TransactItems": [{"Delete": remove_dead(table, dead)}, {"Put": add(table, job, over)}]}
+    actions = [{"Delete": remove_dead(table, dead)}, {"Put": add(table, job, over)}]
+    return {"TransactItems": actions + ([_condition(table, check)] if check else [])}
 
 
 def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
@@ -194,27 +210,44 @@ def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
     return {"TransactItems": [{"Delete": delete}, *_puts(table, seen, entries)]}
 
 
-def delete(table: str, seen: Job, at: int) -> Item:
+def delete(table: str, seen: Job, at: int, deletion: str) -> Item:
     """Store a mark over the queued or delayed job as it was seen."""
     guard, values = _unchanged(seen)
     values |= {":done": text(JobState.DONE), ":at": number(at), ":ttl": number(items.mark_ttl(at))}
+    values[":deletion"] = text(deletion)
     gone = ", ".join(f"#{name}" for name in ("payload", "ix", *items.RERUN))
-    update = f"SET #st = :done, #done_us = :at, #ttl = :ttl REMOVE {gone}"
+    update = f"SET #st = :done, #done_by = :deletion, #done_us = :at, #ttl = :ttl REMOVE {gone}"
     return _update(table, items.job_row(seen.key), update, guard, values)
 
 
-def delete_with(table: str, seen: Job, entries: Sequence[OutboxEntry], at: int) -> Item:
-    """One transaction: the mark of ``delete``, and the outbox entries of the job's items."""
-    update = delete(table, seen, at)
-    update.pop("ReturnValues")
-    return {"TransactItems": [{"Update": update}, *_puts(table, seen, entries)]}
+def delete_with(table: str, seen: Job, entries: Sequence[OutboxEntry], update: Item) -> Item:
+    """One transaction: the *update* of ``delete``, and the outbox entries of the job's items."""
+    action = {name: value for name, value in update.items() if name != "ReturnValues"}
+    return {"TransactItems": [{"Update": action}, *_puts(table, seen, entries)]}
 
 
 def remove_dead(table: str, dead: Dead) -> Item:
     """Delete the record of a dead job."""
-    record = {"TableName": table, "Key": items.dead_row(dead.job.key.part.queue, dead)}
+    record = {"TableName": table, "Key": items.dead_row(dead)}
     record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
     return items.SCHEMA.guarded(record)
+
+
+def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
+    """One transaction: store a job in its new part, and a mark in place of the waiting one that was seen."""
+    mark = items.job_item(lifecycle.left_behind(seen, at)) | {"ttl": number(items.mark_ttl(at))}
+    same = {
+        "st": text(seen.state),
+        "job_id": text(seen.id),
+        "ix": text(seen.ix or ""),
+        "generation": number(seen.generation),
+        "deliveries": number(seen.deliveries),
+        "collisions": number(seen.collisions),
+    }
+    values = {f":{name}": value for name, value in same.items()}
+    guard = " AND ".join(f"#{name} = :{name}" for name in same)
+    put = {"TableName": table, "Item": mark} | _expression(values, ConditionExpression=guard)
+    return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": items.SCHEMA.guarded(put)}]}
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
@@ -298,6 +331,15 @@ def partition(table: str, pk: Item) -> Item:
 def first(table: str, part: PartKey) -> Item:
     """Query the live jobs of a part in the order of the index."""
     return _query(table, "#pk = :pk", {":pk": items.part_pk(part)})
+
+
+def page(table: str, part: PartKey, after: str, limit: int) -> Item:
+    """Query the rows of a part by sort key, from *after* on."""
+    values, guard = {":pk": items.part_pk(part)}, "#pk = :pk"
+    if after:
+        values[":after"], guard = text(after), f"{guard} AND #sk > :after"
+    request = {"TableName": table, "ConsistentRead": True, "Limit": limit}
+    return request | _expression(values, KeyConditionExpression=guard)
 
 
 def queues(table: str, listed: str = items.LISTED) -> Item:

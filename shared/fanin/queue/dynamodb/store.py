@@ -15,7 +15,8 @@ from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items, requests
-from fanin.queue.keys import JobKey, PartKey, QueueKey
+from fanin.queue.key_rows import Check
+from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.order import IndexKey, IndexRange
 from fanin.queue.store import Write
@@ -49,7 +50,10 @@ class DynamoStore:
         request = requests.reconfigure(self.table, queue, config)
         return self._write_config(queue, self.client.update_item, request, config)
 
-    def add(self, job: Job, over: Job | None) -> Job | None:
+    def add(self, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        if check is not None:
+            request = requests.add_checked(self.table, job, over, check)
+            return job if self._transacts(request) else self.get(job.key)
         try:
             send(self.client.put_item, requests.add(self.table, job, over))
         except StaleWrite as stale:
@@ -98,9 +102,9 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
         return self._readable_entries(part, listed)
 
-    def outbox(self, queue: QueueKey) -> Sequence[OutboxEntry]:
-        rows = self._rows(requests.partition(self.table, items.outbox_pk(queue)))
-        return readable(items.outbox_entry_of, rows)
+    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
+        return readable(lambda row: items.outbox_entry_of(row, where), rows)
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -115,23 +119,24 @@ class DynamoStore:
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         return self._count(items.part_pk(part), PREFIXES[state], limit)
 
-    def count_dead(self, queue: QueueKey, limit: int) -> int:
-        return self._count(items.dead_pk(queue), order.DEAD, limit)
+    def count_dead(self, where: Partition, limit: int) -> int:
+        return self._count(items.dead_pk(where), order.DEAD, limit)
 
-    def dead(self, queue: QueueKey, limit: int) -> Sequence[Dead]:
-        listed = requests.listed(self.table, items.dead_pk(queue), order.DEAD)
-        return [items.dead_of(row, queue) for row in self._whole_rows(listed, limit)]
+    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
+        listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
+        return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
 
-    def revive(self, dead: Dead, job: Job, over: Job | None) -> Job | None:
-        try:
-            send(self.client.transact_write_items, requests.revive(self.table, dead, job, over))
-        except StaleWrite:
-            return self.get(job.key)
-        return job
+    def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
+        request = requests.revive(self.table, dead, job, over, check)
+        return job if self._transacts(request) else self.get(job.key)
 
-    def rows(self, part: PartKey, limit: int) -> Sequence[Job]:
-        rows = self._rows(requests.partition(self.table, items.part_pk(part)), limit)
-        return [items.job_of(row, part) for row in rows]
+    def page(self, part: PartKey, after: str, limit: int) -> tuple[Sequence[Job], str | None]:
+        answer = send(self.client.query, requests.page(self.table, part, after, limit))
+        last = answer.get("LastEvaluatedKey")
+        return [items.job_of(row, part) for row in answer["Items"]], last["sk"]["S"] if last else None
+
+    def move(self, seen: Job, job: Job, over: Job | None, at: int) -> bool:
+        return self._transacts(requests.move(self.table, seen, job, over, at))
 
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         request = requests.remove(self.table, seen, entries)
@@ -143,31 +148,32 @@ class DynamoStore:
     def remove_dead(self, dead: Dead) -> bool:
         return self._applies(requests.remove_dead(self.table, dead), self.client.delete_item)
 
-    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int) -> Job | None:
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
+        update = requests.delete(self.table, seen, at, deletion)
         if not entries:
-            return self._update(seen.key, requests.delete(self.table, seen, at))
+            return self._update(seen.key, update)
         try:
-            send(self.client.transact_write_items, requests.delete_with(self.table, seen, entries, at))
+            send(self.client.transact_write_items, requests.delete_with(self.table, seen, entries, update))
         except StaleWrite:
             return self.get(seen.key)
-        return lifecycle.deleted(seen, at)
+        return lifecycle.deleted(seen, at, deletion)
 
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         return self._keys(items.part_pk(part), within, limit)
 
-    def dead_keys(self, queue: QueueKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
-        return self._keys(items.dead_pk(queue), within, limit)
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        return self._keys(items.dead_pk(where), within, limit)
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         found = self._at([items.job_row(key) for key in keys])
         rows = ((key, found.get(_key(items.job_row(key)))) for key in keys)
         return [items.job_of(row, key.part) for key, row in rows if row]
 
-    def dead_at(self, records: Sequence[tuple[QueueKey, str]]) -> Sequence[Dead | None]:
-        keys = [{"pk": items.dead_pk(queue), "sk": text(record)} for queue, record in records]
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+        keys = [{"pk": items.dead_pk(where), "sk": text(record)} for where, record in records]
         found = self._at(keys)
-        rows = ((queue, found.get(_key(key))) for (queue, _), key in zip(records, keys, strict=True))
-        return [items.dead_of(row, queue) if row else None for queue, row in rows]
+        rows = ((where, found.get(_key(key))) for (where, _), key in zip(records, keys, strict=True))
+        return [items.dead_of(row, where) if row else None for where, row in rows]
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -240,6 +246,10 @@ class DynamoStore:
             (row,) = stale.stored
             return items.config_of(row) if row else self.config(queue)
         return config
+
+    def _transacts(self, request: Item) -> bool:
+        """Send a transaction; return whether its conditions held."""
+        return self._applies(request, self.client.transact_write_items)
 
     def _put(self, request: Item) -> bool:
         return self._applies(request, self.client.put_item)

@@ -1,0 +1,145 @@
+"""10,000 jobs a second on one queue, by the write units that its requests cost each partition key.
+
+DynamoDB takes 1,000 write units a second of a partition key, and does not split the rows of one key in a
+table with a local index. Its developer guide (local secondary indexes: write capacity units) counts one unit
+for each KB of the larger of the row before and after, twice in a transaction; and of the index one for an
+entry that appears or goes, two where its key changes, one where only what it projects changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import ceil
+
+import pytest
+from moto import mock_aws
+
+from fanin.names import JOB_ATTRIBUTES
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.keys import part_of
+from tests.contract import moto_clients
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.queue.conftest import KEY, expects
+
+UNITS_A_PARTITION, RATE, KB = 1000, 10_000, 1024
+INDEXED = ("ix", *JOB_ATTRIBUTES)
+
+
+class Counted:
+    """A client that counts the write units of each kind of partition: the first letter of its key."""
+
+    def __init__(self, client):
+        self.client, self.units = client, Counter()
+
+    def __getattr__(self, name):
+        call = getattr(self.client, name)
+        if name == "transact_write_items":
+            return lambda **more: self._count(call, more, more["TransactItems"], 2)
+        if name in {"put_item", "update_item", "delete_item"}:
+            return lambda **more: self._count(call, more, [{name: more}], 1)
+        return call
+
+    def _count(self, call, request, actions, factor):
+        keys = [key_of(action) for action in actions]
+        before = [self._row(key) for key in keys]
+        answer = call(**request)
+        for key, old in zip(keys, before, strict=True):
+            self.units[key["pk"]["S"].split("#")[0]] += factor * units(old, self._row(key))
+        return answer
+
+    def _row(self, key):
+        return self.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True).get("Item", {})
+
+
+def key_of(action):
+    ((_, request),) = action.items()
+    row = request.get("Item") or request["Key"]
+    return {"pk": row["pk"], "sk": row["sk"]}
+
+
+def size(row):
+    return sum(len(name) + len(str(*value.values()).encode()) for name, value in row.items())
+
+
+def units(old, new):
+    """The write units of the row and of its entry in the index."""
+    if "ix" not in old and "ix" not in new:
+        index = 0
+    elif old.get("ix") == new.get("ix"):
+        index = any(old.get(name) != new.get(name) for name in INDEXED)
+    else:
+        index = ("ix" in old) + ("ix" in new)
+    return ceil(max(size(old), size(new)) / KB) + index
+
+
+@pytest.fixture
+def counted():
+    with mock_aws():
+        client = moto_clients.client("dynamodb")
+        create_queue_table(client)
+        yield Counted(client)
+
+
+def queue_on(counted, **options):
+    effects = Effects(each=lambda call, values: [call(value) for value in values])
+    context = QueueContext(
+        DynamoStore(counted, QUEUE_TABLE),
+        MemoryDoorbell(),
+        KEY,
+        Options(parts=1, **options),
+        effects,
+        report=lambda _: None,
+    )
+    queue = Queue(context, lambda duties: lambda: None)
+    queue.context.config()
+    with queue.take(wait=0):  # the session
+        counted.units.clear()
+    return queue
+
+
+def life(counted, job, **options) -> Counter[str]:
+    """The units of a job from its add to its end."""
+    queue = queue_on(counted, **options)
+    queue.add(job)
+    with queue.take(wait=0, parts=[0]) as jobs:
+        assert len(jobs) == 1
+    return counted.units
+
+
+PAYLOAD = "x" * 300
+
+
+def test_a_job_costs_its_part_seven_units_and_one_with_an_item_nine(counted):
+    assert life(counted, NewJob("a", PAYLOAD)) == {"J": 7}
+    assert life(counted, NewJob("b", PAYLOAD, item_id="item")) == {"J": 9, "T": 3}
+
+
+def test_a_dead_job_costs_its_part_nine_units_and_the_partition_of_the_dead_four(counted):
+    queue = queue_on(counted, max_failures=1)
+    queue.add(NewJob("a", PAYLOAD))
+    with expects(ZeroDivisionError), queue.take(wait=0):
+        raise ZeroDivisionError
+
+    assert counted.units == {"J": 9, "D": 4}
+
+
+def busiest(parts: int, second: int) -> int:
+    """The most jobs that a part gets of those of one second."""
+    keys = range(second * RATE, (second + 1) * RATE)
+    return max(Counter(part_of(f"job-{key}".encode(), parts) for key in keys).values())
+
+
+@pytest.mark.parametrize(("parts", "each"), [(128, 7), (128, 9), (256, 9)])
+def test_ten_thousand_jobs_a_second_fit_into_their_parts_on_average_and_at_256_in_each_second(parts, each):
+    """The mean of a part is far below its limit; a second above it is within the burst of five minutes."""
+    seconds = [busiest(parts, second) * each for second in range(5)]
+
+    assert RATE / parts * each < 0.75 * UNITS_A_PARTITION
+    assert max(seconds) < (1.1 if parts == 128 else 0.7) * UNITS_A_PARTITION
+
+
+def test_eight_parts_do_not_hold_ten_thousand_jobs_a_second_nor_one_partition_their_outbox():
+    assert RATE / 8 * 7 > 8 * UNITS_A_PARTITION
+    assert RATE * 3 > 25 * UNITS_A_PARTITION
+    assert RATE / 128 * 4 < UNITS_A_PARTITION / 3

@@ -1,0 +1,231 @@
+"""A raise of the parts: its phases by the clock, and what adds, takes and revivals do in each."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.aws.limits import AWS_SECONDS
+from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
+from fanin.queue import NewJob, widening
+from fanin.queue.config import Phase
+from fanin.queue.config_cache import CONFIG_SECONDS
+from fanin.queue.effects import ATTEMPTS
+from fanin.queue.keys import job_key
+from fanin.queue.model import MARK_SECONDS
+from fanin.queue.raising import raise_parts
+from fanin.queue.session import DOUBT_SECONDS
+from fanin.queue.widening import EXPIRE_SECONDS, SETTLE_SECONDS
+from tests.queue.conftest import KEY, fail, names
+
+OLD, NEW = 2, 4
+MOVES = next(name for name in map(str, range(99)) if job_key(KEY, OLD, name) != job_key(KEY, NEW, name))
+STAYS = next(name for name in map(str, range(99)) if job_key(KEY, OLD, name) == job_key(KEY, NEW, name))
+
+
+@pytest.fixture
+def queue(make):
+    made = make(parts=OLD)
+    made.context.config()
+    return made
+
+
+@pytest.fixture
+def go_on(queue, time):
+    """Sweeps until the raise is in a phase."""
+
+    def until(phase: Phase) -> None:
+        for _ in range(9):
+            if config_of(queue).phase is phase:
+                return
+            queue.sweep()
+            time.sleep(max(SETTLE_SECONDS, EXPIRE_SECONDS) + 1)
+        raise AssertionError(f"no {phase}: {config_of(queue)}")
+
+    return until
+
+
+def raised(queue, parts):
+    return raise_parts(queue.context.store, queue.context.effects, KEY, parts)
+
+
+def config_of(queue):
+    return queue.context.store.config(KEY)
+
+
+def part_of(queue, name) -> list[int]:
+    """The parts in which a job of the name is live."""
+    found = queue.context.store.stored.values()
+    return [job.key.part.number for job in found if job.name == name and job.is_live]
+
+
+def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
+    assert raised(queue, NEW).phase is Phase.PREPARING
+    seen = []
+    for seconds in (0, SETTLE_SECONDS - 1, 1, 0, SETTLE_SECONDS - 1, 1, 0, EXPIRE_SECONDS - 1, 1):
+        time.sleep(seconds)
+        queue.sweep()
+        seen.append(config_of(queue).phase.value)
+
+    assert seen == ["preparing", "preparing", "draining"] + ["draining"] * 2 + ["expiring"] * 3 + ["steady"]
+    assert (config_of(queue).parts, config_of(queue).before) == (NEW, None)
+
+
+def test_a_raise_can_be_repeated_and_no_other_begins_before_its_end(queue, go_on):
+    first = raised(queue, NEW)
+
+    assert raised(queue, NEW) == first
+    for parts in (NEW + 1, OLD):
+        with pytest.raises(Conflict, match="raised from 2 to 4"):
+            raised(queue, parts)
+    go_on(Phase.DRAINING)
+    go_on(Phase.STEADY)
+
+    assert raised(queue, NEW + 1).phase is Phase.PREPARING
+
+
+def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is_not_there(make, queue):
+    with pytest.raises(Conflict, match="2 parts; their number can be raised, and not lowered"):
+        raised(queue, OLD - 1)
+    with pytest.raises(InvalidRequest, match="1 to 256"):
+        raised(queue, 257)
+    queue.context.store.configs.clear()
+    with pytest.raises(NotFound):
+        raised(queue, NEW)
+
+
+@pytest.mark.parametrize(
+    ("phase", "parts"), [(Phase.PREPARING, OLD), (Phase.DRAINING, NEW), (Phase.STEADY, NEW)]
+)
+def test_adds_go_to_the_part_of_the_phase_and_workers_take_from_all(queue, go_on, phase, parts):
+    raised(queue, NEW)
+    if phase is Phase.STEADY:
+        go_on(Phase.DRAINING)
+    go_on(phase)
+    queue.add_all([MOVES, STAYS])
+
+    assert part_of(queue, MOVES) == [job_key(KEY, parts, MOVES).part.number]
+    assert part_of(queue, STAYS) == [job_key(KEY, OLD, STAYS).part.number]
+    with queue.take(2, wait=0) as jobs:
+        assert sorted(names(jobs)) == sorted([MOVES, STAYS])
+
+
+def test_a_job_of_the_old_part_rejects_an_add_at_the_new_one_and_can_be_asked_to_run_again(queue, go_on):
+    queue.add(NewJob(MOVES, id="first"))
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+
+    assert not queue.add(MOVES)
+    with queue.take(wait=0):
+        assert queue.add(NewJob(MOVES, id="again"), on_busy="rerun")
+    assert part_of(queue, MOVES) == [job_key(KEY, OLD, MOVES).part.number]
+    with queue.take(wait=0) as jobs:
+        assert [job.id for job in jobs] == ["again"]
+
+
+def test_a_repeated_add_finds_the_mark_of_the_old_part(queue, go_on, time):
+    raised(queue, NEW)
+    go_on(Phase.PREPARING)
+    time.sleep(SETTLE_SECONDS)
+    queue.add(NewJob(MOVES, id="mine"))
+    with queue.take(wait=0):
+        pass
+    for _ in range(3):
+        queue.sweep()
+        time.sleep(SETTLE_SECONDS / 2)
+
+    assert config_of(queue).phase is Phase.DRAINING
+    time.sleep(CONFIG_SECONDS)
+    assert queue.add(NewJob(MOVES, id="mine"))
+    assert part_of(queue, MOVES) == []
+
+
+def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
+    strict = make(parts=OLD, max_failures=1)
+    strict.add(MOVES)
+    fail(strict)
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    (dead,) = queue.dead()
+
+    assert queue.revive(dead)
+    assert not queue.revive(dead)
+    assert part_of(queue, MOVES) == [job_key(KEY, NEW, MOVES).part.number]
+
+
+def test_a_dead_job_does_not_come_back_while_a_job_of_its_key_is_live_at_the_other_part(make, queue, go_on):
+    strict = make(parts=OLD, max_failures=1)
+    strict.add(MOVES)
+    fail(strict)
+    strict.add(MOVES)
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    (dead,) = queue.dead()
+
+    assert not queue.revive(dead)
+    assert queue.dead() == [dead]
+
+
+def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
+    monkeypatch.setattr(widening, "PAGE_ROWS", 2)
+    queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
+    before = names(queue.queued())[1:]
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(wait=0) as jobs:
+        assert names(jobs) == [MOVES]
+        widening.advance(queue.context)
+        time.sleep(SETTLE_SECONDS)
+        for _ in range(3):
+            widening.advance(queue.context)
+
+        assert config_of(queue).phase is Phase.DRAINING
+    widening.advance(queue.context)
+
+    assert config_of(queue).phase is Phase.EXPIRING
+    live = [job for job in queue.context.store.stored.values() if job.is_live]
+    assert {job.key for job in live} == {job_key(KEY, NEW, job.name) for job in live}
+    assert (len(live), names(queue.queued())) == (12, before)
+
+
+def test_a_phase_lasts_from_when_a_sweep_sees_it(queue, time):
+    """The request that stores a phase can be applied a quarter of an hour after it was sent."""
+    raised(queue, NEW)
+    time.sleep(9 * SETTLE_SECONDS)
+    queue.sweep()
+
+    assert (config_of(queue).phase, config_of(queue).since_us) == (Phase.PREPARING, time.now())
+
+
+def test_the_settle_time_covers_a_config_and_all_that_can_follow_it():
+    """A process reads the other row, and sends its request four times, with pauses between them."""
+    requests, pauses = (1 + ATTEMPTS) * AWS_SECONDS, 10
+
+    assert CONFIG_SECONDS + requests + pauses + DOUBT_SECONDS + 600 < SETTLE_SECONDS
+    assert EXPIRE_SECONDS > MARK_SECONDS
+
+
+def test_a_machine_that_was_suspended_reads_the_config_again(queue, time):
+    """Its monotonic clock can stand still meanwhile."""
+    cache, seconds = queue.context.cache, time.monotonic()
+
+    assert cache.fresh(seconds, time.now()) is not None
+    assert cache.fresh(seconds, time.now() + 61_000_000) is None
+
+
+def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
+    queue = make(parts=OLD)
+    queue.add_all([MOVES, STAYS])
+    full, claim = job_key(KEY, OLD, MOVES).part, store.claim
+    if job_key(KEY, OLD, STAYS).part == full:
+        queue.add(next(name for name in map(str, range(99)) if job_key(KEY, OLD, name).part != full))
+
+    def claimed(seen, *more):
+        if seen.key.part == full:
+            raise PartFull("a part holds 10 GB")
+        return claim(seen, *more)
+
+    monkeypatch.setattr(store, "claim", claimed)
+    with queue.take(9, wait=0) as jobs:
+        assert len(jobs) == 1
+    assert jobs[0].key.part != full
+    assert "cannot be claimed: a part holds 10 GB" in caplog.text

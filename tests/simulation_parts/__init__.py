@@ -1,0 +1,1 @@
+"""A raise of parts under seeded schedules: stale configs, delayed copies, crashes, repeated adds."""
