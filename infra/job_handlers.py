@@ -97,9 +97,11 @@ JOB_ROUTES = (
     ),
     JobHandler(
         lambda_=Handler(name="revive_jobs", route="POST /v1/queues/{queue}/dead/revive"),
-        # Dead jobs are read by their keys; a revival deletes the record and puts the job.
+        # Dead jobs are read by their keys. A revival deletes the record and puts the job; in a raise, it
+        # checks a second row.
         table=(
             "dynamodb:BatchGetItem",
+            "dynamodb:ConditionCheckItem",
             "dynamodb:DeleteItem",
             "dynamodb:GetItem",
             "dynamodb:PutItem",

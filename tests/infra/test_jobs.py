@@ -235,8 +235,14 @@ def resume_queue(client):
     resume(fresh(client, creates=True).context)
 
 
+def worked_at_and_raised(client):
+    """The same, and its parts are being raised."""
+    worked_at(client)
+    drain_old_parts(client)
+
+
 def revive_jobs(client):
-    """All of them, in a queue that has no doorbell, and is idle."""
+    """All of them, in a queue that has no doorbell."""
     queue = fresh(client, creates=True)
     revive_some(queue, [])
     revive_all(queue)
@@ -316,7 +322,7 @@ DEEDS = {
     "list_sessions": (worked_at, list_sessions),
     "pause_queue": (queue_of_0_1, pause_queue),
     "resume_queue": (paused_queue_of_0_1, resume_queue),
-    "revive_jobs": (worked_at, revive_jobs),
+    "revive_jobs": (worked_at_and_raised, revive_jobs),
     "delete_jobs": (worked_at, delete_jobs),
     "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.queue.dynamodb import items, requests
+from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.keys import QueueKey
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Registry:
         A new queue can be missing for seconds, and one of version 0.1 until its config is first written.
         """
         found: list[dict[str, Any]] = []
-        request = requests.queues_of(self.table, tenant, after, limit)
+        request = page_requests.queues_of(self.table, tenant, after, limit)
         while len(found) < limit:
             answer = send(self.client.query, request)
             found += answer["Items"]

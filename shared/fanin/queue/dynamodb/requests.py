@@ -11,14 +11,13 @@ from typing import Any
 
 from fanin.aws.rows import ABSENT, Item, number, put_new, text
 from fanin.aws.schema import VERSION
-from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
+from fanin.names import JOBS_INDEX, QUEUES_INDEX
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
-from fanin.queue.order import IndexRange
 
 OVER_DONE = "#st = :done AND #generation = :seen"
 
@@ -61,7 +60,7 @@ def add_checked(table: str, job: Job, over: Job | None, check: Check) -> Item:
 
 def _over_done(seen: Job) -> Item:
     values = {":done": text(JobState.DONE), ":seen": number(seen.generation)}
-    return _expression(values, ConditionExpression=OVER_DONE)
+    return expression(values, ConditionExpression=OVER_DONE)
 
 
 def _condition(table: str, check: Check) -> Item:
@@ -153,7 +152,7 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     if job.rerun is not None:
         put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return "Put", items.SCHEMA.guarded(put | _expression(values, ConditionExpression=guard))
+        return "Put", items.SCHEMA.guarded(put | expression(values, ConditionExpression=guard))
     values |= {":done": text(JobState.DONE), ":at": number(at)}
     values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
@@ -193,7 +192,7 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     row = items.outbox_row(queue, entry)
     values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
-    return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
+    return items.SCHEMA.guarded(request | expression(values, ConditionExpression="#failed = :failed"))
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Item:
@@ -206,7 +205,7 @@ def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
     """One transaction: delete a job that is as it was seen, and store the outbox entries of its items."""
     guard, values = _unchanged(seen)
     delete = {"TableName": table, "Key": items.job_row(seen.key)}
-    delete = items.SCHEMA.guarded(delete | _expression(values, ConditionExpression=guard))
+    delete = items.SCHEMA.guarded(delete | expression(values, ConditionExpression=guard))
     return {"TransactItems": [{"Delete": delete}, *_puts(table, seen, entries)]}
 
 
@@ -229,7 +228,7 @@ def delete_with(table: str, seen: Job, entries: Sequence[OutboxEntry], update: I
 def remove_dead(table: str, dead: Dead) -> Item:
     """Delete the record of a dead job."""
     record = {"TableName": table, "Key": items.dead_row(dead)}
-    record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
+    record |= expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
     return items.SCHEMA.guarded(record)
 
 
@@ -246,14 +245,14 @@ def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
     }
     values = {f":{name}": value for name, value in same.items()}
     guard = " AND ".join(f"#{name} = :{name}" for name in same)
-    put = {"TableName": table, "Item": mark} | _expression(values, ConditionExpression=guard)
+    put = {"TableName": table, "Item": mark} | expression(values, ConditionExpression=guard)
     return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": items.SCHEMA.guarded(put)}]}
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
     """Read what a config row counts, perhaps as it was some time before."""
     request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
-    return request | _expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
+    return request | expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -285,7 +284,7 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 def forget(table: str, queue: QueueKey, session: str) -> Item:
     """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
-    dead = _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    dead = expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
     return items.SCHEMA.guarded(request | dead)
 
 
@@ -297,40 +296,24 @@ def read(table: str, key: Item) -> Item:
 def listed(table: str, pk: Item, prefix: str, **more: Any) -> Item:
     """Query the rows of a partition whose ``ix`` begins with *prefix*, in order."""
     values = {":pk": pk, ":prefix": text(prefix)}
-    return _query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
+    return query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
 
 
 def outstanding(table: str, part: PartKey, now: int) -> Item:
     """Query the busy rows and the due delayed ones, which are adjacent in the index."""
     values = {":pk": items.part_pk(part), ":low": text(order.BUSY), ":high": text(order.delayed(now))}
-    return _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
-
-
-def within(table: str, pk: Item, keys: IndexRange, limit: int) -> Item:
-    """Query the rows of a partition in a range of the index, in order; those after the row *after*."""
-    values = {":pk": pk, ":low": text(keys.low), ":high": text(keys.high)}
-    request = _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values) | {"Limit": limit}
-    if keys.after is None:
-        return request
-    start = {"pk": pk, "sk": text(keys.after), "ix": text(keys.low)}
-    return request | {"ExclusiveStartKey": start}
-
-
-def sessions_after(table: str, queue: QueueKey, after: str | None, limit: int) -> Item:
-    """Query the sessions of a queue, in the order of their ids."""
-    request = partition(table, items.session_pk(queue)) | {"Limit": limit}
-    return request if after is None else request | {"ExclusiveStartKey": items.session_row(queue, after)}
+    return query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
 
 
 def partition(table: str, pk: Item) -> Item:
     """Query every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
-    return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
+    return request | expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
 
 
 def first(table: str, part: PartKey) -> Item:
     """Query the live jobs of a part in the order of the index."""
-    return _query(table, "#pk = :pk", {":pk": items.part_pk(part)})
+    return query(table, "#pk = :pk", {":pk": items.part_pk(part)})
 
 
 def page(table: str, part: PartKey, after: str, limit: int) -> Item:
@@ -339,29 +322,19 @@ def page(table: str, part: PartKey, after: str, limit: int) -> Item:
     if after:
         values[":after"], guard = text(after), f"{guard} AND #sk > :after"
     request = {"TableName": table, "ConsistentRead": True, "Limit": limit}
-    return request | _expression(values, KeyConditionExpression=guard)
+    return request | expression(values, KeyConditionExpression=guard)
 
 
 def queues(table: str, listed: str = items.LISTED) -> Item:
     """Query the config rows in one partition of the index of queues."""
     request = {"TableName": table, "IndexName": QUEUES_INDEX}
-    return request | _expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
+    return request | expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
 
 
-def queues_of(table: str, tenant: str, after: str | None, limit: int) -> Item:
-    """Query the config rows of a tenant in the order of the queues' names; those after the queue *after*."""
-    request = {"TableName": table, "IndexName": TENANT_QUEUES_INDEX, "Limit": limit}
-    request |= _expression({":tenant": text(tenant)}, KeyConditionExpression="#tenant = :tenant")
-    if after is None:
-        return request
-    return request | {
-        "ExclusiveStartKey": items.config_row(QueueKey(tenant, after)) | {"tenant": text(tenant)}
-    }
-
-
-def _query(table: str, condition: str, values: Item) -> Item:
+def query(table: str, condition: str, values: Item) -> Item:
+    """Query the index of jobs consistently."""
     request = {"TableName": table, "IndexName": JOBS_INDEX, "ConsistentRead": True}
-    return request | _expression(values, KeyConditionExpression=condition)
+    return request | expression(values, KeyConditionExpression=condition)
 
 
 def _unchanged(seen: Job) -> tuple[str, Item]:
@@ -392,10 +365,10 @@ def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Ite
     request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     expressions = {"UpdateExpression": update, "ConditionExpression": guard}
     request |= {"ReturnValues": "ALL_NEW"}
-    return items.SCHEMA.guarded(request | _expression(values, **expressions))
+    return items.SCHEMA.guarded(request | expression(values, **expressions))
 
 
-def _expression(values: Item, **expressions: str) -> Item:
+def expression(values: Item, **expressions: str) -> Item:
     """Return expressions with their names (``#name``), many of which are reserved words of DynamoDB."""
     names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
     filled = {"ExpressionAttributeValues": values} if values else {}

@@ -14,7 +14,7 @@ from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
-from fanin.queue.dynamodb import items, requests
+from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
@@ -186,7 +186,7 @@ class DynamoStore:
         return [items.member_of(row) for row in rows]
 
     def members_after(self, queue: QueueKey, after: str | None, limit: int) -> Sequence[Member]:
-        rows = self._rows(requests.sessions_after(self.table, queue, after, limit), limit)
+        rows = self._rows(page_requests.sessions_after(self.table, queue, after, limit), limit)
         return [items.member_of(row) for row in rows]
 
     def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
@@ -298,7 +298,7 @@ class DynamoStore:
         return {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
 
     def _keys(self, pk: Item, within: IndexRange, limit: int) -> list[IndexKey]:
-        rows = self._rows(requests.within(self.table, pk, within, limit), limit)
+        rows = self._rows(page_requests.within(self.table, pk, within, limit), limit)
         return [IndexKey(row["ix"]["S"], row["sk"]["S"]) for row in rows]
 
     def _count(self, pk: Item, prefix: str, limit: int) -> int:
