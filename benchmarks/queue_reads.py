@@ -15,6 +15,7 @@ from fanin.aws.rows import Item
 from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import Effects, MemoryDoorbell, NewJob, QueueContext, QueueKey, lifecycle
 from fanin.queue.config import QueueConfig
+from fanin.queue.describing import describe
 from fanin.queue.dynamodb import items
 from fanin.queue.keys import Partition, PartKey, job_key
 from fanin.queue.memory import MemoryStore
@@ -113,6 +114,14 @@ def visited(waiting: int, parts: int = 8) -> float:
     store = Metered(waiting=waiting, parts=parts)
     each = Effects(now=lambda: NOW, each=lambda call, values: [call(value) for value in values])
     visit(QueueContext(store, MemoryDoorbell(), QUEUE, effects=each))
+    return store.read_units
+
+
+def described(waiting: int, parts: int = 8) -> float:
+    """Return the read units of the status of a queue with so many ready jobs, as a list of queues has it."""
+    store = Metered(waiting=waiting, parts=parts)
+    each = Effects(now=lambda: NOW, each=lambda call, values: [call(value) for value in values])
+    describe(QueueContext(store, MemoryDoorbell(), QUEUE, effects=each))
     return store.read_units
 
 

@@ -4,13 +4,17 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
+from fanin.api import row_cursors
 from fanin.api.documents import answers
-from fanin.api.edge import ListLimit, QueueName, caller, edge
-from fanin.api.job_answers import Listed, ListedJobs
+from fanin.api.edge import ListLimit, QueueName, RowCursor, caller, edge
+from fanin.api.job_answers import STATES, Listed, ListedJobs
+from fanin.queue import order, paging
 from functions.wiring import queueing, tracking
 
-app = edge(tracking.settings, query=("state", "limit"))
+app = edge(tracking.settings, query=("state", "limit", "cursor"))
 
+LISTS = {listed: state for state, listed in STATES.items()}
+PREFIXES = {Listed.DEAD: order.DEAD} | {each: paging.PREFIXES[state] for each, state in LISTS.items()}
 OfState = Annotated[Listed, Query(alias="state", description="The state of the jobs to list.")]
 
 
@@ -20,20 +24,23 @@ OfState = Annotated[Listed, Query(alias="state", description="The state of the j
     summary="List the jobs of a work queue",
     responses=answers(200, ListedJobs, 400, 403, 503),
 )
-def list_jobs(queue: QueueName, state: OfState = Listed.QUEUED, limit: ListLimit = 20) -> ListedJobs:
-    """List the first jobs in a state, in the order of the queue, with their metrics.
+def list_jobs(
+    queue: QueueName, state: OfState = Listed.QUEUED, limit: ListLimit = 20, cursor: RowCursor = None
+) -> ListedJobs:
+    """List the jobs in a state, in the order of the queue, with their metrics.
 
-    Queued jobs and jobs in progress are ordered by priority, then by the time of their add; delayed jobs by
-    when they are due, dead jobs by when they died. A queue that was never used has no jobs.
+    Queued jobs are ordered by priority, then by the time of their add; jobs in progress by their session,
+    then by when they were claimed; delayed jobs by when they are due, dead jobs by when they died. A job that
+    changes its state meanwhile can be missing. A queue that was never used has no jobs.
     """
+    after = row_cursors.row_at(cursor, PREFIXES[state])
     known = queueing.known(caller(app).tenant, queue)
     if known is None:
         return ListedJobs(jobs=[])
     now = known.context.effects.now()
     if state is Listed.DEAD:
-        return ListedJobs.of_dead(known.dead(limit), now)
-    look = {Listed.QUEUED: known.queued, Listed.IN_PROGRESS: known.in_progress, Listed.DELAYED: known.delayed}
-    return ListedJobs.of(look[state](limit), now)
+        return ListedJobs.of_dead(paging.dead(known.context, limit, after), now)
+    return ListedJobs.of(paging.jobs(known.context, LISTS[state], limit, after), now)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from fanin.api.documents import answers
 from fanin.api.edge import QueueName, caller, edge
 from fanin.api.job_answers import RemovedQueue
-from fanin.errors import NotFound
 from fanin.queue import removing
 from functions.metrics.counts import measured
 from functions.wiring import queueing, tracking
@@ -35,10 +34,8 @@ def remove_queue(queue: QueueName, force: Force = "false") -> RemovedQueue:
     A queue with jobs that are queued, in progress or delayed is refused with 409 without `force=true`. Adds
     are refused with 409 until the queue is gone; then its name can be used again.
     """
-    known = queueing.known(caller(app).tenant, queue)
-    if known is None:
-        raise NotFound(f"queue {queue!r} does not exist")
-    removing.begin(known.context, force=force == "true")
+    found = queueing.existing(caller(app).tenant, queue)
+    removing.begin(found.context, force=force == "true")
     return RemovedQueue(queue=queue, state="REMOVING")
 
 

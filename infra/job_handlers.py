@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from infra.handlers import CHANGE as CHANGE_BATCHES
 from infra.handlers import CHANGE_PAGES, Handler
 
@@ -12,15 +13,27 @@ from infra.handlers import CHANGE_PAGES, Handler
 class JobHandler:
     """A Lambda function of the work queues. *lambda_* has its name and its grants on the tracker's tables.
 
-    ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``: whether it queries the
-    index of jobs, and that of queues. ``doorbells``: SQS actions on the doorbells of all queues.
+    ``table``: DynamoDB actions on the table of jobs. ``lists_jobs``, ``lists_queues``, ``lists_tenants``:
+    whether it queries the index of jobs, that of queues, and that of each tenant's queues. ``doorbells``: SQS
+    actions on the doorbells of all queues.
     """
 
     lambda_: Handler
     table: tuple[str, ...]
     lists_jobs: bool = False
     lists_queues: bool = False
+    lists_tenants: bool = False
     doorbells: tuple[str, ...] = ()
+
+    @property
+    def indexes(self) -> list[str]:
+        """The indexes that it queries."""
+        listed = {
+            JOBS_INDEX: self.lists_jobs,
+            QUEUES_INDEX: self.lists_queues,
+            TENANT_QUEUES_INDEX: self.lists_tenants,
+        }
+        return [name for name, is_read in listed.items() if is_read]
 
 
 RING = ("sqs:SendMessage",)
@@ -54,6 +67,59 @@ JOB_ROUTES = (
         lambda_=Handler(name="list_jobs", route="GET /v1/queues/{queue}/jobs"),
         table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
         lists_jobs=True,
+    ),
+    JobHandler(
+        lambda_=Handler(name="list_queues", route="GET /v1/queues"),
+        table=("dynamodb:GetItem",),
+        lists_jobs=True,
+        lists_tenants=True,
+    ),
+    JobHandler(
+        lambda_=Handler(name="get_queue", route="GET /v1/queues/{queue}"),
+        table=("dynamodb:GetItem",),
+        lists_jobs=True,
+    ),
+    JobHandler(
+        # Sessions are read from the table itself.
+        lambda_=Handler(name="list_sessions", route="GET /v1/queues/{queue}/sessions"),
+        table=("dynamodb:GetItem", "dynamodb:Query"),
+    ),
+    JobHandler(
+        lambda_=Handler(name="pause_queue", route="POST /v1/queues/{queue}/pause"),
+        table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
+    ),
+    JobHandler(
+        # It rings, and gives a doorbell to a queue of version 0.1.
+        lambda_=Handler(name="resume_queue", route="POST /v1/queues/{queue}/resume"),
+        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+        lists_jobs=True,
+        doorbells=(*CREATE, *RING),
+    ),
+    JobHandler(
+        lambda_=Handler(name="revive_jobs", route="POST /v1/queues/{queue}/dead/revive"),
+        # Dead jobs are read by their keys. A revival deletes the record and puts the job; in a raise, it
+        # checks a second row.
+        table=(
+            "dynamodb:BatchGetItem",
+            "dynamodb:ConditionCheckItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        ),
+        lists_jobs=True,
+        doorbells=(*CREATE, *RING),
+    ),
+    JobHandler(
+        lambda_=Handler(name="delete_jobs", route="POST /v1/queues/{queue}/jobs/delete"),
+        # A job becomes a mark, its outbox entry is put, and the record of a dead job is deleted.
+        table=(
+            "dynamodb:BatchGetItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        ),
     ),
     # It writes the config alone; the sweep deletes the rows.
     JobHandler(

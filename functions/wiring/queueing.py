@@ -10,7 +10,7 @@ from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.direct_acks import DirectAcks
 from fanin.client.jobs import acking
-from fanin.errors import InvalidRequest
+from fanin.errors import InvalidRequest, NotFound
 from fanin.queue import Queue, QueueContext, QueueKey
 from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
@@ -58,14 +58,41 @@ def made(tenant: str, name: str) -> Queue:
 
 def known(tenant: str, name: str) -> Queue | None:
     """Return a queue for readers; None for a queue that does not exist."""
-    found = _queue(QueueKey(tenant, name))
-    return None if found.context.read_config() is None else found
+    return _existing(_queue(QueueKey(tenant, name)))
+
+
+def existing(tenant: str, name: str) -> Queue:
+    """Return a queue for readers. Raises NotFound for a queue that does not exist."""
+    return _found(known(tenant, name), name)
+
+
+def ringing(tenant: str, name: str) -> Queue:
+    """Return a queue that is rung, so that a doorbell that it lacks is created.
+
+    Raises NotFound for a queue that does not exist.
+    """
+    return _found(_existing(_queue(QueueKey(tenant, name), creator())), name)
+
+
+def of_tenant(tenant: str, after: str | None, limit: int) -> list[Queue]:
+    """Return the first queues of a tenant after the name *after*, in order, for readers."""
+    return [_queue(key) for key in registry().of_tenant(tenant, after, limit)]
 
 
 def every(minute: int) -> Iterator[Queue]:
     """Yield the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
     listed = chain(registry().queues(), registry().sleeping(minute))
     return (_queue(queue, creator()) for queue in listed)
+
+
+def _existing(queue: Queue) -> Queue | None:
+    return None if queue.context.read_config() is None else queue
+
+
+def _found(queue: Queue | None, name: str) -> Queue:
+    if queue is None:
+        raise NotFound(f"queue {name!r} does not exist")
+    return queue
 
 
 def _queue(queue: QueueKey, creator: QueueCreator | None = None) -> Queue:

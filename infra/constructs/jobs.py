@@ -19,13 +19,14 @@ from fanin.names import (
     JOB_ATTRIBUTES,
     JOBS_INDEX,
     QUEUES_INDEX,
+    TENANT_QUEUES_INDEX,
     doorbell_prefix,
     stack_doorbell,
 )
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import archived, index, restored_table, table, text
+from infra.constructs.tables import KEYS_ONLY, archived, index, restored_table, table, text
 from infra.constructs.watched import WatchedTable
 from infra.job_handlers import JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
 from infra.nag import accept, accept_wildcards
@@ -44,7 +45,7 @@ class Jobs(Construct):
         super().__init__(scope, id_)
         self.functions = functions
         self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
-        self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX])}
+        self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX, TENANT_QUEUES_INDEX])}
         names = doorbell_prefix(config.stage)
         self.prefix = f"arn:{Aws.PARTITION}:sqs:{Aws.REGION}:{Aws.ACCOUNT_ID}:{names}"
         self.doorbells = {name: _doorbell(self, names, name) for name in _made_by_stack(config)}
@@ -62,8 +63,7 @@ class Jobs(Construct):
         queueing = {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
         function = self.functions.add(handler.lambda_, {**queueing, **(environment or {})})
         allow(function, self.table, handler.table)
-        listed = {JOBS_INDEX: handler.lists_jobs, QUEUES_INDEX: handler.lists_queues}
-        indexes = [f"{self.table.table_arn}/index/{name}" for name, is_read in listed.items() if is_read]
+        indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]
         _allow(function, ["dynamodb:Query"], indexes)
         if queue is not None:
             _allow(function, RING, [self.doorbells[queue].queue_arn])
@@ -107,6 +107,8 @@ def _table(scope: Construct, config: Config) -> dynamodb.Table:
     )
     include = dynamodb.ProjectionType.INCLUDE
     index(made, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))
+    # Keys alone: a change of a config then writes nothing to it.
+    index(made, config, TENANT_QUEUES_INDEX, text("tenant"), text("pk"), KEYS_ONLY)
     return made
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
+    from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
     from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
@@ -49,6 +50,7 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "DeletedJobs",
     "Fanin",
     "FaninError",
     "InvalidRequest",
@@ -70,9 +72,13 @@ __all__ = [
     "Outcome",
     "Queue",
     "QueueDescription",
+    "QueueJob",
+    "QueueSession",
+    "QueueStatus",
     "RangeVerdict",
     "Registered",
     "Retention",
+    "RevivedJobs",
     "Sample",
     "SessionLost",
     "StaleWrite",
@@ -107,6 +113,7 @@ _ROOMS = {
         "TaskResult",
         "TaskStatus",
     ),
+    "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
     "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",

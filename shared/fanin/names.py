@@ -22,6 +22,7 @@ TARGETS_INDEX = "targets"
 # promote a job.
 JOBS_INDEX = "by_ix"
 QUEUES_INDEX = "queues"
+TENANT_QUEUES_INDEX = "by_tenant"
 JOB_ATTRIBUTES = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 
 # Events on the bus.

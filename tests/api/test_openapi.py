@@ -50,6 +50,13 @@ def test_the_description_names_the_routes() -> None:
         ("get", "/v1/queues/{queue}/jobs"),
         ("put", "/v1/queues/{queue}"),
         ("delete", "/v1/queues/{queue}"),
+        ("get", "/v1/queues"),
+        ("get", "/v1/queues/{queue}"),
+        ("get", "/v1/queues/{queue}/sessions"),
+        ("post", "/v1/queues/{queue}/pause"),
+        ("post", "/v1/queues/{queue}/resume"),
+        ("post", "/v1/queues/{queue}/dead/revive"),
+        ("post", "/v1/queues/{queue}/jobs/delete"),
     }
 
 

@@ -53,6 +53,7 @@ def test_a_queue_is_created_once_and_answers_its_doorbell(gateway, queues):
     assert first.body | {"doorbellUrl": ""} == {
         "queue": "thumbs",
         "parts": 3,
+        "paused": False,
         "metrics": False,
         "phase": "steady",
         "doorbellUrl": "",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX
+from fanin.names import JOB_ATTRIBUTES, JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 
 QUEUE_TABLE = "Queue"
-KEYS = ("pk", "sk", "ix", "listed")
+KEYS = ("pk", "sk", "ix", "listed", "tenant")
 
 
 def create_queue_table(client: Any) -> None:
@@ -28,7 +28,12 @@ def create_queue_table(client: Any) -> None:
                 "IndexName": QUEUES_INDEX,
                 "KeySchema": _keys("listed", "pk"),
                 "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["parts"]},
-            }
+            },
+            {
+                "IndexName": TENANT_QUEUES_INDEX,
+                "KeySchema": _keys("tenant", "pk"),
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            },
         ],
         BillingMode="PAY_PER_REQUEST",
     )

@@ -25,6 +25,13 @@ ROUTES = {
     "GET /v1/targets": "ListTargets",
     "PUT /v1/queues/{queue}": "PutQueue",
     "DELETE /v1/queues/{queue}": "RemoveQueue",
+    "GET /v1/queues": "ListQueues",
+    "GET /v1/queues/{queue}": "GetQueue",
+    "GET /v1/queues/{queue}/sessions": "ListSessions",
+    "POST /v1/queues/{queue}/pause": "PauseQueue",
+    "POST /v1/queues/{queue}/resume": "ResumeQueue",
+    "POST /v1/queues/{queue}/dead/revive": "ReviveJobs",
+    "POST /v1/queues/{queue}/jobs/delete": "DeleteJobs",
     "POST /v1/queues/{queue}/jobs": "AddJobs",
     "GET /v1/queues/{queue}/jobs": "ListJobs",
 }

@@ -20,13 +20,19 @@ from fanin.queue import (
     QueueContext,
     QueueKey,
     Ring,
+    deleting,
+    paging,
     removing,
 )
 from fanin.queue.config import Phase
 from fanin.queue.creating import QueueCreator
+from fanin.queue.describing import describe, status_of
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
+from fanin.queue.model import JobState
+from fanin.queue.pausing import pause, resume
+from fanin.queue.reviving import revive_all, revive_some
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.visiting import visit
 from infra.config import Config, ConfigError
@@ -49,7 +55,7 @@ FALLBACK = {
 
 def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
     table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
-    (local,), (listing,) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
+    (local,), (listing, tenants) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
 
     assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
     assert local["IndexName"] == names.JOBS_INDEX
@@ -60,6 +66,9 @@ def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
     }
     assert listing["IndexName"] == names.QUEUES_INDEX
     assert [key["AttributeName"] for key in listing["KeySchema"]] == ["listed", "pk"]
+    assert tenants["IndexName"] == names.TENANT_QUEUES_INDEX
+    assert [key["AttributeName"] for key in tenants["KeySchema"]] == ["tenant", "pk"]
+    assert tenants["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
 def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
@@ -71,8 +80,8 @@ def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
 
     assert table["KeySchema"] == deployed["KeySchema"]
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
-        (made,), (template,) = table[kind], deployed[kind]
-        assert {name: made[name] for name in template} == template
+        for made, template in zip(table[kind], deployed[kind], strict=True):
+            assert {name: made[name] for name in template} == template
 
 
 def test_every_minute_is_swept(plain):
@@ -191,8 +200,62 @@ def add_and_collide(client):
 
 def look_up(client):
     queue = Queue(QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), KEY))
-    for look in (queue.queued, queue.in_progress, queue.delayed, queue.dead):
-        look(10)
+    for state in JobState:
+        if state is not JobState.DONE:
+            paging.jobs(queue.context, state, 10, None)
+    paging.dead(queue.context, 10, None)
+
+
+def list_queues(client):
+    for key in Registry(client, QUEUE_TABLE).of_tenant(KEY.tenant, None, 10):
+        assert describe(QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), key)) is not None
+
+
+def get_queue(client):
+    status_of(fresh(client).context)
+
+
+def list_sessions(client):
+    context = fresh(client).context
+    assert context.read_config() is not None
+    assert list(context.store.members_after(KEY, None, 10))
+
+
+def pause_queue(client):
+    pause(fresh(client).context)
+
+
+def paused_queue_of_0_1(client):
+    """A paused queue without a doorbell, with a job."""
+    fresh(client).add("a")
+    pause(fresh(client).context)
+
+
+def resume_queue(client):
+    resume(fresh(client, creates=True).context)
+
+
+def worked_at_and_raised(client):
+    """The same, and its parts are being raised."""
+    worked_at(client)
+    drain_old_parts(client)
+
+
+def revive_jobs(client):
+    """All of them, in a queue that has no doorbell."""
+    queue = fresh(client, creates=True)
+    revive_some(queue, [])
+    revive_all(queue)
+
+
+def delete_jobs(client):
+    """Jobs with and without items, two in progress, one that does not exist, and a dead one."""
+    context = fresh(client).context
+    unobserved = fresh(moto_clients.client("dynamodb")).context
+    rows = [(row.number, row.key.sort) for row, _ in paging.dead(unobserved, 10, None).jobs]
+    outcomes = deleting.delete_jobs(context, [f"job-{n}" for n in range(4)] + ["later", "plain", "none"])
+    assert set(outcomes.values()) == set(deleting.Deletion)
+    assert set(deleting.delete_dead(context, rows).values()) == {deleting.Deletion.DELETED}
 
 
 def worked_at_and_abandoned(client):
@@ -254,6 +317,13 @@ DEEDS = {
     "put_queue": (queue_of_0_1, put_twice),
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
+    "list_queues": (worked_at, list_queues),
+    "get_queue": (worked_at, get_queue),
+    "list_sessions": (worked_at, list_sessions),
+    "pause_queue": (queue_of_0_1, pause_queue),
+    "resume_queue": (paused_queue_of_0_1, resume_queue),
+    "revive_jobs": (worked_at_and_raised, revive_jobs),
+    "delete_jobs": (worked_at, delete_jobs),
     "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
@@ -272,12 +342,9 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         sent = Sent(client)
         ASKED_OF_SQS.actions.clear()
         deed(client)
-    reads = {names.JOBS_INDEX: handler.lists_jobs, names.QUEUES_INDEX: handler.lists_queues}
     grants = {(action, QUEUE_TABLE) for action in handler.table}
     grants |= {(action, "Outcomes") for action in WRITE_OUTCOME if name == "demo_jobs"}
-    grants |= {
-        ("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index, is_read in reads.items() if is_read
-    }
+    grants |= {("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index in handler.indexes}
 
     assert ASKED_OF_SQS.actions == set(handler.doorbells)
     assert sent.actions <= grants

@@ -148,6 +148,8 @@ def test_the_diagram_of_a_job_has_the_transitions_of_the_lifecycle():
     pairs = [("[*]", job.state) for job in added] + [("ready", busy.state)]
     pairs += [("busy", job.state) for job in returned + ended] + [("done", job.state) for job in again]
     pairs += [("delayed", lifecycle.promoted(added[1], 3).state)]
+    waiting = [lifecycle.deleted(job, 3, "d").state for job in added]
+    pairs += [(job.state, after) for job, after in zip(added, waiting, strict=True)]
     pairs += [("dead", lifecycle.revived(Dead(busy, "", 4), 5, ended[0]).state)]
     kept_beside = {("busy", "dead"), ("done", "[*]")}  # a row of its own, and the deletion of the mark
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.queue_reads import QUEUE, before, bytes_of, index_bytes, table, units, visited, waiting_job
+from benchmarks.queue_reads import (
+    QUEUE,
+    before,
+    bytes_of,
+    described,
+    index_bytes,
+    table,
+    units,
+    visited,
+    waiting_job,
+)
 from fanin.queue.counting import COUNTED_MAX
 from fanin.queue.keys import PartKey
 from fanin.queue.looking import LOOK_ROWS
@@ -34,6 +44,19 @@ def test_the_reads_of_a_visit_are_bounded_whatever_the_number_of_jobs(jobs, part
 
     assert visited(jobs, parts) <= 3.5 + 5 * parts + counted
     assert visited(jobs, parts) <= (130 if parts == 8 else 1400)
+
+
+def test_the_status_of_a_queue_with_few_jobs_reads_each_part_once():
+    assert described(0) == described(LOOK_ROWS * 8 - 8) == 1 + 8 + 9 * 0.5
+
+
+@pytest.mark.parametrize("jobs", [10**3, 10**5, 10**7])
+@pytest.mark.parametrize("parts", [8, 256])
+def test_the_reads_of_a_status_are_bounded_whatever_the_number_of_jobs(jobs, parts):
+    counted = units(COUNTED_MAX + 1, index_bytes(waiting_job(PART)), consistent=False)
+
+    assert counted < 100
+    assert described(jobs, parts) <= 1.5 + 3.5 * parts + counted
 
 
 def test_a_look_at_a_part_is_one_read_unit():

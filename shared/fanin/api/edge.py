@@ -21,6 +21,7 @@ from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests import UUID_FORM
+from fanin.api.row_cursors import ROW_CURSOR_FORM
 from fanin.api.wording import KEY_PATTERN, QUEUE_PATTERN
 from fanin.aws.settings import Settings
 from fanin.errors import NewerSchema
@@ -46,6 +47,7 @@ IdempotencyKey = Annotated[
 
 NO_BODY = {"body": "{}", "isBase64Encoded": False}
 LISTED_MAX = 100
+QUEUES_LISTED_MAX = 50
 RANGES_SHOWN_MAX = 1000
 
 
@@ -63,9 +65,14 @@ def _limit(most: int) -> Any:
 
 
 ListLimit = _limit(LISTED_MAX)
+QueueLimit = _limit(QUEUES_LISTED_MAX)
 RangeLimit = _limit(RANGES_SHOWN_MAX)
 Cursor = Annotated[
     Annotated[str, StringConstraints(pattern=CURSOR_FORM)] | None,
+    Query(alias="cursor", description="The `cursor` of the page before; without it, the first page."),
+]
+RowCursor = Annotated[
+    Annotated[str, StringConstraints(pattern=ROW_CURSOR_FORM)] | None,
     Query(alias="cursor", description="The `cursor` of the page before; without it, the first page."),
 ]
 

@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
+from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
 from fanin.api.instants import iso
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
-from fanin.queue.config import Phase
+from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.creating import Ensured
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US
+from fanin.queue.paging import JobPage
 
 ANSWER_BYTES = 6_000_000
 """The limit of a response of Lambda is 6 MB."""
@@ -38,8 +40,8 @@ STATES = {
 }
 
 
-class QueueAnswer(Answer):
-    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function.
+class QueueFacts(Answer):
+    """The config of a work queue.
 
     While *parts* are raised: *target*: to which number; *phase*: `preparing`, `draining`, `expiring`;
     *since*: when the phase was first seen by a sweep. Otherwise the phase is `steady`.
@@ -47,26 +49,36 @@ class QueueAnswer(Answer):
 
     queue: str
     parts: int
+    paused: bool
     metrics: bool
     target: int | None = Optional
     phase: Phase
     since: Instant | None = Optional
+
+    @classmethod
+    def of_config(cls, queue: str, config: QueueConfig, **more: Any) -> Self:
+        return cls(
+            queue=queue,
+            paused=config.paused,
+            metrics=config.metrics,
+            parts=config.before or config.parts,
+            target=config.parts if config.before else None,
+            phase=config.phase,
+            since=None if config.since_us is None else instant(config.since_us),
+            **more,
+        )
+
+
+class QueueAnswer(QueueFacts):
+    """A work queue; its doorbell is an SQS queue, which can be the event source of a Lambda function."""
+
     doorbell_url: str
     doorbell_arn: str
 
     @classmethod
     def of(cls, queue: QueueKey, found: Ensured) -> Self:
-        config = found.config
-        return cls(
-            queue=queue.name,
-            metrics=config.metrics,
-            parts=config.before or config.parts,
-            target=config.parts if config.before else None,
-            phase=config.phase,
-            since=None if config.since_us is None else _instant(config.since_us),
-            doorbell_url=config.doorbell or "",
-            doorbell_arn=found.doorbell_arn,
-        )
+        url, arn = found.config.doorbell or "", found.doorbell_arn
+        return cls.of_config(queue.name, found.config, doorbell_url=url, doorbell_arn=arn)
 
 
 class RejectedJob(Answer):
@@ -101,7 +113,7 @@ class JobAnswer(Answer):
     """A job with its metrics.
 
     *collisions*: adds that it rejected. *deliveries*: how often it was taken. *dueAt*: of a delayed job.
-    *error*, *diedAt*: of a dead job.
+    *error*, *diedAt*, *deadId*: of a dead job; the last one names it in requests.
     """
 
     key: str
@@ -119,9 +131,10 @@ class JobAnswer(Answer):
     collisions: int
     error: str | None = Optional
     died_at: Instant | None = Optional
+    dead_id: str | None = Optional
 
     @classmethod
-    def of(cls, job: Job, now: int, dead: Dead | None = None) -> Self:
+    def of(cls, job: Job, now: int, dead: Dead | None = None, dead_id: str | None = None) -> Self:
         """Return the job as a response shows it; *now*: microseconds since 1970."""
         alive = dead is None
         waits = worked(job.ready_us, now) if alive and job.state is JobState.READY else 0
@@ -134,30 +147,41 @@ class JobAnswer(Answer):
             priority=job.priority,
             payload=job.payload,
             item_id=job.item_id,
-            added_at=_instant(job.added_us),
-            due_at=_instant(job.ready_us) if delayed else None,
+            added_at=instant(job.added_us),
+            due_at=instant(job.ready_us) if delayed else None,
             queued_seconds=(job.queued_us + waits) / SECOND_US,
             in_progress_seconds=(job.busy_us + works) / SECOND_US,
             deliveries=job.deliveries,
             failures=job.failures,
             collisions=job.collisions,
             error=dead.error if dead else None,
-            died_at=_instant(dead.died_us) if dead else None,
+            died_at=instant(dead.died_us) if dead else None,
+            dead_id=dead_id,
         )
 
 
 class ListedJobs(Answer):
-    """Jobs in one state, in the order of the queue."""
+    """Jobs in one state, in the order of the queue, and the cursor of the next page."""
 
     jobs: list[JobAnswer]
+    cursor: str | None = Optional
 
     @classmethod
-    def of(cls, jobs: Sequence[Job], now: int) -> Self:
-        return cls(jobs=_fitting(JobAnswer.of(job, now) for job in jobs))
+    def of(cls, page: JobPage[Job], now: int) -> Self:
+        return cls._of(page, [JobAnswer.of(job, now) for _, job in page.jobs])
 
     @classmethod
-    def of_dead(cls, dead: Sequence[Dead], now: int) -> Self:
-        return cls(jobs=_fitting(JobAnswer.of(each.job, now, each) for each in dead))
+    def of_dead(cls, page: JobPage[Dead], now: int) -> Self:
+        ids = [row_cursors.of_dead((row.number, row.key.sort)) for row, _ in page.jobs]
+        dead = zip(ids, page.jobs, strict=True)
+        return cls._of(page, [JobAnswer.of(each.job, now, each, dead_id) for dead_id, (_, each) in dead])
+
+    @classmethod
+    def _of(cls, page: JobPage[Any], jobs: Sequence[JobAnswer]) -> Self:
+        """Return the first of *jobs*, as many as fit; the next page begins after the last one of them."""
+        listed = _fitting(jobs)
+        last = page.last if len(listed) == len(jobs) else page.jobs[len(listed) - 1][0]
+        return cls(jobs=listed, cursor=row_cursors.of_row(last))
 
 
 def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:
@@ -172,5 +196,6 @@ def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:
     return listed
 
 
-def _instant(at: int) -> str:
+def instant(at: int) -> str:
+    """Return microseconds since 1970 as ISO 8601 text."""
     return iso(EPOCH + timedelta(microseconds=at))

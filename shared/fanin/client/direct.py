@@ -36,6 +36,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.options import filter_of
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
+NO_ADMINISTRATION = "a direct client does not administer work queues; do so over HTTP, Fanin(url)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,9 @@ class DirectTransport(DirectAcks):
 
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
         return None
+
+    def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
+        raise InvalidRequest(NO_ADMINISTRATION)
 
 
 def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:

@@ -48,6 +48,7 @@ from fanin.client.consumer import (
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.paging import pages
+from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
 from fanin.client.reasons import reason_of
 from fanin.client.reports import AckReport
@@ -61,7 +62,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin(QueueCalls):
+class Fanin(QueueCalls, QueueAdministration):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.

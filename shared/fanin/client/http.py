@@ -171,6 +171,13 @@ class HttpTransport:
         path = f"/v1/queues/{quote(name, safe='')}"
         return self._write("PUT", path, body, {}, documents.queue_of)
 
+    def administer(
+        self, method: str, path: str, given: documents.Document, reader: Callable[[documents.Document], T]
+    ) -> T:
+        if method == "GET":
+            return self._get(path, given, reader)
+        return self._write(method, path, given, {}, reader)
+
     def _get(
         self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
     ) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import NAMESPACE_OID, uuid5
@@ -99,6 +99,14 @@ class Transport(Acks, Protocol):
         """Create a work queue, unless it exists. Raises Conflict if it has more *parts*.
 
         None: the transport does not use the API, and the process creates queues with its own credentials.
+        """
+
+    def administer(
+        self, method: str, path: str, given: Mapping[str, Any], reader: Callable[[Mapping[str, Any]], T]
+    ) -> T:
+        """Send a request of the queues' administration; return what *reader* makes of the answer.
+
+        *given*: the query of a GET, else the body. Raises InvalidRequest if the transport is not HTTP.
         """
 
 

@@ -49,7 +49,8 @@ def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:
     if not job.is_live:
         return []
     runs: list[Job | Rerun] = [job, job.rerun] if job.rerun is not None else [job]
-    ending = f"removed-{job.generation}"
+    # The idempotency key of an ack follows from this, and a generation begins again once the mark is gone.
+    ending = f"removed-{job.added_us}-{job.generation}"
     return [
         OutboxEntry(
             job_id=run.id,
@@ -97,6 +98,19 @@ def is_unchanged(stored: Job | None, seen: Job) -> bool:
         (job.state, job.id, job.generation, job.added_us, job.claim, rerun_id(job)) for job in (seen, stored)
     )
     return before == now
+
+
+def may_be_deleted(stored: Job | None, seen: Job) -> bool:
+    """Return whether the job that was seen is still queued or delayed, in its generation.
+
+    A delayed copy of the request finds the mark, or a later generation.
+    """
+    return seen.state in (JobState.READY, JobState.DELAYED) and is_unchanged(stored, seen)
+
+
+def deleted(job: Job, at: int, deletion: str) -> Job:
+    """Return the mark of a job that was deleted; *deletion*: the id of the request, in place of a claim."""
+    return replace(job, state=JobState.DONE, payload=None, rerun=None, done_by=deletion, done_us=at)
 
 
 def rerun_id(job: Job) -> str | None:

@@ -32,5 +32,15 @@ def look(context: QueueContext, parts: Sequence[PartKey]) -> list[PartLook]:
     return context.effects.each(look_at, parts)
 
 
+def look_at_first(context: QueueContext, parts: Sequence[PartKey]) -> list[PartLook]:
+    """Return the first jobs of each part, in one read unit a part; what is outstanding is not read."""
+
+    def look_at(part: PartKey) -> PartLook:
+        first = tuple(context.store.first(part, LOOK_ROWS))
+        return PartLook(first, (), complete=len(first) < LOOK_ROWS)
+
+    return context.effects.each(look_at, parts)
+
+
 def _is_outstanding(entry: Entry, now: int) -> bool:
     return entry.state is JobState.BUSY or (entry.state is JobState.DELAYED and entry.ready_us <= now)

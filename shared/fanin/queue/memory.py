@@ -12,6 +12,7 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.order import IndexKey, IndexRange
 from fanin.queue.store import Write
 
 
@@ -150,11 +151,33 @@ class MemoryStore:
             stored.update({entry.record: entry for entry in entries})
             return True
 
-    def remove_dead(self, dead: Dead) -> None:
+    def remove_dead(self, dead: Dead) -> bool:
         with self.lock:
-            records = self.dead_jobs.get(dead.job.key.part.queue, {})
-            if dead.record in records:
-                del records[dead.record]
+            return self.dead_jobs.get(dead.job.key.part.queue, {}).pop(dead.record, None) is not None
+
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
+        with self.lock:
+            stored = self.stored.get(seen.key)
+            if stored is None or not lifecycle.may_be_deleted(stored, seen):
+                return stored
+            outbox = self.outboxes.setdefault(seen.key.part.queue, {})
+            outbox.update({entry.record: entry for entry in entries})
+            return self._put(lifecycle.deleted(stored, at, deletion))
+
+    def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        return _within(within, ((job.ix, job.key.sort) for job in self._jobs(part, "")), limit)
+
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        rows = ((order.dead(dead.died_us), dead.record) for dead in self._dead(where))
+        return _within(within, rows, limit)
+
+    def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
+        with self.lock:
+            return [self.stored[key] for key in keys if key in self.stored]
+
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+        found = {where: {dead.record: dead for dead in self._dead(where)} for where, _ in records}
+        return [found[where].get(record) for where, record in records]
 
     def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
         return self._dead(where)[:limit]
@@ -200,6 +223,11 @@ class MemoryStore:
     def members(self, queue: QueueKey) -> Sequence[Member]:
         with self.lock:
             return list(self._members(queue).values())
+
+    def members_after(self, queue: QueueKey, after: str | None, limit: int) -> Sequence[Member]:
+        with self.lock:
+            later = sorted(each for each in self._members(queue) if after is None or each > after)
+            return [self._members(queue)[session] for session in later[:limit]]
 
     def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
         with self.lock:
@@ -261,6 +289,12 @@ class MemoryStore:
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
         return [lifecycle.entry_of(job) for job in self._jobs(part, prefix)]
+
+
+def _within(within: IndexRange, rows: Iterable[tuple[str | None, str]], limit: int) -> list[IndexKey]:
+    keys = sorted((ix, sort) for ix, sort in rows if ix is not None and within.low <= ix <= within.high)
+    after = () if within.after is None else (within.low, within.after)
+    return [IndexKey(ix, sort) for ix, sort in keys if (ix, sort) > after][:limit]
 
 
 def _queue_of(where: Partition) -> QueueKey:

@@ -9,6 +9,8 @@ Times are microseconds since 1970, padded to 16 digits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fanin.errors import InvalidRequest
 
 PRIORITY_MAX = 999
@@ -16,6 +18,23 @@ READY = "0#"
 BUSY = "1#"
 DELAYED = "2#"
 DEAD = "4#"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    """The keys of a row in its partition: that in the index, *ix*, and that in the table, *sort*."""
+
+    ix: str
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """The rows of a partition with an ``ix`` from *low* to *high*, those after the row *after* at *low*."""
+
+    low: str
+    high: str
+    after: str | None = None
 
 
 def ready(priority: int, added_us: int) -> str:

@@ -14,6 +14,7 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.order import IndexKey, IndexRange
 
 Write = Mapping[str, Any]
 """One entry of the user's for a DynamoDB TransactWriteItems request."""
@@ -115,8 +116,26 @@ class JobStore(Protocol):
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         """Delete a job and store the outbox *entries* in one transaction; False where the job has changed."""
 
-    def remove_dead(self, dead: Dead) -> None:
-        """Delete the record of a dead job; repeatable."""
+    def remove_dead(self, dead: Dead) -> bool:
+        """Delete the record of a dead job; False where it is gone."""
+
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
+        """Store the mark of ``lifecycle.deleted`` over the job that was seen, and the outbox *entries*.
+
+        Both in one transaction. Returns the job that is stored then, also where the job has changed.
+        """
+
+    def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        """Return the keys of the first live jobs of a part in a range of the index, in its order."""
+
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        """Return the keys of the first dead jobs in a range of the index, in its order."""
+
+    def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
+        """Return the stored jobs and marks of *keys*, which are distinct, in any order."""
+
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+        """Return the dead job of each record, which are distinct; None where there is none."""
 
 
 class SessionStore(Protocol):
@@ -130,6 +149,9 @@ class SessionStore(Protocol):
 
     def members(self, queue: QueueKey) -> Sequence[Member]:
         """Return every stored session."""
+
+    def members_after(self, queue: QueueKey, after: str | None, limit: int) -> Sequence[Member]:
+        """Return the first stored sessions after the id *after*, in the order of their ids."""
 
     def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
         """Return those of the sessions *ids* that are stored."""

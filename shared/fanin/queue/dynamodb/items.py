@@ -33,6 +33,8 @@ _TEXTS = {
     "done_by": "done_by",
     "revival": "revival",
 }
+RERUN = ("rerun_id", "rerun_us", "rerun_priority", "rerun_payload", "rerun_item")
+"""The attributes of a requested rerun."""
 _NUMBERS = (
     "priority",
     "added_us",
@@ -76,12 +78,12 @@ def config_row(queue: QueueKey) -> Item:
     return {"pk": text(f"C#{queue}"), "sk": text("config")}
 
 
-CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "ttl", "before", "phase", "since_us", "drained")
+CONFIG_OPTIONAL = (*_PHASES, "doorbell", "listed", "tenant", "ttl", "before", "phase", "since_us", "drained")
 """The attributes of a config row that can be absent."""
 
 
 def config_item(queue: QueueKey, config: QueueConfig) -> Item:
-    """Return the config row of a queue, which the index of queues lists until the queue is removed."""
+    """Return the config row of a queue, which the indexes of queues list until the queue is removed."""
     item = config_row(queue) | _phase(queue, config)
     item |= {"parts": number(config.parts), "revision": number(config.revision)}
     item |= {name: {"BOOL": getattr(config, name)} for name in _SWITCHES}
@@ -122,7 +124,8 @@ def _phase(queue: QueueKey, config: QueueConfig) -> Item:
     item = {name: number(at) for name, at in times.items() if at is not None}
     if config.removed_us is not None:
         return item | {"ttl": number(config.removed_us // SECOND_US + TRACE_SECONDS)}
-    return item | {"listed": text(LISTED if config.asleep_us is None else asleep_in(visit_minute(queue)))}
+    listed = LISTED if config.asleep_us is None else asleep_in(visit_minute(queue))
+    return item | {"listed": text(listed), "tenant": text(queue.tenant)}
 
 
 def asleep_in(minute: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.queue.dynamodb import items, requests
+from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.keys import QueueKey
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ class Registry:
     def sleeping(self, minute: int) -> Iterator[QueueKey]:
         """Yield the sleeping queues that are visited in *minute* of the day."""
         return self._listed(items.asleep_in(minute))
+
+    def of_tenant(self, tenant: str, after: str | None, limit: int) -> list[QueueKey]:
+        """Return the first queues of a tenant after the name *after*, in order, sleeping ones included.
+
+        A new queue can be missing for seconds, and one of version 0.1 until its config is first written.
+        """
+        found: list[dict[str, Any]] = []
+        request = page_requests.queues_of(self.table, tenant, after, limit)
+        while len(found) < limit:
+            answer = send(self.client.query, request)
+            found += answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                break
+            request |= {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+        return [items.queue_of(row) for row in found[:limit]]
 
     def _listed(self, listed: str) -> Iterator[QueueKey]:
         start: dict[str, Any] = {}

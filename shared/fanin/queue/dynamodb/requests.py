@@ -60,7 +60,7 @@ def add_checked(table: str, job: Job, over: Job | None, check: Check) -> Item:
 
 def _over_done(seen: Job) -> Item:
     values = {":done": text(JobState.DONE), ":seen": number(seen.generation)}
-    return _expression(values, ConditionExpression=OVER_DONE)
+    return expression(values, ConditionExpression=OVER_DONE)
 
 
 def _condition(table: str, check: Check) -> Item:
@@ -152,7 +152,7 @@ def end(table: str, job: Job, at: int) -> tuple[str, Item]:
     if job.rerun is not None:
         put = {"TableName": table, "Item": items.job_item(lifecycle.ended(job, at))}
         put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return "Put", items.SCHEMA.guarded(put | _expression(values, ConditionExpression=guard))
+        return "Put", items.SCHEMA.guarded(put | expression(values, ConditionExpression=guard))
     values |= {":done": text(JobState.DONE), ":at": number(at)}
     values |= {":worked": number(lifecycle.worked(job.claimed_us, at))}
     values[":ttl"] = number(items.mark_ttl(at))
@@ -192,7 +192,7 @@ def delete_outbox_entry(table: str, queue: QueueKey, entry: OutboxEntry) -> Item
     row = items.outbox_row(queue, entry)
     values = {":failed": {"BOOL": entry.failed}}
     request = {"TableName": table, "Key": row}
-    return items.SCHEMA.guarded(request | _expression(values, ConditionExpression="#failed = :failed"))
+    return items.SCHEMA.guarded(request | expression(values, ConditionExpression="#failed = :failed"))
 
 
 def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Item:
@@ -203,23 +203,32 @@ def revive(table: str, dead: Dead, job: Job, over: Job | None, check: Check | No
 
 def remove(table: str, seen: Job, entries: Sequence[OutboxEntry]) -> Item:
     """One transaction: delete a job that is as it was seen, and store the outbox entries of its items."""
-    guard, values = _rerun_unchanged(seen)
-    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
-    values |= {":st": text(seen.state), ":job": text(seen.id)}
-    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
-    if seen.claim is not None:
-        guard, values = f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+    guard, values = _unchanged(seen)
     delete = {"TableName": table, "Key": items.job_row(seen.key)}
-    delete = items.SCHEMA.guarded(delete | _expression(values, ConditionExpression=guard))
-    records = [items.outbox_item(seen.key.part.queue, entry) for entry in entries]
-    puts = [{"Put": {"TableName": table, "Item": record}} for record in records]
-    return {"TransactItems": [{"Delete": delete}, *puts]}
+    delete = items.SCHEMA.guarded(delete | expression(values, ConditionExpression=guard))
+    return {"TransactItems": [{"Delete": delete}, *_puts(table, seen, entries)]}
+
+
+def delete(table: str, seen: Job, at: int, deletion: str) -> Item:
+    """Store a mark over the queued or delayed job as it was seen."""
+    guard, values = _unchanged(seen)
+    values |= {":done": text(JobState.DONE), ":at": number(at), ":ttl": number(items.mark_ttl(at))}
+    values[":deletion"] = text(deletion)
+    gone = ", ".join(f"#{name}" for name in ("payload", "ix", *items.RERUN))
+    update = f"SET #st = :done, #done_by = :deletion, #done_us = :at, #ttl = :ttl REMOVE {gone}"
+    return _update(table, items.job_row(seen.key), update, guard, values)
+
+
+def delete_with(table: str, seen: Job, entries: Sequence[OutboxEntry], update: Item) -> Item:
+    """One transaction: the *update* of ``delete``, and the outbox entries of the job's items."""
+    action = {name: value for name, value in update.items() if name != "ReturnValues"}
+    return {"TransactItems": [{"Update": action}, *_puts(table, seen, entries)]}
 
 
 def remove_dead(table: str, dead: Dead) -> Item:
     """Delete the record of a dead job."""
     record = {"TableName": table, "Key": items.dead_row(dead)}
-    record |= _expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
+    record |= expression({":claim": text(dead.job.claim or "")}, ConditionExpression="#claim = :claim")
     return items.SCHEMA.guarded(record)
 
 
@@ -236,14 +245,14 @@ def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
     }
     values = {f":{name}": value for name, value in same.items()}
     guard = " AND ".join(f"#{name} = :{name}" for name in same)
-    put = {"TableName": table, "Item": mark} | _expression(values, ConditionExpression=guard)
+    put = {"TableName": table, "Item": mark} | expression(values, ConditionExpression=guard)
     return {"TransactItems": [{"Put": add(table, job, over)}, {"Put": items.SCHEMA.guarded(put)}]}
 
 
 def peek_config(table: str, queue: QueueKey) -> Item:
     """Read what a config row counts, perhaps as it was some time before."""
     request = {"TableName": table, "Key": items.config_row(queue), "ConsistentRead": False}
-    return request | _expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
+    return request | expression({}, ProjectionExpression=f"#pk, #revision, #changes, #{VERSION}")
 
 
 def enter(table: str, queue: QueueKey, member: Member) -> Item:
@@ -275,7 +284,7 @@ def end_session(table: str, queue: QueueKey, session: str, heartbeats: int | Non
 def forget(table: str, queue: QueueKey, session: str) -> Item:
     """Delete a dead session."""
     request = {"TableName": table, "Key": items.session_row(queue, session)}
-    dead = _expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
+    dead = expression({":dead": text("dead")}, ConditionExpression="#st = :dead")
     return items.SCHEMA.guarded(request | dead)
 
 
@@ -287,24 +296,24 @@ def read(table: str, key: Item) -> Item:
 def listed(table: str, pk: Item, prefix: str, **more: Any) -> Item:
     """Query the rows of a partition whose ``ix`` begins with *prefix*, in order."""
     values = {":pk": pk, ":prefix": text(prefix)}
-    return _query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
+    return query(table, "#pk = :pk AND begins_with(#ix, :prefix)", values) | more
 
 
 def outstanding(table: str, part: PartKey, now: int) -> Item:
     """Query the busy rows and the due delayed ones, which are adjacent in the index."""
     values = {":pk": items.part_pk(part), ":low": text(order.BUSY), ":high": text(order.delayed(now))}
-    return _query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
+    return query(table, "#pk = :pk AND #ix BETWEEN :low AND :high", values)
 
 
 def partition(table: str, pk: Item) -> Item:
     """Query every row of a partition."""
     request = {"TableName": table, "ConsistentRead": True}
-    return request | _expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
+    return request | expression({":pk": pk}, KeyConditionExpression="#pk = :pk")
 
 
 def first(table: str, part: PartKey) -> Item:
     """Query the live jobs of a part in the order of the index."""
-    return _query(table, "#pk = :pk", {":pk": items.part_pk(part)})
+    return query(table, "#pk = :pk", {":pk": items.part_pk(part)})
 
 
 def page(table: str, part: PartKey, after: str, limit: int) -> Item:
@@ -313,18 +322,36 @@ def page(table: str, part: PartKey, after: str, limit: int) -> Item:
     if after:
         values[":after"], guard = text(after), f"{guard} AND #sk > :after"
     request = {"TableName": table, "ConsistentRead": True, "Limit": limit}
-    return request | _expression(values, KeyConditionExpression=guard)
+    return request | expression(values, KeyConditionExpression=guard)
 
 
 def queues(table: str, listed: str = items.LISTED) -> Item:
     """Query the config rows in one partition of the index of queues."""
     request = {"TableName": table, "IndexName": QUEUES_INDEX}
-    return request | _expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
+    return request | expression({":listed": text(listed)}, KeyConditionExpression="#listed = :listed")
 
 
-def _query(table: str, condition: str, values: Item) -> Item:
+def query(table: str, condition: str, values: Item) -> Item:
+    """Query the index of jobs consistently."""
     request = {"TableName": table, "IndexName": JOBS_INDEX, "ConsistentRead": True}
-    return request | _expression(values, KeyConditionExpression=condition)
+    return request | expression(values, KeyConditionExpression=condition)
+
+
+def _unchanged(seen: Job) -> tuple[str, Item]:
+    """Return the condition ``lifecycle.is_unchanged`` of a job, and its values."""
+    guard, values = _rerun_unchanged(seen)
+    guard = f"#st = :st AND #job_id = :job AND #generation = :generation AND #added_us = :added AND {guard}"
+    values |= {":st": text(seen.state), ":job": text(seen.id)}
+    values |= {":generation": number(seen.generation), ":added": number(seen.added_us)}
+    if seen.claim is None:
+        return guard, values
+    return f"{guard} AND #claim = :claim", values | {":claim": text(seen.claim)}
+
+
+def _puts(table: str, job: Job, entries: Sequence[OutboxEntry]) -> list[Item]:
+    """Return the actions that store outbox entries of a job."""
+    records = [items.outbox_item(job.key.part.queue, entry) for entry in entries]
+    return [{"Put": {"TableName": table, "Item": record}} for record in records]
 
 
 def _rerun_unchanged(seen: Job) -> tuple[str, Item]:
@@ -338,10 +365,10 @@ def _update(table: str, key: Item, update: str, guard: str, values: Item) -> Ite
     request = {"TableName": table, "Key": key, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     expressions = {"UpdateExpression": update, "ConditionExpression": guard}
     request |= {"ReturnValues": "ALL_NEW"}
-    return items.SCHEMA.guarded(request | _expression(values, **expressions))
+    return items.SCHEMA.guarded(request | expression(values, **expressions))
 
 
-def _expression(values: Item, **expressions: str) -> Item:
+def expression(values: Item, **expressions: str) -> Item:
     """Return expressions with their names (``#name``), many of which are reserved words of DynamoDB."""
     names = {name: name[1:] for text_ in expressions.values() for name in re.findall(r"#\w+", text_)}
     filled = {"ExpressionAttributeValues": values} if values else {}

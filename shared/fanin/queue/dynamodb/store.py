@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.aws.reading import read_many
-from fanin.aws.rows import Item
+from fanin.aws.rows import Item, text
 from fanin.aws.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
 from fanin.queue.config import QueueConfig
-from fanin.queue.dynamodb import items, requests
+from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
 from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.order import IndexKey, IndexRange
 from fanin.queue.store import Write
 
 if TYPE_CHECKING:
@@ -144,8 +145,35 @@ class DynamoStore:
             return self._applies(action["Delete"], self.client.delete_item)
         return self._applies(request, self.client.transact_write_items)
 
-    def remove_dead(self, dead: Dead) -> None:
-        self._applies(requests.remove_dead(self.table, dead), self.client.delete_item)
+    def remove_dead(self, dead: Dead) -> bool:
+        return self._applies(requests.remove_dead(self.table, dead), self.client.delete_item)
+
+    def delete(self, seen: Job, entries: Sequence[OutboxEntry], at: int, deletion: str) -> Job | None:
+        update = requests.delete(self.table, seen, at, deletion)
+        if not entries:
+            return self._update(seen.key, update)
+        try:
+            send(self.client.transact_write_items, requests.delete_with(self.table, seen, entries, update))
+        except StaleWrite:
+            return self.get(seen.key)
+        return lifecycle.deleted(seen, at, deletion)
+
+    def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        return self._keys(items.part_pk(part), within, limit)
+
+    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        return self._keys(items.dead_pk(where), within, limit)
+
+    def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
+        found = self._at([items.job_row(key) for key in keys])
+        rows = ((key, found.get(_key(items.job_row(key)))) for key in keys)
+        return [items.job_of(row, key.part) for key, row in rows if row]
+
+    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+        keys = [{"pk": items.dead_pk(where), "sk": text(record)} for where, record in records]
+        found = self._at(keys)
+        rows = ((where, found.get(_key(key))) for (where, _), key in zip(records, keys, strict=True))
+        return [items.dead_of(row, where) if row else None for where, row in rows]
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -155,6 +183,10 @@ class DynamoStore:
 
     def members(self, queue: QueueKey) -> Sequence[Member]:
         rows = self._rows(requests.partition(self.table, items.session_pk(queue)))
+        return [items.member_of(row) for row in rows]
+
+    def members_after(self, queue: QueueKey, after: str | None, limit: int) -> Sequence[Member]:
+        rows = self._rows(page_requests.sessions_after(self.table, queue, after, limit), limit)
         return [items.member_of(row) for row in rows]
 
     def some_members(self, queue: QueueKey, ids: Sequence[str]) -> Sequence[Member]:
@@ -257,10 +289,17 @@ class DynamoStore:
     def _whole_rows(self, request: Item, limit: int) -> list[Item]:
         """Return whole rows in the order of an index query, without those that changed since the query."""
         listed = self._rows(request, limit)
-        keys = [{"pk": row["pk"], "sk": row["sk"]} for row in listed]
-        found = {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
+        found = self._at([{"pk": row["pk"], "sk": row["sk"]} for row in listed])
         rows = ((row, found.get(_key(row))) for row in listed)
         return [whole for row, whole in rows if whole and whole.get("ix") == row["ix"]]
+
+    def _at(self, keys: Sequence[Item]) -> dict[tuple[str, str], Item]:
+        """Return the stored rows of *keys*, which are distinct, by key."""
+        return {_key(row): row for row in read_many(self.client, self.table, keys, self.pause)}
+
+    def _keys(self, pk: Item, within: IndexRange, limit: int) -> list[IndexKey]:
+        rows = self._rows(page_requests.within(self.table, pk, within, limit), limit)
+        return [IndexKey(row["ix"]["S"], row["sk"]["S"]) for row in rows]
 
     def _count(self, pk: Item, prefix: str, limit: int) -> int:
         """Count up to *limit* rows; not consistently, which costs half."""

@@ -1,0 +1,26 @@
+"""GET /v1/queues/{queue}"""
+
+from typing import Any
+
+from fanin.api.documents import answers
+from fanin.api.edge import QueueName, caller, edge
+from fanin.api.queue_answers import QueueStatusAnswer
+from fanin.queue.describing import status_of
+from functions.wiring import queueing, tracking
+
+app = edge(tracking.settings)
+
+
+@app.get(
+    "/v1/queues/<queue>",
+    operation_id="getQueue",
+    summary="Get a work queue",
+    responses=answers(200, QueueStatusAnswer, 400, 403, 404, 503),
+)
+def get_queue(queue: QueueName) -> QueueStatusAnswer:
+    """Get a work queue with its config, its depth and the wait of its oldest queued job."""
+    return QueueStatusAnswer.of(status_of(queueing.existing(caller(app).tenant, queue).context))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,36 @@
+"""POST /v1/queues/{queue}/dead/revive"""
+
+from typing import Any
+
+from fanin.api import row_cursors
+from fanin.api.documents import answers
+from fanin.api.edge import QueueName, caller, edge
+from fanin.api.queue_answers import RevivedAnswer
+from fanin.api.queue_requests import ReviveBody
+from fanin.queue import order
+from fanin.queue.reviving import revive_all, revive_some
+from functions.wiring import queueing, tracking
+
+app = edge(tracking.settings)
+
+
+@app.post(
+    "/v1/queues/<queue>/dead/revive",
+    operation_id="reviveJobs",
+    summary="Revive dead jobs of a work queue",
+    responses=answers(200, RevivedAnswer, 400, 403, 404, 409, 413, 415, 503),
+)
+def revive_jobs(queue: QueueName, body: ReviveBody) -> RevivedAnswer:
+    """Return dead jobs to their old positions, without failures.
+
+    A job stays dead while another one of its key is queued, in progress or delayed: `liveJob`. The request
+    can be repeated: a job that was revived before is `notFound`. Where the answer to `all` has a `cursor`,
+    there are more; the next request passes it.
+    """
+    records, after = body.records(), row_cursors.row_at(body.cursor, order.DEAD)
+    found = queueing.ringing(caller(app).tenant, queue)
+    return RevivedAnswer.of(revive_all(found, after) if body.all else revive_some(found, records))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

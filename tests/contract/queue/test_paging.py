@@ -1,0 +1,163 @@
+"""Pages of jobs: each job is on one page, in one order, however many share their key in the index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fanin.queue import Effects, MemoryDoorbell, QueueContext, order, paging
+from fanin.queue.config import QueueConfig
+from fanin.queue.keys import PartKey
+from fanin.queue.model import Dead, JobState, Member
+from fanin.queue.order import IndexKey, IndexRange
+from tests.contract.queue.calls import LATER, NOW, OTHER, PART, QUEUE, added, death_of, new, taken
+
+ONE_BY_ONE = Effects(each=lambda call, values: [call(value) for value in values])
+PAGES = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+DELAYED = IndexRange("2#", "2$")
+
+
+def context_of(store, queue=QUEUE, parts: int = 3) -> QueueContext:
+    store.create(queue, QueueConfig(parts))
+    return QueueContext(store, MemoryDoorbell(), queue, effects=ONE_BY_ONE)
+
+
+def pages(read, limit: int):
+    """All pages of a list, and how many there are."""
+    found, last, count = [], None, 0
+    while count < 20:
+        page = read(limit, last)
+        found += [row for _, row in page.jobs]
+        count += 1
+        if page.last is None:
+            return found, count
+        assert len(page.jobs) == limit
+        last = page.last
+    raise AssertionError("the pages do not end")
+
+
+def in_part(queue, number: int, name: str, due: int):
+    """A delayed job in a part of choice."""
+    job = new(name)
+    return replace(
+        job,
+        key=replace(job.key, part=PartKey(queue, number)),
+        state=JobState.DELAYED,
+        ready_us=due,
+        payload=None,
+    )
+
+
+@PAGES
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12), st.integers(1, 5), st.integers()
+)
+def test_each_delayed_job_is_on_one_page_in_the_order_of_the_index(store, placed, limit, salt):
+    queue = replace(QUEUE, name=f"q{abs(salt)}-{len(placed)}-{limit}-{abs(hash(tuple(placed)))}"[:80])
+    context = context_of(store, queue)
+    jobs = [in_part(queue, part, f"job {i}", NOW + due) for i, (part, due) in enumerate(placed)]
+    for job in jobs:
+        store.add(job, None)
+    found, count = pages(lambda *page: paging.jobs(context, JobState.DELAYED, *page), limit)
+
+    assert sorted(job.name for job in found) == sorted(job.name for job in jobs)
+    assert [(job.ix, job.key.part.number) for job in found] == sorted(
+        (job.ix, job.key.part.number) for job in jobs
+    )
+    assert count == max(1, -(-len(jobs) // limit))
+
+
+@PAGES
+@given(st.lists(st.integers(0, 1), max_size=8), st.integers(1, 4), st.integers())
+def test_each_dead_job_is_on_one_page_the_longest_dead_first(store, died, limit, salt):
+    queue = replace(QUEUE, name=f"d{abs(salt)}-{len(died)}-{limit}-{abs(hash(tuple(died)))}"[:80])
+    context = context_of(store, queue)
+    for i, at in enumerate(died):
+        job = replace(new(f"job {i}"), state=JobState.READY)
+        job = replace(job, key=replace(job.key, part=PartKey(queue, i % 3)))
+        store.add(job, None)
+        (entry,) = [each for each in store.ready(job.key.part, 20) if each.key == job.key]
+        busy = store.claim(entry, "s", f"c{i}", LATER)
+        store.end(busy, LATER, dead=Dead(busy, "boom", LATER + at, spread=i % 4 != 3))
+    found, _ = pages(lambda *page: paging.dead(context, *page), limit)
+
+    assert sorted(dead.job.name for dead in found) == sorted(f"job {i}" for i in range(len(died)))
+    assert [dead.died_us for dead in found] == sorted(LATER + at for at in died)
+
+
+def test_a_page_begins_after_a_row_that_is_gone(store):
+    context = context_of(store)
+    jobs = [in_part(QUEUE, part, f"job {part}{i}", NOW) for part in range(3) for i in range(3)]
+    for job in jobs:
+        store.add(job, None)
+    first = paging.jobs(context, JobState.DELAYED, 4, None)
+    _, (gone, job) = first.jobs[-2:]
+    store.remove(job, [])
+    rest, _ = pages(lambda limit, last: paging.jobs(context, JobState.DELAYED, limit, last or gone), 5)
+
+    assert [each.name for each in rest] == [each.name for each in jobs[4:]]
+
+
+def test_a_job_that_changes_while_its_page_is_read_is_left_out(store, monkeypatch):
+    context = context_of(store)
+    for i in range(3):
+        store.add(in_part(QUEUE, 0, f"job {i}", NOW), None)
+    whole = type(store).jobs_at
+
+    def claimed_meanwhile(self, keys):
+        store.promote(store.first(PART, 1)[0], LATER)
+        return whole(self, keys)
+
+    monkeypatch.setattr(type(store), "jobs_at", claimed_meanwhile)
+    page = paging.jobs(context, JobState.DELAYED, 2, None)
+
+    assert [job.name for _, job in page.jobs] == ["job 1"]
+    assert page.last.key == IndexKey(order.delayed(NOW), "k#job 1")
+
+
+def test_a_range_ends_with_its_state(store):
+    added(store, "ready")
+    added(store, "delayed", delay=60)
+    taken(store, name="busy", priority=9)
+
+    keys = {state: store.job_keys(PART, paging.range_of(prefix, 0, None), 9) for state, prefix in PREFIXES}
+    assert {state: [key.sort for key in found] for state, found in keys.items()} == {
+        JobState.READY: ["k#ready"],
+        JobState.BUSY: ["k#busy"],
+        JobState.DELAYED: ["k#delayed"],
+    }
+    assert list(store.job_keys(replace(PART, queue=OTHER), DELAYED, 9)) == []
+
+
+PREFIXES = list(paging.PREFIXES.items())
+
+
+def test_jobs_and_dead_jobs_are_read_by_their_keys(store):
+    job, gone = added(store, "a"), new("b")
+    dead, mark = death_of(store, taken(store, name="c", priority=9))
+
+    assert {each.name for each in store.jobs_at([job.key, gone.key, mark.key])} == {"a", "c"}
+    asked = [(PART, "none"), (PART, dead.record), (QUEUE, dead.record)]
+    assert list(store.dead_at(asked)) == [None, dead, None]
+    assert list(store.dead_at([])) == list(store.jobs_at([])) == []
+
+
+def test_sessions_are_read_in_the_order_of_their_ids(store):
+    members = [Member(id_, True, LATER, 5_000_000, "host", 1, NOW) for id_ in ("c", "a", "b")]
+    for member in members:
+        store.enter(QUEUE, member)
+
+    assert [each.id for each in store.members_after(QUEUE, None, 2)] == ["a", "b"]
+    assert [each.id for each in store.members_after(QUEUE, "b", 2)] == ["c"]
+    assert list(store.members_after(QUEUE, "c", 2)) == list(store.members_after(OTHER, None, 2)) == []
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_range_after_a_row_leaves_ties_of_later_partitions_in(number):
+    row = paging.ListedRow(1, IndexKey("2#5", "k#a"))
+    ranges = [IndexRange("2#5\0", "2$"), IndexRange("2#5", "2$", "k#a"), IndexRange("2#5", "2$")]
+
+    assert paging.range_of("2#", number, row) == ranges[number]

@@ -1,0 +1,217 @@
+"""Requests to delete and to revive jobs beside workers, producers and lost answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict, StoreUnavailable
+from fanin.queue import NewJob, lifecycle, removing
+from fanin.queue.config import Phase
+from fanin.queue.deleting import Deletion, delete_dead, delete_jobs
+from fanin.queue.keys import PartKey, job_key
+from fanin.queue.model import JobState
+from fanin.queue.paging import dead
+from fanin.queue.reviving import Revival, revive_some
+from fanin.queue.sleeping import idle
+from tests.queue.conftest import KEY, fail, names, unavailable
+
+
+def records(queue):
+    return [(row.number, row.key.sort) for row, _ in dead(queue.context, 100, None).jobs]
+
+
+def first_answer_lost(monkeypatch, store, call):
+    """The first request is applied, and its answer lost."""
+    whole, calls = getattr(store, call), []
+
+    def lost(*arguments):
+        answer = whole(*arguments)
+        calls.append(answer)
+        if len(calls) == 1:
+            raise StoreUnavailable("no answer")
+        return answer
+
+    monkeypatch.setattr(store, call, lost)
+    return calls
+
+
+def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
+    queue.add(NewJob("a", item_id="i"))
+    calls = first_answer_lost(monkeypatch, store, "delete")
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
+    assert len(calls) == 2
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == ["i"]
+
+
+def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
+    reported = []
+    queue = make(report=reported.append)
+    queue.add(NewJob("a", item_id="i"))
+    delete_jobs(queue.context, ["a"])
+    for _ in range(2):
+        queue.sweep()
+
+    assert [(each.item_id, each.failed, each.reason) for each in reported] == [
+        ("i", True, "the job was deleted")
+    ]
+
+
+def test_a_repeated_add_of_a_deleted_job_does_not_bring_it_back(queue):
+    queue.add(NewJob("a", id="mine"))
+    delete_jobs(queue.context, ["a"])
+
+    assert queue.add(NewJob("a", id="mine"))
+    assert queue.queued() == []
+    assert queue.add("a")
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, store, monkeypatch):
+    queue.add("a")
+    whole, worker = store.delete, make()
+
+    def after_a_claim(*arguments):
+        worker.take(1, wait=0).__enter__()
+        return whole(*arguments)
+
+    monkeypatch.setattr(store, "delete", after_a_claim)
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.IN_PROGRESS}
+    assert names(queue.in_progress()) == ["a"]
+
+
+def test_a_job_that_ran_before_the_write_is_not_found(queue, make, store, monkeypatch):
+    queue.add("a")
+    whole, worker = store.delete, make()
+
+    def after_a_run(*arguments):
+        with worker.take(1, wait=0):
+            pass
+        return whole(*arguments)
+
+    monkeypatch.setattr(store, "delete", after_a_run)
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}
+
+
+def test_a_job_that_changes_at_each_attempt_is_a_retry(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "delete", lambda seen, *_: seen)
+    with pytest.raises(StoreUnavailable, match="changes too often"):
+        delete_jobs(queue.context, ["a"])
+
+
+def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store):
+    queue.add(NewJob("a", item_id="i"))
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+    delete_jobs(queue.context, ["a"])
+
+    assert store.config(KEY).idle_us is None
+
+
+def test_no_job_of_a_queue_that_is_being_removed_is_deleted(queue):
+    queue.add("a")
+    removing.begin(queue.context, force=True)
+    with pytest.raises(Conflict, match="is being removed"):
+        delete_jobs(queue.context, ["a"])
+
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_dead_job_that_was_revived_meanwhile_is_not_deleted(make, store, monkeypatch):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (record,), (gone,) = records(queue), queue.dead()
+    whole = store.remove_dead
+    monkeypatch.setattr(store, "remove_dead", lambda seen: queue.revive(gone) and whole(seen))
+
+    assert delete_dead(queue.context, [record, (7, "x")]) == {
+        record: Deletion.NOT_FOUND,
+        (7, "x"): Deletion.NOT_FOUND,
+    }
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_revival_whose_answer_is_lost_counts_once(make, store, monkeypatch):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    first_answer_lost(monkeypatch, store, "revive")
+    asked = records(queue) * 2
+
+    assert revive_some(queue, asked).outcomes == {asked[0]: Revival.REVIVED}
+    assert revive_some(queue, asked).outcomes == {asked[0]: Revival.NOT_FOUND}
+
+
+def test_a_request_to_a_store_that_is_out_of_reach_says_so(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "delete", unavailable)
+    with pytest.raises(StoreUnavailable):
+        delete_jobs(queue.context, ["a"])
+
+
+def raised(queue, store, phase) -> None:
+    """Have the parts of the queue be raised from 1 to 2."""
+    config = store.config(KEY)
+    store.reconfigure(
+        KEY, replace(config, revision=config.revision + 1, parts=2, before=1, phase=phase, since_us=1)
+    )
+    queue.context.read_config()
+
+
+def placed(queue, store, parts: int):
+    """A job "e", whose part differs between 1 and 2 parts, where so many *parts* have it."""
+    job = lifecycle.new_job(NewJob("e"), job_key(KEY, parts, "e"), "id", queue.context.effects.now(), None)
+    store.add(job, None)
+    return job
+
+
+def test_the_name_has_two_rows():
+    assert job_key(KEY, 1, "e") != job_key(KEY, 2, "e")
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, phase, parts):
+    queue.context.config()
+    raised(queue, store, phase)
+    job = placed(queue, store, parts)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(job.key).state is JobState.DONE
+
+
+def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, store, monkeypatch):
+    queue.context.config()
+    raised(queue, store, Phase.DRAINING)
+    job, new, whole = placed(queue, store, 1), job_key(KEY, 2, "e"), store.delete
+
+    def after_a_move(seen, *more):
+        if seen.key == job.key:
+            assert store.move(seen, lifecycle.moved(seen, new, None), None, queue.context.effects.now())
+        return whole(seen, *more)
+
+    monkeypatch.setattr(store, "delete", after_a_move)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(new).state is JobState.DONE
+
+
+def test_dead_jobs_of_all_partitions_are_revived_and_deleted(make, store):
+    queue = make(max_failures=1)
+    queue.add_all(["a", "b"])
+    fail(queue), fail(queue)
+    old = queue.dead()[0]
+    store.remove_dead(old)
+    store.dead_jobs[KEY][old.record] = replace(old, spread=False)
+    raised(queue, store, Phase.PREPARING)
+    first, second = records(queue)
+
+    assert {first[0], second[0]} == {0, 1}
+    assert delete_dead(queue.context, [first]) == {first: Deletion.DELETED}
+    assert revive_some(queue, [second]).outcomes == {second: Revival.REVIVED}
+    assert queue.dead() == []
