@@ -101,6 +101,25 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
     },
+    "list_queues": {
+        "JobsTable": {"dynamodb:GetItem"},
+        "JobsTable/index/by_ix": QUERY,
+        "JobsTable/index/by_tenant": QUERY,
+    },
+    "get_queue": {"JobsTable": {"dynamodb:GetItem"}, "JobsTable/index/by_ix": QUERY},
+    "list_sessions": {"JobsTable": {"dynamodb:GetItem"} | QUERY},
+    "pause_queue": {"JobsTable": {"dynamodb:GetItem", "dynamodb:UpdateItem"}},
+    "resume_queue": {
+        "JobsTable": CHANGE,
+        "JobsTable/index/by_ix": QUERY,
+        DOORBELLS: CREATE_DOORBELL | SEND,
+    },
+    "revive_jobs": {
+        "JobsTable": CHANGE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem"},
+        "JobsTable/index/by_ix": QUERY,
+        DOORBELLS: CREATE_DOORBELL | SEND,
+    },
+    "delete_jobs": {"JobsTable": CHANGE | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"}},
     "remove_queue": {
         "JobsTable": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         "JobsTable/index/by_ix": QUERY,
@@ -228,7 +247,7 @@ def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their
     assert starred == {
         (X_RAY, "*"): len(functions),
         (frozenset(CREATE_DOORBELL), DOORBELLS): 1,
-        (frozenset(CREATE_DOORBELL | SEND), DOORBELLS): 1,
+        (frozenset(CREATE_DOORBELL | SEND), DOORBELLS): 3,
         (frozenset(CREATE_DOORBELL | SEND | {"sqs:DeleteQueue"}), DOORBELLS): 1,
     }
 

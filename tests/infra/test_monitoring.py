@@ -108,7 +108,10 @@ def widgets_of(assembly):
     """The dashboard's widgets by title; a logical id in braces stands for what it refers to."""
     body = assembly.only("AWS::CloudWatch::Dashboard")["Properties"]["DashboardBody"]["Fn::Join"][1]
     text = "".join(part if isinstance(part, str) else name_of(part) for part in body)
-    return {each["properties"]["title"]: each["properties"] for each in json.loads(text)["widgets"]}
+    widgets = [each["properties"] for each in json.loads(text)["widgets"]]
+    # A widget takes 100 alarms, so there can be several of them.
+    alarms = [alarm for each in widgets if each["title"] == "Alarms" for alarm in each["alarms"]]
+    return {each["title"]: each for each in widgets} | {"Alarms": {"alarms": alarms}}
 
 
 def drawn(assembly, namespace):

@@ -120,7 +120,7 @@ def test_a_cap_on_request_units_holds_for_every_table():
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 15
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 16
 
 
 def dead_letter_queues(assembly):
