@@ -10,6 +10,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.api.row_cursors import of_name
+from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
@@ -40,7 +41,9 @@ def store(gateway, environment):
 
         def made(key: QueueKey, _creator=None) -> Queue:
             bell = bells.setdefault(key, MemoryDoorbell())
-            return Queue(QueueContext(store, bell, key), background=lambda _: lambda: None)
+            # The store's stand-in copies its tables in a transaction, which other threads must not change.
+            in_turn = Effects(each=each_in_turn)
+            return Queue(QueueContext(store, bell, key, effects=in_turn), background=lambda _: lambda: None)
 
         environment.setattr(queueing, "_queue", made)
         environment.setattr(queueing, "creator", lambda: None)
@@ -54,7 +57,7 @@ def queue(store):
 
 
 def new_queue(store, name="thumbs", tenant=TENANT, **more) -> Queue:
-    effects = Effects(each=lambda call, values: [call(value) for value in values], **more)
+    effects = Effects(each=each_in_turn, **more)
     context = QueueContext(store, MemoryDoorbell(), QueueKey(tenant, name), OPTIONS, effects)
     context.config()
     return Queue(context, background=lambda _: lambda: None)
