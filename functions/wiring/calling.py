@@ -29,7 +29,8 @@ def _downstream(endpoint: Endpoint) -> Downstream:
     if endpoint.function:
         from fanin.grouper.invoking import LambdaDownstream  # noqa: PLC0415
 
-        return LambdaDownstream(clients.functions.within(_region(endpoint.function)), endpoint.function, endpoint.timeout)
+        client = clients.functions.within(_region(endpoint.function))
+        return LambdaDownstream(client, endpoint.function, endpoint.timeout)
     secret = _headers(endpoint.secret) if endpoint.secret else None
     sign = _sign(endpoint.signing) if endpoint.signing else None
     return HttpDownstream(endpoint.url, endpoint.timeout, secret=secret, sign=sign)

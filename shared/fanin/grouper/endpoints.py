@@ -108,7 +108,7 @@ class Endpoint:
                 field="url",
             )
         if "@" in parts.netloc:
-            raise InvalidRequest("the url has a user or a password; put credentials into a secret", field="url")
+            raise InvalidRequest("the url has a user name; put credentials into a secret", field="url")
         if (self.secret or self.signing) and parts.scheme == "http" and not _is_local(parts.hostname):
             raise InvalidRequest("credentials are sent over https only; change the url", field="url")
 

@@ -52,8 +52,7 @@ def results(body: bytes, hide: Callable[[str], str] = str) -> dict[str, Outcome]
     document = json.loads(body)
     named = [] if document is None else document.get("results", [])
     found = {
-        _text(r["taskId"]): Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or "")))
-        for r in named
+        _text(r["taskId"]): Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or ""))) for r in named
     }
     if len(found) != len(named):
         raise ValueError("a task has two outcomes")
