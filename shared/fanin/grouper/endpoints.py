@@ -158,7 +158,7 @@ def _parts_of(url: str) -> SplitResult | None:
     return parts if is_valid else None
 
 
-def _is_local(host: str) -> bool:
+def _is_local(host: str | None) -> bool:
     return host in ("127.0.0.1", "localhost", "::1")
 
 
