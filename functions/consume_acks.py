@@ -5,12 +5,12 @@ from typing import Any
 from fanin.api.messages import ack_of
 from fanin.client.adapter import Adapter
 from functions.metrics.counts import count_settled, measured
-from functions.wiring import tracking
+from functions.wiring import consuming, tracking
 
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    adapter = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide, isolate=tracking.isolate)
+    adapter = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide, isolate=consuming.isolate)
     settled = adapter.settle(event)
     count_settled(settled)
     return settled.response()

@@ -6,8 +6,8 @@ from fanin import names
 from fanin.api.task_messages import new_task_of
 from fanin.aws import clients
 from fanin.grouper.registrations import register_messages
-from functions.metrics.counts import count, measured
-from functions.wiring import grouping, tracking
+from functions.metrics.measuring import count, measured
+from functions.wiring import consuming, grouping
 from functions.wiring.starting import at_start
 
 at_start(clients.sqs)
@@ -15,8 +15,8 @@ at_start(clients.sqs)
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    tenant = tracking.settings().tenant
-    registering, isolate = grouping.registering(), tracking.isolate
+    tenant = consuming.settings().tenant
+    registering, isolate = grouping.registering(), consuming.isolate
     consumed = register_messages(registering, tenant, event["Records"], new_task_of, isolate)
     count({names.TASKS_REGISTERED: len(consumed.done), names.REGISTRATIONS_RETURNED: len(consumed.failed)})
     return consumed.response()

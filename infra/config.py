@@ -164,7 +164,7 @@ class Config:
         """Read the settings from *context*, the CDK context as a whole."""
         kinds = get_type_hints(cls)
         # The context values of the CDK and its libraries have other names: "aws:cdk:...", "@aws-cdk/...".
-        named = {name for name in context if re.fullmatch(r"[a-z_]+", name)}
+        named = {name for name in context if not re.search(r"[:@/]", name)}
         _refuse_unknown("the context", named - kinds.keys() - {"stages"})
         stage = str(context.get("stage") or "dev")
         of_stage = _of_stage(context, stage)

@@ -39,6 +39,8 @@ class JobHandler:
 RING = ("sqs:SendMessage",)
 # A doorbell is looked up by the names that it can have, and created where it does not exist.
 CREATE = ("sqs:CreateQueue", "sqs:GetQueueUrl")
+# Granted for the doorbells that functions make, and not for those of the stack.
+CHANGES = ("sqs:CreateQueue", "sqs:DeleteQueue")
 
 JOB_ROUTES = (
     JobHandler(

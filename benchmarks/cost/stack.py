@@ -12,6 +12,7 @@ from fanin.cost import Usage
 from infra.app import build
 
 ACCOUNT = "111122223333"
+PSEUDO = {"AWS::AccountId": ACCOUNT, "AWS::Partition": "aws", "AWS::Region": "us-east-1"}
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,8 @@ class Stack:
 
 def _named(value: Any) -> str:
     match value:
-        case {"Ref": "AWS::AccountId"}:
-            return ACCOUNT
-        case {"Ref": name}:
-            return str(name)
+        case {"Ref": str(name)}:
+            return PSEUDO.get(name, name)
         case {"Fn::GetAtt": [name, _]}:
             return str(name)
         case {"Fn::Join": [separator, parts]}:

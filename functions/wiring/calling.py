@@ -29,7 +29,8 @@ def _downstream(endpoint: Endpoint) -> Downstream:
     if endpoint.function:
         from fanin.grouper.invoking import LambdaDownstream  # noqa: PLC0415
 
-        return LambdaDownstream(clients.functions(), endpoint.function, endpoint.timeout)
+        client = clients.functions.within(_region(endpoint.function))
+        return LambdaDownstream(client, endpoint.function, endpoint.timeout)
     secret = _headers(endpoint.secret) if endpoint.secret else None
     sign = _sign(endpoint.signing) if endpoint.signing else None
     return HttpDownstream(endpoint.url, endpoint.timeout, secret=secret, sign=sign)
@@ -37,10 +38,15 @@ def _downstream(endpoint: Endpoint) -> Downstream:
 
 def _headers(secret: Secret) -> SecretHeaders:
     """Return the headers of a secret, already read; a failure is reported by the call that needs them."""
-    headers = SecretHeaders(clients.secrets(), secret.arn, secret.refresh)
+    headers = SecretHeaders(clients.secrets.within(_region(secret.arn)), secret.arn, secret.refresh)
     with suppress(SecretUnreadable):
         headers.headers()
     return headers
+
+
+def _region(arn: str) -> str:
+    """Return the region of *arn*: a service refuses a request for what is in another one."""
+    return arn.split(":")[3]
 
 
 def _sign(signing: Signing) -> Sign:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.isolation import Isolation
-from fanin.aws.settings import Settings
 from fanin.aws.visibility import Visibility
 from fanin.client.direct_acks import DirectAcks
-from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
+from functions.wiring.consuming import settings
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 
-
-@lru_cache(maxsize=1)
-def settings() -> Settings:
-    """Return the settings in the environment. Raises RuntimeError, because callers cannot correct them."""
-    try:
-        return Settings.from_env()
-    except InvalidRequest as error:
-        raise RuntimeError(str(error)) from error
+__all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
 
 
 @lru_cache(maxsize=1)
@@ -55,12 +46,6 @@ def transport_of(event: Mapping[str, Any]) -> DirectAcks:
 def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
     """Hide messages that return to their queue; the SQS client is created at the first call."""
     _visibility().hide(queue_arn, pauses)
-
-
-def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
-    """Send invalid messages to the dead-letter queue of their queue, and return the ids of those sent."""
-    url = settings().own_dead_letter_queue
-    return Isolation(clients.sqs(), url).isolate(records) if url else ()
 
 
 @lru_cache(maxsize=1)

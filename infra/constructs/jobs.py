@@ -18,6 +18,8 @@ from fanin.names import (
     DOORBELL_VISIBILITY_SECONDS,
     JOB_ATTRIBUTES,
     JOBS_INDEX,
+    OF_QUEUE,
+    OF_TENANT,
     QUEUES_INDEX,
     TENANT_QUEUES_INDEX,
     doorbell_prefix,
@@ -28,7 +30,7 @@ from infra.constructs.functions import Functions, allow
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import KEYS_ONLY, archived, index, restored_table, table, text
 from infra.constructs.watched import WatchedTable
-from infra.job_handlers import JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
+from infra.job_handlers import CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
 from infra.nag import accept, accept_wildcards
 
 DEMO_QUEUE = "demo"
@@ -67,12 +69,19 @@ class Jobs(Construct):
         _allow(function, ["dynamodb:Query"], indexes)
         if queue is not None:
             _allow(function, RING, [self.doorbells[queue].queue_arn])
-        if handler.doorbells:
-            accept_wildcards(
-                _role_of(function), "A work queue's doorbell is made with the queue", f"{self.prefix}*"
-            )
-            _allow(function, handler.doorbells, [f"{self.prefix}*"])
+        of_all = [action for action in handler.doorbells if action not in CHANGES]
+        self._allow_doorbells(function, of_all, [self.prefix])
+        own = [self.prefix + kind for kind in (OF_QUEUE, OF_TENANT)]
+        self._allow_doorbells(function, [each for each in handler.doorbells if each in CHANGES], own)
         return function
+
+    def _allow_doorbells(
+        self, function: lambda_.Function, actions: Sequence[str], prefixes: Sequence[str]
+    ) -> None:
+        if actions:
+            arns = [f"{prefix}*" for prefix in prefixes]
+            accept_wildcards(_role_of(function), "A work queue's doorbell is made with the queue", *arns)
+            _allow(function, actions, arns)
 
 
 def _made_by_stack(config: Config) -> list[str]:

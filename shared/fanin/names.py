@@ -91,6 +91,8 @@ def camel(name: str) -> str:
 
 DOORBELL_NAME_MAX = 80
 """Characters of the name of an SQS queue, which are A-Z a-z 0-9 - and _."""
+OF_QUEUE, OF_TENANT = "queue-", "tenant-"
+"""The kinds of doorbells that functions make, after the prefix; those of the stack have another one."""
 DOORBELL_VISIBILITY_SECONDS = 180
 """Six times the timeout of a Lambda consumer, 30 s; a worker's receive sets its own, shorter one."""
 DOORBELL_RETENTION_SECONDS = 3600
@@ -109,8 +111,8 @@ def doorbells_of(prefix: str, account: str, tenant: str, queue: str) -> list[str
     the first ``-``, and no name of a queue begins with ``_``, as a digest does.
     """
     if tenant != account:
-        return [f"{prefix}tenant-_{_digest(f'{tenant}#{queue}')}"]
-    return [stack_doorbell(prefix, queue), _fitting(f"{prefix}queue-", queue)]
+        return [f"{prefix}{OF_TENANT}_{_digest(f'{tenant}#{queue}')}"]
+    return [stack_doorbell(prefix, queue), _fitting(prefix + OF_QUEUE, queue)]
 
 
 def stack_doorbell(prefix: str, queue: str) -> str:

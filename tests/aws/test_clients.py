@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fanin.aws import clients
 from fanin.aws.clients import Service
 
@@ -28,3 +30,14 @@ def test_each_client_is_made_by_botocore_alone() -> None:
 
     assert set(made) == {name for name, each in vars(clients).items() if isinstance(each, Service)}
     assert set(made.values()) == set(clients.SERVICES)
+
+
+def test_a_client_of_another_region_is_made_beside_that_of_the_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    clients.functions.cache_clear()
+
+    assert clients.functions.within("eu-west-1") is clients.functions()
+    other = clients.functions.within("us-east-1")
+    assert (other.meta.region_name, clients.functions().meta.region_name) == ("us-east-1", "eu-west-1")
+    assert other.meta.config.retries == clients.functions().meta.config.retries
+    clients.functions.cache_clear()

@@ -46,6 +46,13 @@ def test_what_is_no_object_is_refused_with_the_name_of_the_file(text: str) -> No
         SettingsFile.parse(text)
 
 
+def test_a_file_in_another_encoding_is_refused_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b'{"grouper_target": "\xff"}')
+
+    with pytest.raises(InvalidRequest, match=r"settings\.json is not JSON"):
+        SettingsFile.read(tmp_path, env={})
+
+
 @pytest.mark.parametrize(
     ("text", "field"),
     [

@@ -25,10 +25,22 @@ class Secrets:
         return {"SecretString": json.dumps({"X-Api-Key": "a-key-of-ours"})}
 
 
+class Regional:
+    """A service whose client is *client*, and the regions that were asked for."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.asked: list[str] = []
+
+    def within(self, region: str) -> Any:
+        self.asked.append(region)
+        return self.client
+
+
 def test_each_kind_is_made_and_its_secret_is_read_at_the_start(environment: pytest.MonkeyPatch) -> None:
     secrets = Secrets()
-    environment.setattr(clients, "secrets", lambda: secrets)
-    environment.setattr(clients, "functions", lambda: "lambda")
+    environment.setattr(clients, "secrets", Regional(secrets))
+    environment.setattr(clients, "functions", Regional("lambda"))
     environment.setenv("FANIN_SETTINGS", json.dumps({"grouper_downstream": KINDS}))
     deployed.settings_file.cache_clear()
     calling.downstream.cache_clear()
@@ -43,3 +55,4 @@ def test_each_kind_is_made_and_its_secret_is_read_at_the_start(environment: pyte
     assert (signed.secret, signed.sign is not None) == (None, True)
     assert isinstance(invoked, LambdaDownstream)
     assert invoked.function == INVOKED
+    assert (clients.secrets.asked, clients.functions.asked) == (["eu-west-1"], ["eu-west-1"])  # type: ignore[attr-defined]

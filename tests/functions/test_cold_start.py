@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from infra import group_handlers, handlers, job_handlers
+
 ROOT = Path(__file__).parents[2]
 EDGE = "fanin.api.edge"
 HANDLERS = sorted(path.stem for path in (ROOT / "functions").glob("*.py") if path.stem != "__init__")
 ROUTES = [name for name in HANDLERS if EDGE in (ROOT / "functions" / f"{name}.py").read_text()]
 CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
-WITHOUT_TRACKER = ("archive_changes", "handle_bundle", "lead_tasks", "sweep_groups")
+WITHOUT_TRACKER = ("archive_changes", "consume_tasks", "handle_bundle", "lead_tasks", "sweep_groups")
 LISTS = {"fanin.grouper.listing", "fanin.grouper.targets"}
 # What a start makes beside, or instead of, the DynamoDB client.
 CLIENTS = {"archive_changes": {"s3"}} | {
@@ -75,6 +77,19 @@ def modules(name: str) -> set[str]:
 
 def of_package(name: str, loaded: set[str]) -> set[str]:
     return {module for module in loaded if module == name or module.startswith(f"{name}.")}
+
+
+def deployed() -> set[str]:
+    """The names of all handlers in the lists of infra."""
+    listed = [each for lists in (handlers, group_handlers, job_handlers) for each in vars(lists).values()]
+    flat = [one for each in listed for one in (each if isinstance(each, tuple) else [each])]
+    kinds = (group_handlers.GroupHandler, job_handlers.JobHandler)
+    lambdas = [each.lambda_ if isinstance(each, kinds) else each for each in flat]
+    return {each.name for each in lambdas if isinstance(each, handlers.Handler)}
+
+
+def test_each_handler_that_is_deployed_is_tested_here_and_no_other() -> None:
+    assert deployed() == set(HANDLERS)
 
 
 @pytest.mark.parametrize("name", CONSUMERS)

@@ -12,7 +12,7 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import consume_acks
-from functions.wiring import tracking
+from functions.wiring import consuming, tracking
 from tests.functions.deliveries import QUEUE, delivery, failed
 
 TENANT = "111122223333"
@@ -166,7 +166,7 @@ def test_an_invalid_message_is_sent_to_the_dead_letter_queue_of_the_stack_at_its
 ) -> None:
     sent: list[str] = []
     environment.setattr(
-        tracking, "isolate", lambda records: sent.extend(r["messageId"] for r in records) or sent
+        consuming, "isolate", lambda records: sent.extend(r["messageId"] for r in records) or sent
     )
 
     assert failed(consume_acks.handler(delivery("malformed", receives=4), None)) == ["message-0"]

@@ -30,7 +30,7 @@ from fanin.grouper.memory import MemoryStore
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
 from functions import consume_tasks, handle_bundle, lead_tasks, sweep_groups
-from functions.wiring import calling, grouping, tracking
+from functions.wiring import calling, consuming, grouping
 from tests.functions.deliveries import delivery
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -226,7 +226,7 @@ def isolating(environment: pytest.MonkeyPatch) -> list[str]:
         sent.extend(record["body"] for record in records)
         return [record["messageId"] for record in records]
 
-    environment.setattr(tracking, "isolate", isolate)
+    environment.setattr(consuming, "isolate", isolate)
     return sent
 
 

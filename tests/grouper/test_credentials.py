@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
+from threading import Barrier
 
 import boto3
 import pytest
@@ -73,6 +75,36 @@ def test_the_headers_of_a_secret_are_sent_and_read_once(service):
     assert (api.call(CALL), api.call(CALL)) == (Answer(), Answer())
     assert service.asked[1]["Authorization"] == TOKEN
     assert api.secret.client.reads == 1
+
+
+def test_a_header_of_the_request_itself_is_not_sent_twice_for_one_in_the_secret(service):
+    secret = json.dumps({"content-type": "text/plain", "IDEMPOTENCY-KEY": "mine", "x-team": "a"})
+    api = HttpDownstream(service.api.url, headers={"X-Team": "b"}, secret=headers_from(secret))
+
+    assert api.call(CALL) == Answer()
+    sent = [(name.lower(), value) for name, value in service.asked[1].items()]
+    of_ours = [each for each in sent if each[0] in {"content-type", "idempotency-key", "x-team"}]
+    assert sorted(of_ours) == [
+        ("content-type", "application/json"),
+        ("idempotency-key", "b-1"),
+        ("x-team", "a"),
+    ]
+
+
+def test_a_secret_that_changes_is_read_once_by_all_calls_that_were_refused():
+    headers = headers_from(holding(TOKEN), holding(OTHER))
+    old = headers.headers()
+    refused = Barrier(8)
+
+    def call(_):
+        refused.wait()
+        headers.refused(old)
+        return headers.headers()["Authorization"]
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = set(pool.map(call, range(8)))
+
+    assert (seen, headers.client.reads) == ({OTHER}, 2)
 
 
 def test_a_secret_of_the_service_itself_is_read():

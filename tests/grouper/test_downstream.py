@@ -97,6 +97,8 @@ def test_any_other_status_refuses_the_bundle(service, status):
         b'{"results": 1}',
         b'{"results": [{"taskId": "a"}]}',
         b'{"results": [{"taskId": "a", "outcome": 1}]}',
+        b'{"results": [{"taskId": 1, "outcome": "fail"}]}',
+        b'{"results": [{"taskId": "a", "outcome": "ok"}, {"taskId": "a", "outcome": "fail"}]}',
     ],
 )
 def test_an_answer_that_cannot_be_read_is_no_success(service, body):

@@ -23,6 +23,18 @@ SIGNING = {
 HTTPS = {"pattern": "*", "url": "https://a"}
 
 
+def test_the_overlap_of_long_patterns_is_found_without_recursion():
+    assert overlap("a" * 2000 + "*", "a" * 1999 + "?b")
+    assert not overlap("*" + "a" * 2000, "*" + "a" * 1999 + "b")
+
+
+def test_a_url_with_a_password_is_refused_without_it():
+    with pytest.raises(InvalidRequest, match="put credentials into a secret") as refused:
+        endpoints_of([{"pattern": "*", "url": "https://user:pa55word@a/"}])
+
+    assert "pa55word" not in str(refused.value)
+
+
 def test_every_kind_is_read():
     rows = [
         {**HTTPS, "secret": SECRET, "secretKey": KEY, "secretSeconds": 60},
@@ -52,6 +64,12 @@ def test_every_kind_is_read():
         ({**HTTPS, "secret": SECRET, "secretKey": "*"}, "the ARN of a KMS key"),
         ({**HTTPS, "secret": SECRET, "secretSeconds": 0}, "secretSeconds must be 1 to 86400"),
         ({**HTTPS, "url": "http://a", "secret": SECRET}, "over https only"),
+        ({**HTTPS, "url": "http://[::1"}, "must be an http"),
+        ({**HTTPS, "url": "https://a:99999/"}, "must be an http"),
+        ({**HTTPS, "url": "https://a b/"}, "must be an http"),
+        ({**HTTPS, "url": "https://a/\n"}, "must be an http"),
+        ({**HTTPS, "url": "https://a/#b"}, "must be an http"),
+        ({**HTTPS, "url": "https://a/\u00e9"}, "must be an http"),
         ({**HTTPS, "url": "http://a", "signing": SIGNING}, "over https only"),
         ({**HTTPS, "signing": "execute-api"}, "signing takes an object"),
         ({**HTTPS, "signing": SIGNING | {"actions": "execute-api:Invoke"}}, "a list of IAM actions"),

@@ -37,6 +37,8 @@ def test_fields_of_the_payload_are_the_target(template, payload, expected):
         ({"customer": "acme", "region": 1.5}, "the field region of the payload", "payload.region"),
         ({"customer": True, "region": "eu"}, "the field customer of the payload", "payload.customer"),
         ({"customer": "", "region": "eu"}, "the field customer of the payload", "payload.customer"),
+        ({"customer": "é", "region": "eu"}, "the field customer of the payload", "payload.customer"),
+        ({"customer": "a", "region": "b" * 513}, "the field region of the payload", "payload.region"),
         ({"customer": "a/b", "region": "eu"}, "the field customer of the payload", "payload.customer"),
         ({"customer": "a#b", "region": "eu"}, "the field customer of the payload", "payload.customer"),
         ({"customer": {"id": 1}, "region": "eu"}, "the field customer of the payload", "payload.customer"),
@@ -45,13 +47,18 @@ def test_fields_of_the_payload_are_the_target(template, payload, expected):
         ([1], "the payload has no field customer", "payload.customer"),
         ("text", "the payload has no field customer", "payload.customer"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: ascii(value)[:40],
 )
 def test_a_payload_without_a_target_is_refused_with_the_field(payload, reason, field):
     with pytest.raises(NoTarget, match=reason) as raised:
         target("{customer}/{region}", payload)
 
     assert raised.value.field == field
+
+
+def test_a_number_that_python_does_not_write_is_no_part_of_a_target():
+    with pytest.raises(NoTarget, match="the field customer of the payload"):
+        target("{customer}", {"customer": 10**5000})
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,9 @@ def test_a_misspelt_setting_is_named_and_what_libraries_keep_in_the_context_is_n
     assert Config.from_context(libraries) == Config()
     with pytest.raises(ConfigError, match=r"^the context has unknown settings: grouper_policy; see docs"):
         Config.from_context({**libraries, "grouper_policy": "[]"})
+    for name in ("Grouper", "page-bits", "PAGE_BITS", "page_bits "):
+        with pytest.raises(ConfigError, match=f"unknown settings: {name}"):
+            Config.from_context({**libraries, name: "2"})
 
 
 def test_a_misspelt_setting_of_a_stage_is_named():

@@ -25,8 +25,9 @@ CHANGE = LOOK | {"dynamodb:PutItem"}
 QUERY = {"dynamodb:Query"}
 ACK = {"TablesBatches": CHANGE, "TablesPages": CHANGE_PAGES}
 SEND = {"sqs:SendMessage"}
-CREATE_DOORBELL = {"sqs:CreateQueue", "sqs:GetQueueUrl"}
+FIND, CREATE = {"sqs:GetQueueUrl"}, {"sqs:CreateQueue"}
 DOORBELLS = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:fanin-dev_bell_*"
+OWN_DOORBELLS = [DOORBELLS.replace("*", f"{kind}-*") for kind in ("queue", "tenant")]
 BUNDLE = {
     "GrouperTablesTasks": LOOK | {"dynamodb:BatchGetItem"},
     "GrouperTablesLeases": LOOK,
@@ -94,9 +95,10 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "add_jobs": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
-        DOORBELLS: CREATE_DOORBELL | SEND,
+        DOORBELLS: FIND | SEND,
+        **dict.fromkeys(OWN_DOORBELLS, CREATE),
     },
-    "put_queue": {"JobsTable": CHANGE, DOORBELLS: CREATE_DOORBELL},
+    "put_queue": {"JobsTable": CHANGE, DOORBELLS: FIND, **dict.fromkeys(OWN_DOORBELLS, CREATE)},
     "list_jobs": {
         "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
@@ -112,12 +114,14 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "resume_queue": {
         "JobsTable": CHANGE,
         "JobsTable/index/by_ix": QUERY,
-        DOORBELLS: CREATE_DOORBELL | SEND,
+        DOORBELLS: FIND | SEND,
+        **dict.fromkeys(OWN_DOORBELLS, CREATE),
     },
     "revive_jobs": {
         "JobsTable": CHANGE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
-        DOORBELLS: CREATE_DOORBELL | SEND,
+        DOORBELLS: FIND | SEND,
+        **dict.fromkeys(OWN_DOORBELLS, CREATE),
     },
     "delete_jobs": {"JobsTable": CHANGE | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"}},
     "remove_queue": {
@@ -129,7 +133,8 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable": CHANGE | QUERY | {"dynamodb:BatchGetItem", "dynamodb:DeleteItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/queues": QUERY,
-        DOORBELLS: CREATE_DOORBELL | SEND | {"sqs:DeleteQueue"},
+        DOORBELLS: FIND | SEND,
+        **dict.fromkeys(OWN_DOORBELLS, CREATE | {"sqs:DeleteQueue"}),
     },
     "demo_worker": ACK
     | {
@@ -209,7 +214,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
-        name if name == DOORBELLS else logical_id(demo, owner) + slash + path: set(actions)
+        name if name in {DOORBELLS, *OWN_DOORBELLS} else logical_id(demo, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]
     }
@@ -246,9 +251,10 @@ def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their
 
     assert starred == {
         (X_RAY, "*"): len(functions),
-        (frozenset(CREATE_DOORBELL), DOORBELLS): 1,
-        (frozenset(CREATE_DOORBELL | SEND), DOORBELLS): 3,
-        (frozenset(CREATE_DOORBELL | SEND | {"sqs:DeleteQueue"}), DOORBELLS): 1,
+        (frozenset(FIND), DOORBELLS): 1,
+        (frozenset(FIND | SEND), DOORBELLS): 4,
+        **{(frozenset(CREATE), own): 4 for own in OWN_DOORBELLS},
+        **{(frozenset(CREATE | {"sqs:DeleteQueue"}), own): 1 for own in OWN_DOORBELLS},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from types import SimpleNamespace
 
 import pytest
@@ -37,10 +38,11 @@ from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.visiting import visit
 from infra.config import Config, ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
+from infra.written import Written
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised
-from tests.infra.test_functions import target_of
+from tests.infra.test_functions import listed, target_of
 from tests.infra.test_grants_suffice import Sent
 
 HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
@@ -328,6 +330,27 @@ DEEDS = {
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
     "demo_jobs": (worked_at, answer_the_doorbell),
 }
+
+
+def test_no_function_may_create_or_delete_a_doorbell_of_the_stack():
+    assembly = synthesised(job_queues="thumbs,mail.v2")
+    policies = Written(assembly.template, "Fanin-dev").plain(assembly.of_type("AWS::IAM::Policy")).values()
+    changes = {
+        (action, resource.rpartition(":")[2])
+        for each in policies
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+        for action in {"sqs:CreateQueue", "sqs:DeleteQueue"} & set(listed(statement["Action"]))
+        for resource in listed(statement["Resource"])
+    }
+    prefix, account = names.doorbell_prefix("dev"), "111122223333"
+    asked = [(account, "thumbs"), (account, "a.b"), (account, "q" * 80), ("tenant", "thumbs")]
+    own = [names.doorbells_of(prefix, account, *queue)[-1] for queue in asked]
+    by_stack = [names.stack_doorbell(prefix, queue) for queue in ("thumbs", "a.b", "q" * 80)]
+
+    for action in ("sqs:CreateQueue", "sqs:DeleteQueue"):
+        resources = [resource for granted, resource in changes if granted == action]
+        assert all(any(fnmatchcase(name, each) for each in resources) for name in own)
+        assert not [name for name in by_stack if any(fnmatchcase(name, each) for each in resources)]
 
 
 @pytest.mark.parametrize("name", HANDLERS)

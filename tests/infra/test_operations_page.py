@@ -14,10 +14,12 @@ from botocore import xform_name
 from botocore.session import Session
 from moto import mock_aws
 
-from fanin.names import JOBS_INDEX
+from fanin.names import JOBS_INDEX, doorbell_prefix
 from fanin.queue import NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.sqs import SqsDoorbell
+from fanin.queue.raising import raise_parts
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from infra.concurrency import shares
 from infra.config import Config
 from infra.constructs.alarms import RUNBOOKS
@@ -143,6 +145,8 @@ def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
     assert said == granted | {(action, "table/PAGES_TABLE") for action in CONSUME_ACKS.pages}
 
 
+ACCOUNT = "123456789012"
+PREFIX = f"arn:aws:sqs:eu-west-1:{ACCOUNT}:{doorbell_prefix('STAGE')}"
 OF_BATCHES = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
 """SQS requires the action of its members for a batch."""
 
@@ -154,17 +158,21 @@ class SentToSqs:
         self.actions: set[tuple[str, str]] = set()
         client.meta.events.register("provide-client-params.sqs", self._note)
 
-    def _note(self, model: Any, **_: Any) -> None:
-        self.actions.add((f"sqs:{OF_BATCHES.get(model.name, model.name)}", "DOORBELL"))
+    def _note(self, model: Any, params: Any, **_: Any) -> None:
+        name = params.get("QueueName") or params["QueueUrl"].rpartition("/")[2]
+        prefix = doorbell_prefix("STAGE")
+        target = f"{prefix}*" if name.startswith(prefix) else name
+        self.actions.add((f"sqs:{OF_BATCHES.get(model.name, model.name)}", target))
 
 
-def worked(client: Any, sqs: Any, url: str) -> None:
-    """All that a worker does with a queue."""
+def worked(client: Any, sqs: Any) -> None:
+    """All that a worker does with a queue, which it creates, and with one whose parts are raised."""
     store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
-    key = QueueKey("t", "q")
-    doorbell = SqsDoorbell(sqs, url, key)
+    key = QueueKey(ACCOUNT, "q")
+    doorbell = SqsDoorbell(sqs, None, key)
     options = Options(parts=2, max_failures=1)
-    context = QueueContext(store, doorbell, key, options, report=lambda _: None)
+    creator = QueueCreator(store, SqsDoorbells(sqs, PREFIX))
+    context = QueueContext(store, doorbell, key, options, report=lambda _: None, creator=creator)
     with Queue(context, background=lambda _: lambda: None) as queue:
         queue.add_all(["a", "b", NewJob("item", item_id="x"), NewJob("later", delay=60), "a"])
         with suppress(ZeroDivisionError), queue.take(1, wait=0):
@@ -180,6 +188,9 @@ def worked(client: Any, sqs: Any, url: str) -> None:
             queue.revive(dead)
         queue.take(1, wait=0).__enter__()
         queue.sweep()
+        raise_parts(store, context.effects, key, 8)
+        context.read_config()
+        queue.add_all(map(str, range(8)))
 
 
 @pytest.fixture(scope="module")
@@ -187,9 +198,8 @@ def sent_by_a_worker() -> set[tuple[str, str]]:
     with mock_aws():
         client, sqs = moto_clients.client("dynamodb"), moto_clients.client("sqs")
         create_queue_table(client)
-        url = sqs.create_queue(QueueName="doorbell")["QueueUrl"]
         of_table, of_doorbell = Sent(client), SentToSqs(sqs)
-        worked(client, sqs, url)
+        worked(client, sqs)
     return {(action, f"table/{target}") for action, target in of_table.actions} | of_doorbell.actions
 
 
@@ -230,6 +240,12 @@ def test_a_command_of_the_page_exists_with_its_options(command: str) -> None:
         xform_name(each, "-") for each in model.operation_model(operations[name]).input_shape.required_members
     }
     assert required <= {option.removeprefix("no-") for option in options}
+
+
+def test_the_page_of_releases_is_linked_where_one_upgrades() -> None:
+    section = PAGE.partition("\n## Upgrade\n")[2].partition("\n## ")[0]
+
+    assert "(compatibility.md#upgrade)" in section
 
 
 def test_the_commands_of_the_page_are_read() -> None:

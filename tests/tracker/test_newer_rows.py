@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
+from fanin.api.task_acks import ack_items
 from fanin.errors import NewerSchema
+from fanin.grouper import ItemAck
 from fanin.tracker import Ack, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.page import PageMasks
 from tests.contract import golden
@@ -95,6 +97,16 @@ def test_the_age_of_the_oldest_batch_is_that_of_the_others(tracker):
 
     assert oldest == timedelta(minutes=2)
     assert tracker.longest_open() == timedelta(minutes=1)
+
+
+def test_the_items_of_tasks_in_other_batches_are_acked_beside_one_in_a_newer_batch(tracker):
+    make_newer(tracker, "parent")
+    names = f"{PARENT}:{GROUP}:0", f"{CHILD}:{CHILD_GROUP}:12", f"{CHILD}:{CHILD_GROUP}:13"
+    acked = tracker.progress(tracker.get("tenant", CHILD)).acked
+    with pytest.raises(NewerSchema, match="upgrade fanin in this process"):
+        ack_items(tracker, [ItemAck("tenant", name, False, "", name) for name in names])
+
+    assert tracker.progress(tracker.get("tenant", CHILD)).acked == acked + 2
 
 
 ENDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fanin.errors import InvalidRequest
+from fanin.errors import InvalidRequest, NewerSchema
 from fanin.grouper import ItemAck
 from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
@@ -16,16 +16,37 @@ ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())
 def ack_items(tracker: Tracker, entries: Sequence[ItemAck]) -> None:
     """Ack the items of ended tasks, failed ones with their reason.
 
-    Skips entries whose item id is malformed.
+    Skips entries whose item id is malformed. Raises NewerSchema after all other acks if a newer release wrote
+    the batch of one of them.
     """
+    newer: NewerSchema | None = None
+    for tenant, acks in _by_tenant(entries).items():
+        for first in range(0, len(acks), ITEMS_AT_ONCE):
+            newer = _ack_all(tracker, tenant, acks[first : first + ITEMS_AT_ONCE]) or newer
+    if newer is not None:
+        raise newer
+
+
+def _by_tenant(entries: Sequence[ItemAck]) -> dict[str, list[Ack]]:
     by_tenant: dict[str, list[Ack]] = {}
     for entry in entries:
         ack = _ack(entry)
         if ack is not None:
             by_tenant.setdefault(entry.tenant, []).append(ack)
-    for tenant, acks in by_tenant.items():
-        for first in range(0, len(acks), ITEMS_AT_ONCE):
-            tracker.ack(tenant, acks[first : first + ITEMS_AT_ONCE])
+    return by_tenant
+
+
+def _ack_all(tracker: Tracker, tenant: str, acks: Sequence[Ack]) -> NewerSchema | None:
+    """Ack the items of one request; return the error for a batch that a newer release wrote."""
+    try:
+        tracker.ack(tenant, acks)
+    except NewerSchema as error:
+        batches = list(dict.fromkeys(ack.batch_id for ack in acks))
+        if len(batches) == 1:
+            return error
+        parts = [[ack for ack in acks if ack.batch_id == batch] for batch in batches]
+        return next(filter(None, [_ack_all(tracker, tenant, part) for part in parts]), None)
+    return None
 
 
 def _ack(entry: ItemAck) -> Ack | None:

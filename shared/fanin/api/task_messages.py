@@ -9,7 +9,6 @@ from uuid import UUID, uuid5
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
 from fanin.grouper import NewTask
-from fanin.tracker.ids import ItemId
 
 OF_MESSAGES = UUID("9a4d3f0e-6b1c-5f27-8e35-4c1d0b7a2e68")
 KINDS: Mapping[str, type] = {"target": str, "taskId": str, "priority": int, "itemId": str}
@@ -36,5 +35,12 @@ def new_task_of(record: Mapping[str, Any]) -> NewTask:
         target=given.get("target"),
         task_id=given.get("taskId") or str(uuid5(OF_MESSAGES, record["messageId"])),
         priority=given.get("priority", 0),
-        item_id=None if item is None else str(ItemId.parse(item)),
+        item_id=None if item is None else _checked_item_id(item),
     )
+
+
+def _checked_item_id(text: str) -> str:
+    """Return the id of an item; the first task that has one loads the tracker."""
+    from fanin.tracker.ids import ItemId  # noqa: PLC0415
+
+    return str(ItemId.parse(text))

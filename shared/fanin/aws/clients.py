@@ -60,12 +60,19 @@ class Service(Generic[C]):
     """Returns the client of an AWS service, always the same; each process has its own connections."""
 
     def __init__(self, name: str, config: Config) -> None:
-        self._own = PerProcess(partial(_client, name, config))
+        self._make = partial(_client, name, config)
+        self._own = PerProcess(self._make)
         self._client = cast("C", ProcessClient(self._own))
 
     def __call__(self) -> C:
         self._own()  # at the cold start, not at the first request
         return self._client
+
+    def within(self, region: str) -> C:
+        """Return the client, or a new one of another *region*."""
+        if self().meta.region_name == region:  # type: ignore[attr-defined]
+            return self._client
+        return cast("C", ProcessClient(PerProcess(partial(self._make, region))))
 
     def later(self) -> C:
         """Return the client, which is created when it is first used."""
@@ -76,12 +83,12 @@ class Service(Generic[C]):
         self._own.clear()
 
 
-def _client(service: str, config: Config) -> Any:
+def _client(service: str, config: Config, region: str | None = None) -> Any:
     default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
     if default is None:
-        return _own_session().create_client(service, config=config)
+        return _own_session().create_client(service, region, config=config)
     session = _session_of_child(default) if is_forked() else default
-    return session.client(service, config=config)  # type: ignore[call-overload]
+    return session.client(service, region, config=config)  # type: ignore[call-overload]
 
 
 def _session_of_child(default: boto3.Session) -> boto3.Session:

@@ -72,7 +72,9 @@ class SettingsFile:
         if text is not None:
             return cls.parse(text, VARIABLE)
         try:
-            return cls.parse((folder / NAME).read_text())
+            return cls.parse((folder / NAME).read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise InvalidRequest(f"{NAME} is not JSON: {error}") from error
         except FileNotFoundError as error:
             raise InvalidRequest(f"{folder / NAME} is missing: the stack writes it at synthesis") from error
 

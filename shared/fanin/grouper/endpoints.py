@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.policy import CALL_LEASE_MAX, Policies, Policy
@@ -25,6 +25,8 @@ FUNCTION_ARN = rf"arn:aws[a-z-]*:lambda:{ACCOUNT}:function:[A-Za-z0-9_-]{{1,64}}
 RESOURCE_ARN = r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:[^*?\s]{1,1000}"
 ACTION = r"[a-z0-9-]+:[A-Za-z0-9]+"
 NAME = r"[a-z0-9-]{1,64}"
+# Printable ASCII without a fragment, as it is sent and signed.
+URL = r"https?://[\x21\x22\x24-\x7e]{1,2000}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,15 @@ class Endpoint:
             raise InvalidRequest("a function takes no url, secret or signing", field="function")
 
     def _check_url(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _parts_of(self.url)
+        if parts is None:
             raise InvalidRequest(
-                f"the url of a batch API must be an http(s) URL, not {self.url!r}", field="url"
+                f"the url of a batch API must be an http(s) URL of printable ASCII without a fragment, not "
+                f"{self.url!r}",
+                field="url",
             )
+        if "@" in parts.netloc:
+            raise InvalidRequest("the url has a user name; put credentials into a secret", field="url")
         if (self.secret or self.signing) and parts.scheme == "http" and not _is_local(parts.hostname):
             raise InvalidRequest("credentials are sent over https only; change the url", field="url")
 
@@ -129,16 +135,30 @@ def overlap(one: str, other: str) -> bool:
     """Return whether a text can match both patterns; true if one has a ``[``, to be on the safe side."""
     if "[" in one + other:
         return True
-    if not one or not other:
-        return not (one + other).strip("*")
-    if one[0] == "*":
-        return overlap(one[1:], other) or overlap(one, other[1:])
-    if other[0] == "*":
-        return overlap(other, one)
-    return (one[0] == other[0] or "?" in (one[0], other[0])) and overlap(one[1:], other[1:])
+    # Whether the rest of *one* and that of *other* overlap, for each rest of *other*: first the empty rest.
+    rests = [not other[start:].strip("*") for start in range(len(other) + 1)]
+    for char in reversed(one):
+        row = [rests[-1] and char == "*"]
+        for number in reversed(range(len(other))):
+            if "*" in (char, other[number]):
+                row.append(rests[number] or row[-1])
+            else:
+                row.append(rests[number + 1] and (char == other[number] or "?" in (char, other[number])))
+        rests = row[::-1]
+    return rests[0]
 
 
-def _is_local(host: str) -> bool:
+def _parts_of(url: str) -> SplitResult | None:
+    """Return the parts of an absolute URL; None for any other text."""
+    try:
+        parts = urlsplit(url)
+        is_valid = bool(re.fullmatch(URL, url) and parts.hostname and parts.port != 0)
+    except ValueError:
+        return None
+    return parts if is_valid else None
+
+
+def _is_local(host: str | None) -> bool:
     return host in ("127.0.0.1", "localhost", "::1")
 
 

@@ -72,8 +72,8 @@ class HttpDownstream:
 
     def _post(self, call: Call, seconds: float, secret: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
         body = json.dumps(document(call)).encode()
-        headers: Mapping[str, str] = {**self.headers, **secret}
-        headers = {**headers, "Content-Type": "application/json", "Idempotency-Key": call.idempotency_key}
+        own = {"Content-Type": "application/json", "Idempotency-Key": call.idempotency_key}
+        headers: Mapping[str, str] = merged(self.headers, secret, own)
         if self.sign is not None:
             headers = self.sign("POST", self.url, body, headers)
         return self.pool().request(
@@ -97,6 +97,12 @@ class HttpDownstream:
                 self.secret.refused(secret)
             return retried(f"status {status}: the batch API refused the credentials")
         return refusal_of(status)
+
+
+def merged(*headers: Mapping[str, str]) -> dict[str, str]:
+    """Return all headers, each name once whatever its case: with the last value."""
+    by_name = {name.lower(): (name, value) for each in headers for name, value in each.items()}
+    return dict(by_name.values())
 
 
 def _pool() -> urllib3.PoolManager:

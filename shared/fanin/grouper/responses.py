@@ -51,7 +51,19 @@ def results(body: bytes, hide: Callable[[str], str] = str) -> dict[str, Outcome]
         return {}
     document = json.loads(body)
     named = [] if document is None else document.get("results", [])
-    return {r["taskId"]: Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or ""))) for r in named}
+    found = {
+        _text(r["taskId"]): Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or ""))) for r in named
+    }
+    if len(found) != len(named):
+        raise ValueError("a task has two outcomes")
+    return found
+
+
+def _text(task_id: Any) -> str:
+    """Return *task_id*. Raises TypeError if it is no text: of an unknown id the outcome would be lost."""
+    if not isinstance(task_id, str):
+        raise TypeError("a task id is a text")
+    return task_id
 
 
 def retry_after(text: str | None) -> timedelta | None:

@@ -13,6 +13,7 @@ from fanin.grouper.model import NewTask
 TEMPLATE_MAX = 256
 FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7})\}")
 LITERAL = re.compile(r"[A-Za-z0-9._/-]*")
+NUMBER_END = 10**127
 VALUE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 """A value has no ``/``, which separates fields, so different values never have the same target."""
 
@@ -66,7 +67,7 @@ def _value(payload: Any, field: str) -> str:
                 field=f"payload.{field}",
             )
         value = value[name]
-    text = str(value) if type(value) is int else value
+    text = str(value) if type(value) is int and abs(value) < NUMBER_END else value
     if not isinstance(text, str) or not VALUE.fullmatch(text):
         raise NoTarget(
             f"the field {field} of the payload is a part of the target; it must be a whole number, or 1 to"
