@@ -22,7 +22,7 @@ PATTERN_TEXTS: Mapping[str, str] = {
     CURSOR_FORM: "not a cursor of this list",
     ROW_CURSOR_FORM: "not a cursor or id of a list of this queue",
     KEY_PATTERN: "not 1 to 128 printable ASCII characters",
-    TARGET_PATTERN: f"not 1 to 128 {NAME_FORM}",
+    TARGET_PATTERN: "not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
     TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",
     QUEUE_PATTERN: f"not 1 to 80 {NAME_FORM}",
 }

@@ -62,7 +62,8 @@ class JobKey:
 def checked_queue_name(name: str) -> str:
     """Return *name* if it is a valid name of a queue, or raise InvalidRequest."""
     if not QUEUE_FORM.fullmatch(name):
-        raise InvalidRequest("a queue's name is 1 to 80 of A-Z a-z 0-9 . _ -", field="queue")
+        form = "1 to 80 of A-Z a-z 0-9 . _ -, the first a letter or a digit"
+        raise InvalidRequest(f"a queue's name is {form}: not {name[:80]!r}", field="queue")
     return name
 
 
