@@ -233,7 +233,6 @@ MUTANTS = (
     Mutant(
         "a rerun is requested in the job's generation",
         (lifecycle, "may_be_rerun", _rerun_in_any_generation),
-        since=2_100,
     ),
     Mutant("the outbox entry is stored with the end", (MemoryStore, "end", _end_without_the_outbox_entry)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
