@@ -1,4 +1,4 @@
-"""What meets a removal, a pause, a raise or a fork on its way: no process brings a removed queue back by itself."""
+"""What meets a removal, a pause, a raise or a fork: no process brings a removed queue back by itself."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LATEST = 10 * SECOND
 
 
 class Revivals(World):
-    """Each failure kills a job, and a process revives the dead ones; half of the requested reruns are copied."""
+    """Each failure kills a job, and a process revives the dead; half of the requested reruns are copied."""
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)

@@ -53,7 +53,7 @@ class QueueContext:
         return self.known() or self.create()
 
     def known(self) -> QueueConfig | None:
-        """Return the config, read within the last 60 s; None for a queue that does not exist, or was removed."""
+        """Return the config, read within the last 60 s; None for a queue that does not exist."""
         return self.cache.fresh(self.effects.monotonic(), self.effects.now()) or self.read_config()
 
     def read_config(self) -> QueueConfig | None:

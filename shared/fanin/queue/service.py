@@ -203,7 +203,7 @@ class Queue(Listings):
                 self.context.effects.pause(failed)
 
     def _existing(self) -> QueueConfig:
-        """Return the config. Raises Conflict where the queue was removed, which a take does not create again."""
+        """Return the config. Raises Conflict for a queue that was removed since the session began."""
         config = self.context.known()
         if config is None:
             raise Conflict(f"queue {self.key.name!r} was removed while this process took jobs of it")
