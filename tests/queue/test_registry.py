@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
-from fanin.queue import QueueKey
-from fanin.queue.config import QueueConfig
+from fanin.queue import Effects, QueueKey
+from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.creating import create_row
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.keys import DAY_MINUTES, visit_minute
+from fanin.queue.raising import raise_parts
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
@@ -45,6 +47,27 @@ def test_a_queue_is_listed_by_its_phase(client, phase, is_listed, is_visited):
     assert list(registry.queues()) == [KEY] * is_listed
     assert list(registry.sleeping(minute)) == [KEY] * is_visited
     assert list(registry.sleeping((minute + 1) % DAY_MINUTES)) == []
+
+
+def test_a_raise_lists_a_sleeping_queue_again(client):
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    store.create(KEY, QueueConfig(8, idle_us=1, asleep_us=2))
+    raise_parts(store, Effects(), KEY, 16)
+
+    assert list(registry.queues()) == [KEY]
+    assert list(registry.sleeping(visit_minute(KEY))) == []
+
+
+def test_a_queue_that_was_removed_in_a_raise_is_created_with_fewer_parts_and_without_it(client):
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    gone = {"removing_us": 2, "removed_us": 3, "paused": True, "metrics": True}
+    raised = QueueConfig(16, 7, before=8, phase=Phase.DRAINING, since_us=1, cursor="0001#k", **gone)
+    store.create(KEY, raised)
+    store.count_change(KEY)
+    stored = create_row(store, KEY, QueueConfig(4))
+
+    assert stored == store.config(KEY) == QueueConfig(4, revision=8)
+    assert list(registry.queues()) == [KEY]
 
 
 def test_the_row_of_a_removed_queue_is_deleted_later(client):

@@ -175,8 +175,8 @@ def _take_some_more(self, heads, most):
     return [job for job in (self._claim(head) for head in heads[: most + 1]) if job]
 
 
-def _revive_and_keep(self, dead, job, over):
-    if lifecycle.may_be_added(self.stored.get(job.key), over):
+def _revive_and_keep(self, dead, job, over, check=None):
+    if lifecycle.may_be_added(self.stored.get(job.key), over) and self._holds(check):
         self._put(job)
     return self.stored.get(job.key)
 
@@ -233,7 +233,6 @@ MUTANTS = (
     Mutant(
         "a rerun is requested in the job's generation",
         (lifecycle, "may_be_rerun", _rerun_in_any_generation),
-        since=2_100,
     ),
     Mutant("the outbox entry is stored with the end", (MemoryStore, "end", _end_without_the_outbox_entry)),
     Mutant("a death is recorded with the end", (MemoryStore, "end", _end_without_the_dead_record)),
@@ -256,7 +255,7 @@ MUTANTS = (
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
         (Watching, "_alarm", lambda self, seen, at: None),
-        since=56,
+        since=4_056,
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
     *IDLE_MUTANTS,

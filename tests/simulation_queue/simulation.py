@@ -10,18 +10,20 @@ from tests.simulating.violation import require
 from tests.simulation_queue.crowd import Crowd
 from tests.simulation_queue.idleness import Idleness
 from tests.simulation_queue.namesakes import Namesakes
+from tests.simulation_queue.operations import Operations
 from tests.simulation_queue.referee import named
+from tests.simulation_queue.revivals import Revivals
 from tests.simulation_queue.takeover import Takeover
 from tests.simulation_queue.world import World
 
-SCENARIOS = {9: Takeover, 4: Namesakes, 7: Idleness}
+SCENARIOS = {9: Takeover, 4: Namesakes, 7: Idleness, 2: Revivals, 8: Operations}
 CROWDS = 1000
 """Of so many seeds one has a hundred workers."""
 CROWDED = 56
 
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
-    """Run the scenario, the schedule and the faults of *seed*; three of ten have a scenario of their own."""
+    """Run the scenario, the schedule and the faults of *seed*; five of ten have a scenario of their own."""
     scenario = Crowd if seed % CROWDS == CROWDED else SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
     violation = played(lambda: play_out(world))

@@ -50,8 +50,11 @@ class QueueContext:
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
-        fresh = self.cache.fresh(self.effects.monotonic(), self.effects.now())
-        return fresh or self.read_config() or self.create()
+        return self.known() or self.create()
+
+    def known(self) -> QueueConfig | None:
+        """Return the config, read within the last 60 s; None for a queue that does not exist."""
+        return self.cache.fresh(self.effects.monotonic(), self.effects.now()) or self.read_config()
 
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist, or was removed."""
@@ -123,12 +126,13 @@ class QueueContext:
     def delete(self, rings: Sequence[Ring]) -> None:
         """Delete received rings; one that cannot be deleted may arrive again."""
         with suppress(StoreUnavailable):
-            self.doorbell.at(self.config().doorbell).delete(rings)
+            self.doorbell.at(self._doorbell_of(self.known())).delete(rings)
 
     def at_doorbell(self, request: Callable[[Doorbell], T]) -> T:
-        """Send a request to the doorbell, which is created first where it does not exist."""
+        """Send a request to the doorbell of an existing queue, which is created where it is missing."""
+        url = self._doorbell_of(self.known())
         try:
-            return request(self.doorbell.at(self.config().doorbell))
+            return request(self.doorbell.at(url))
         except DoorbellMissing:
             if not self.cache.may_create(self.effects.monotonic()):
                 raise
@@ -136,7 +140,14 @@ class QueueContext:
 
     def _recreated(self) -> str | None:
         """Return the URL of the doorbell after its creation, which this process may not be granted."""
+        self._doorbell_of(self.read_config())
         try:
             return self.create().doorbell
         except InvalidRequest as error:
             raise DoorbellMissing(str(error)) from error
+
+    def _doorbell_of(self, config: QueueConfig | None) -> str | None:
+        """Return the URL of the doorbell. Raises DoorbellMissing for a removed queue: a ring creates none."""
+        if config is None:
+            raise DoorbellMissing(f"queue {self.key.name!r} does not exist, or was removed")
+        return config.doorbell

@@ -62,7 +62,7 @@ class JobKey:
 def checked_queue_name(name: str) -> str:
     """Return *name* if it is a valid name of a queue, or raise InvalidRequest."""
     if not QUEUE_FORM.fullmatch(name):
-        form = "1 to 80 of A-Z a-z 0-9 . _ -, the first a letter or a digit"
+        form = "1 to 80 of A-Z a-z 0-9 . _ -, the first of A-Z a-z 0-9"
         raise InvalidRequest(f"a queue's name is {form}: not {name[:80]!r}", field="queue")
     return name
 

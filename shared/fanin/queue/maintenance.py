@@ -59,7 +59,10 @@ class Maintenance:
         return self.session is not None and self.session.alive()
 
     def _round(self) -> None:
-        if self.end_expired(self.watching.look()):
+        seen = self.watching.look()
+        if self.context.known() is None:
+            return  # the queue was removed while this process stood still
+        if self.end_expired(seen):
             self.read_members()  # the parts of the ended sessions are shared anew
         if self.context.effects.monotonic() >= self.next_sweep:
             self._sweep_own()

@@ -53,9 +53,12 @@ def begin(context: QueueContext, *, force: bool) -> QueueConfig:
 
 
 def begin_if_forgotten(context: QueueContext) -> None:
-    """Request the removal of a queue that has been idle for 30 days, without a session or a dead job."""
+    """Request the removal of a queue that has been idle for 30 days, without a session or a dead job.
+
+    A paused queue is kept: its next add would create it again, and it would not be paused.
+    """
     config, now = context.config(), context.effects.now()
-    if config.idle_us is None or now - config.idle_us < EMPTY_DAYS * 86_400 * SECOND_US:
+    if config.paused or config.idle_us is None or now - config.idle_us < EMPTY_DAYS * 86_400 * SECOND_US:
         return
     # The config was marked idle before this look, and its write fails if an add woke the queue since.
     if not (_has_jobs(context) or _has_dead(context) or context.store.members(context.key)):
@@ -85,7 +88,9 @@ def proceed(
     # The outbox is read last: the removal of a job moves its items there.
     if Maintenance(context).report_outbox(range(config.parts)) or found or not is_settled:
         return False
-    if doorbells is not None and config.doorbell is not None:
+    if config.doorbell is not None:
+        if doorbells is None:
+            return False  # the sweep, which can delete the doorbell, ends the removal
         doorbells.delete(context.key, config.doorbell)
     return context.write_config(removed(config, now))
 

@@ -12,9 +12,10 @@ from typing import Any, Self
 
 from fanin.aws.forking import PerProcess
 from fanin.calling import block, done, has_text, text_of
-from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import messages, worker
 from fanin.queue.background import Background, in_threads
+from fanin.queue.config import QueueConfig
 from fanin.queue.context import QueueContext
 from fanin.queue.errors import SessionLost, ShutDown
 from fanin.queue.fair_lock import FairLock
@@ -134,9 +135,14 @@ class Queue(Listings):
 
         *event*, *context*: the arguments of the invocation; its session ends with its time. At most one job
         is taken for each ring. Leaving the block is as with ``take``; an exception is raised again, so that
-        SQS delivers the rings again. Raises InvalidRequest if a message is not a ring of this queue.
+        SQS delivers the rings again. A queue that is removed has no jobs: its last rings are used up.
+        Raises InvalidRequest if a message is not a ring of this queue.
         """
         rings = messages.rings_of(self.key, event)
+        config = self.context.read_config()
+        if config is None or config.removing_us is not None:
+            yield self.take()  # not entered, it has no jobs
+            return
         parts = sorted({ring.part for ring in rings})
         with self.bounded(context.get_remaining_time_in_millis() / 1000) as bounded:
             _promote(bounded._live_worker(), rings)
@@ -184,7 +190,7 @@ class Queue(Listings):
         while True:
             worker = self._live_worker()
             try:
-                paused = self.context.config().paused
+                paused = self._existing().paused
                 jobs = [] if paused else self._look(worker, most, parts, rings)
                 left = self._left(deadline)
                 if jobs or left <= 0:
@@ -195,6 +201,13 @@ class Queue(Listings):
                 if failed == TAKE_ATTEMPTS:
                     raise
                 self.context.effects.pause(failed)
+
+    def _existing(self) -> QueueConfig:
+        """Return the config. Raises Conflict for a queue that was removed since the session began."""
+        config = self.context.known()
+        if config is None:
+            raise Conflict(f"queue {self.key.name!r} was removed while this process took jobs of it")
+        return config
 
     def _wait(self, left: float, most: int, *, paused: bool) -> Sequence[Ring]:
         """Wait for rings; while the queue is paused, wait until the config is to be looked at again."""

@@ -22,9 +22,10 @@ from fanin.queue.context import QueueContext
 from fanin.queue.model import SECOND_US
 
 WAKE_ATTEMPTS = 8
-SETTLE_SECONDS = 1200
-"""How long a queue is idle before it sleeps, and being removed before it is gone: 60 s, for which a process
-uses a config, 15 minutes, for which a request can be applied, and four minutes for its attempts."""
+SETTLE_SECONDS = 2100
+"""How long a queue is idle before it sleeps, and being removed before it is gone: 15 minutes, by which the
+mark itself can be applied late, 60 s, for which a process uses a config, 15 minutes, for which a request can
+be applied, and four minutes for its attempts."""
 
 
 def idle(config: QueueConfig, now: int) -> QueueConfig:

@@ -26,11 +26,11 @@ def visit(
     if before.removing_us is not None:
         removing.proceed(context, doorbells, settle)
         return None
-    if before.phase is not Phase.STEADY:
-        widening.advance(context)
-        before = context.read_config() or before
     looks, has_outbox = Maintenance(context).sweep_queue(before.parts)
     in_use = has_outbox or any(each.in_use for each in looks)
     sleeping.rest(context, before, in_use, settle)
     removing.begin_if_forgotten(context)
-    return depth_of(context, looks)
+    depth = depth_of(context, looks)
+    if before.phase is not Phase.STEADY:  # last, because a row that cannot be moved must not stop the others
+        widening.advance(context)
+    return depth

@@ -56,6 +56,5 @@ def start(context: QueueContext, background: Background) -> Worker:
 
 def start_bounded(context: QueueContext, seconds: float) -> Worker:
     """Return a worker for *seconds*, without a heartbeat: a function is frozen between invocations."""
-    context.read_config()  # a process that is frozen between invocations may know one from before a pause
-    session = sessions.enter(context, seconds)
+    session = sessions.enter(context, seconds)  # reads the config: the known one may be from before a pause
     return Worker(session, Claims(context, session), Maintenance(context, session), lambda: None)
