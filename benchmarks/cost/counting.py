@@ -48,7 +48,9 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
         with_queue = _idle(stack, {**sweeps, "sweep_jobs": _sweep_with_a_queue(stack, meter)})
     bulk = float(estimate_acks(-(-BILLION // 1024), 0).facts()["mostDollars"])
-    return Counts(idle, {**changed, "each work queue until it sleeps, without jobs": with_queue}, queue, api, bulk)
+    return Counts(
+        idle, {**changed, "each work queue until it sleeps, without jobs": with_queue}, queue, api, bulk
+    )
 
 
 def _sweep(stack: Stack, meter: UnitMeter, handler: str) -> Counted:
