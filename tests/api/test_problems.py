@@ -192,7 +192,7 @@ def test_every_pattern_of_the_contract_has_an_error_text() -> None:
         (
             "/v1/tasks",
             {"target": "a b", "payload": 1},
-            "target: not 1 to 128 letters, digits, '.', '_' or '-', the first a letter or a digit",
+            "target: not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
         ),
     ],
 )

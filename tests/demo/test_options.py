@@ -45,7 +45,7 @@ def test_the_sections_to_bundle_are_named_with_commas(text, sections):
     [
         (["--items", "0"], "--items is 0"),
         (["--items", "many"], "--items"),
-        (["--bundled", "perl,non-free/perl"], "--bundled non-free/perl"),
+        (["--bundled", "perl,non free"], "--bundled non free"),
         (["--items", "7", "--whole"], "--whole"),
         (["--dataset", "nowhere.jsonl"], "--dataset nowhere.jsonl: there is no such file"),
     ],

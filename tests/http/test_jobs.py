@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -140,7 +141,9 @@ def test_the_sweep_frees_what_a_dead_invocation_held_and_emits_the_depth_of_the_
     site.add(["orphan", "waits"])
     long_ago = Effects(now=lambda: Effects().now() - HOUR_US)
     context = QueueContext(site.store, MemoryDoorbell(), site.key, effects=long_ago)
-    start_bounded(context, 30).claims.take(range(context.options.parts), 1)
+    config = context.config()
+    assert context.write_config(replace(config, metrics=True, revision=config.revision + 1))
+    start_bounded(context, 30).claims.take(range(context.config().parts), 1)
     before = listed(api, "swept", "inProgress")
     depths = swept(run, "swept")
 
