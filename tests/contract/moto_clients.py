@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import boto3
+from moto.core.botocore_stubber import BotocoreStubber
 
 
 def client(service: str, **options: Any) -> Any:
@@ -17,3 +19,17 @@ def client(service: str, **options: Any) -> Any:
 def _session() -> boto3.Session:
     """One for the process: a session that is made anew reads the service's model again, for 50 ms."""
     return boto3.Session("none", "none", region_name="us-east-1")
+
+
+def _answer_in_turn() -> None:
+    """Make moto answer one request at a time: a transaction copies tables, which others must not change."""
+    lock, answer = RLock(), BotocoreStubber.__call__
+
+    def locked(self: Any, *args: Any, **more: Any) -> Any:
+        with lock:
+            return answer(self, *args, **more)
+
+    BotocoreStubber.__call__ = locked  # type: ignore[method-assign]
+
+
+_answer_in_turn()

@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from fanin import names
 from fanin.errors import Conflict, InvalidRequest
+from fanin.pacing import each_in_turn
 from fanin.queue import (
     Effects,
     MemoryDoorbell,
@@ -124,7 +125,9 @@ def test_a_strange_name_is_no_queue(name):
 def fresh(client, *, creates=False, **more):
     """A queue on moto; *creates*: with a doorbell on SQS, which it creates itself."""
     store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
-    more = {"options": Options(parts=2)} | more
+    # moto copies its tables in a transaction, which other threads must not change.
+    in_turn = replace(more.get("effects", Effects()), each=each_in_turn)
+    more = {"options": Options(parts=2)} | more | {"effects": in_turn}
     if creates:
         sqs = moto_clients.client("sqs")
         more["creator"] = QueueCreator(store, SqsDoorbells(sqs, PREFIX))

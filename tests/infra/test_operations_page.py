@@ -15,7 +15,8 @@ from botocore.session import Session
 from moto import mock_aws
 
 from fanin.names import JOBS_INDEX, doorbell_prefix
-from fanin.queue import NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.pacing import each_in_turn
+from fanin.queue import Effects, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.raising import raise_parts
@@ -172,7 +173,8 @@ def worked(client: Any, sqs: Any) -> None:
     doorbell = SqsDoorbell(sqs, None, key)
     options = Options(parts=2, max_failures=1)
     creator = QueueCreator(store, SqsDoorbells(sqs, PREFIX))
-    context = QueueContext(store, doorbell, key, options, report=lambda _: None, creator=creator)
+    in_turn = Effects(each=each_in_turn)  # moto copies its tables in a transaction
+    context = QueueContext(store, doorbell, key, options, in_turn, report=lambda _: None, creator=creator)
     with Queue(context, background=lambda _: lambda: None) as queue:
         queue.add_all(["a", "b", NewJob("item", item_id="x"), NewJob("later", delay=60), "a"])
         with suppress(ZeroDivisionError), queue.take(1, wait=0):
