@@ -355,7 +355,9 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("action", "body"), MALFORMED, ids=range(len(MALFORMED)))
 def test_a_malformed_body_is_refused(gateway, queue, action, body):
-    post(gateway, action, body, status=400)
+    refused = post(gateway, action, body, status=400)
+
+    assert refused["type"] == "urn:fanin:problem:invalid-request"
 
 
 def test_a_page_has_at_most_fifty_queues(gateway, store):
