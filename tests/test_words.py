@@ -81,7 +81,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
-    "shared/fanin/client/fanin.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
+    "shared/fanin/client/consumers.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.jobs import JobSettings
     from fanin.aws.settings import Tables
-    from fanin.client.fanin import Batch, Fanin
+    from fanin.client.batch import Batch
+    from fanin.client.fanin import Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
         BundleSummary,
@@ -97,7 +98,8 @@ __all__ = [
 _ROOMS = {
     "fanin.aws.jobs": ("JobSettings",),
     "fanin.aws.settings": ("Tables",),
-    "fanin.client.fanin": ("Batch", "Fanin"),
+    "fanin.client.batch": ("Batch",),
+    "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
         "BundleSummary",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from types import TracebackType
-from typing import Any, Self, overload
+from typing import Any, Self
 from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.settings import Tables
-from fanin.calling import plain
-from fanin.client.adapter import Adapter, hide_by_sqs
+from fanin.client.batch import Batch
 from fanin.client.checking import (
     PAGE_BITS,
     batch_id_given,
@@ -26,7 +22,6 @@ from fanin.client.checking import (
     listed_ids,
     listed_ranges,
     mode_of,
-    options_given,
     ranged,
     reason_given,
     retention_of,
@@ -36,33 +31,22 @@ from fanin.client.checking import (
     transport_given,
     whole,
 )
-from fanin.client.consumer import (
-    MARGIN_SECONDS,
-    Consumer,
-    Handle,
-    Handler,
-    Outcomes,
-    dead_letter_message_ack,
-    handler_of,
-)
+from fanin.client.consumers import Consumers
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
-from fanin.client.reasons import reason_of
 from fanin.client.reports import AckReport
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
-from fanin.errors import FaninError
-from fanin.isolating import Record
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
 
-class Fanin(QueueCalls, QueueAdministration):
+class Fanin(Consumers, QueueCalls, QueueAdministration):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.
@@ -244,133 +228,6 @@ class Fanin(QueueCalls, QueueAdministration):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
             report += acked(self._transport, part, part_key)
         return report
-
-    @overload
-    def acks(self, handle: Handle, /) -> Handler: ...
-    @overload
-    def acks(
-        self,
-        /,
-        *,
-        item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
-        fail_after: int | None = None,
-    ) -> Callable[[Handle], Handler]: ...
-    def acks(
-        self,
-        handle: Handle | None = None,
-        /,
-        *,
-        item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
-        fail_after: int | None = None,
-    ) -> Handler | Callable[[Handle], Handler]:
-        """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
-
-        If it returns, the item is acked; if it raises, the message returns to the queue. The event source
-        needs ``ReportBatchItemFailures``. The options are those of ``fanin.client.consumer.Consumer``.
-        """
-        options_given(item_id, on_acked, margin_seconds, fail_after)
-
-        def decorate(handle: Handle) -> Handler:
-            made = Consumer(self._transport, handle, item_id, on_acked, margin_seconds, fail_after)
-            return handler_of(made)
-
-        return decorate if handle is None else decorate(handle)
-
-    def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
-        """Return the Lambda handler of a dead-letter queue, which fails the item of each message.
-
-        A message that matches no item returns to the queue after growing pauses. *item_id*: record -> item
-        id.
-        """
-        ack_of = partial(dead_letter_message_ack, item_id=plain(item_id, "item_id"))
-        return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))
-
-    def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
-        """Return :meth:`dead_letter_handler`, its new name."""
-        warnings.warn(
-            "dead_letters is deprecated; call dead_letter_handler", DeprecationWarning, stacklevel=2
-        )
-        return self.dead_letter_handler(item_id)
-
-
-class Batch:
-    """An opened batch; as a context manager, it closes the batch at the end of the block.
-
-    If the block raises before a close, the batch is cancelled, so that it does not complete with a part of
-    its items, and the exception propagates with a note. A forked
-    child that leaves its parent's block sends nothing. *closed*: the answer of close; None before it.
-    """
-
-    def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
-        self.id = batch_id
-        self.closed: Closed | None = None
-        self._entered_in: int | None = None
-        self._fanin = fanin
-        self._key = key
-
-    def add(self, count: int, *, key: str | None = None) -> Items:
-        """Reserve *count* items in one request and return their ids."""
-        return self._fanin.add(self.id, count, key=key)
-
-    def close(self) -> Closed:
-        """Make the total final; a repeated close returns the same answer."""
-        self.closed = self._fanin.close(self.id, key=self._key)
-        return self.closed
-
-    def cancel(self, reason: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items, unless it has ended before."""
-        return self._fanin.cancel(self.id, reason)
-
-    def notify(self) -> str:
-        """Send the ending event again and return its id."""
-        return self._fanin.notify(self.id)
-
-    def status(self) -> Status:
-        """Return the state and progress of the batch."""
-        return self._fanin.get(self.id)
-
-    def outstanding(self) -> Iterator[Items]:
-        """Yield the ranges of items that are not acked yet."""
-        return self._fanin.outstanding(self.id)
-
-    def failures(self) -> Iterator[Items]:
-        """Yield the ranges of failed items."""
-        return self._fanin.failures(self.id)
-
-    def samples(self) -> tuple[Sample, ...]:
-        """Return the reasons of failures, at most 128."""
-        return self._fanin.samples(self.id)
-
-    def __enter__(self) -> Self:
-        self._entered_in = os.getpid()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.closed is not None or self._entered_in != os.getpid():
-            return
-        if error is None:
-            self.close()
-        else:
-            self._cancel_for(error)
-
-    def _cancel_for(self, error: BaseException) -> None:
-        """Cancel the batch because of *error*; a failed cancel is a note on *error*, and not raised."""
-        try:
-            state = self.cancel(reason_of(error)).state
-            outcome = f"batch {self.id} is {state}: its block raised"
-        except FaninError as refusal:
-            outcome = f"batch {self.id} could not be cancelled after its block raised: {refusal}"
-        logger.warning(outcome)
-        error.add_note(outcome)
-
-    def __repr__(self) -> str:
-        return f"<Batch {self.id}>"
 
 
 def _over_http(url: str, region: str | None) -> Transport:

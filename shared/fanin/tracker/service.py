@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from dataclasses import dataclass
+from datetime import timedelta
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.pacing import Each, each_in_turn, pause
 from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, parent_ack, plan
-from fanin.tracker.climb import Climber
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.lifecycle import earliest, ends_at, extended_expiry, first_check, transition
-from fanin.tracker.listing import ListQuery, listing
+from fanin.tracker.lifecycle import earliest, extended_expiry, first_check, transition
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -24,24 +19,17 @@ from fanin.tracker.model import (
     BatchKey,
     Closed,
     Group,
-    Progress,
     Receipt,
-    Sample,
-    Slice,
     State,
 )
 from fanin.tracker.opening import new_batch, same_request
 from fanin.tracker.options import Mode, OpenBatch
 from fanin.tracker.page import PageMasks
-from fanin.tracker.progress import progress
+from fanin.tracker.reading import Reader
 from fanin.tracker.recording import Recorder, unless_newer
-from fanin.tracker.sampling import samples
-from fanin.tracker.store import Listing, TrackerStore
-from fanin.tracker.sweeping import Sweep, Sweeper, end_by_time, longest_open
-from fanin.tracker.walking import slice_of
+from fanin.tracker.sweeping import Sweep, Sweeper
 
 ADD_ATTEMPTS = 10
-CACHED_BATCHES = 10_000
 LEVELS_AT_ONCE = 16
 OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
@@ -49,12 +37,8 @@ RANGE_MAX = 1_000_000
 """Items that one request may ack, summed over its ranges."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass
-class Tracker:
+class Tracker(Reader):
     """Tracks batches of items, and reports exactly once when all items of a batch are done.
 
     *page_bits*: items in a page of a new batch, 2 to 1024. *fresh_for*: how long an ack may use a cached
@@ -62,16 +46,6 @@ class Tracker:
     verdicts (``cancelled``, ``late``). *now*, *new_id*, *entropy*: the clock, and the sources of ids and
     salts. *pause*: waits between attempts. *each*: sends requests that do not depend on each other.
     """
-
-    store: TrackerStore
-    page_bits: int = 1024
-    fresh_for: timedelta = timedelta(seconds=5)
-    now: Callable[[], datetime] = _now
-    new_id: Callable[[], UUID] = uuid4
-    entropy: Callable[[int], bytes] = os.urandom
-    pause: Callable[[int], None] = pause
-    each: Each = each_in_turn
-    _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
         """Open a batch, or return the batch that was opened under this idempotency *key*.
@@ -93,38 +67,6 @@ class Tracker:
         raise StoreUnavailable(
             "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
         )
-
-    def get(self, tenant: str, batch_id: str) -> Batch:
-        """Return the batch; raise NotFound if it does not exist or has expired.
-
-        A batch whose deadline has passed is ended first, if the sweeper has not ended it yet.
-        """
-        batch = self._standing(tenant, checked_batch_id(batch_id))
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
-        return batch
-
-    def list(self, tenant: str, query: ListQuery) -> Listing:
-        """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
-        return listing(self.store, tenant, query, self.now())
-
-    def progress(self, batch: Batch) -> Progress:
-        """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
-        return progress(self.store, batch)
-
-    def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
-        """Return the items that are not acked, as ranges, from the item *start* of the batch on."""
-        self._need_exact(batch, "which items are outstanding")
-        return slice_of(self.store, batch, start, limit, failures=False)
-
-    def failures(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
-        """Return the failed items as ranges, from the item *start* of the batch on."""
-        self._need_exact(batch, "which items failed")
-        return slice_of(self.store, batch, start, limit, failures=True)
-
-    def samples(self, batch: Batch) -> Sequence[Sample]:
-        """Return a bounded number of failure reasons, without those of healed items."""
-        return samples(self.store, batch)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
@@ -244,25 +186,12 @@ class Tracker:
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
 
-    def longest_open(self) -> timedelta:
-        """Return the age of the oldest live batch; 0 if there is none."""
-        return longest_open(self.store, self.now())
-
-    def _climber(self) -> Climber:
-        return Climber(self.store, self.now, self.pause)
-
     def _new(self, tenant: str, request: OpenBatch) -> Batch:
         """Return a batch that is not stored yet, under a new id."""
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id)
         key = BatchKey(tenant, str(self.new_id()))
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
-
-    def _standing(self, tenant: str, batch_id: str) -> Batch | None:
-        """Return the batch, or None if it has expired, whether its row is deleted or not."""
-        batch = self.store.get(BatchKey(tenant, batch_id))
-        batch = batch and self._ended_if_due(batch)
-        return None if batch is None or self._is_over(batch) else batch
 
     def _check_parent(self, tenant: str, item_id: str) -> None:
         """Raise InvalidRequest unless *item_id* is an item of an exact batch of this tenant."""
@@ -290,31 +219,6 @@ class Tracker:
             raise Conflict(f"batch {batch.batch_id} is {batch.state}; items are added while it is OPEN")
         return receipt
 
-    def _known_batch(self, key: BatchKey) -> Batch | None:
-        """Return the batch with a state that is at most *fresh_for* old; its other fields never change."""
-        now = self.now()
-        read_at, batch = self._known.get(key, (now, None))
-        if batch is not None and not batch.is_alive and batch.expires_at > now:
-            return batch
-        if batch is None or min(read_at + self.fresh_for, ends_at(batch)) <= now:
-            batch = self.store.get(key)
-            if batch is not None:
-                batch = self._ended_if_due(batch)
-                self._remember(batch)
-        return batch
-
-    def _ended_if_due(self, batch: Batch) -> Batch:
-        """End the batch if its deadline or expiry has passed, and return the stored batch.
-
-        The end is written by the first reader that finds it, so a write in flight cannot extend the batch.
-        """
-        return end_by_time(self._climber(), batch) if batch.is_alive else batch
-
-    def _is_over(self, batch: Batch) -> bool:
-        """Whether the batch has expired, although its row may not be deleted yet."""
-        kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
-        return not kept
-
     def _holding(self, key: BatchKey, pages: Mapping[int, PageMasks]) -> Batch:
         """Return the batch that holds all items of *pages*, read again if it has grown since."""
         batch = self._known_batch(key)
@@ -333,11 +237,6 @@ class Tracker:
         ids = batch_ids(acks)  # each batch is read once in a request
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
         return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
-
-    def _remember(self, batch: Batch) -> None:
-        if len(self._known) >= CACHED_BATCHES:
-            self._known.clear()
-        self._known[batch.key] = (self.now(), batch)
 
     def _prolong(self, batch: Batch) -> None:
         """Extend the expiry of an active batch, in a few writes for each retention.
@@ -380,11 +279,6 @@ class Tracker:
         for batch in ended.values():
             self._remember(batch)
         return AckReport(request.results(), tuple(completions)), tuple(ended.values())
-
-    @staticmethod
-    def _need_exact(batch: Batch, what: str) -> None:
-        if batch.mode is Mode.ESTIMATED:
-            raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:
