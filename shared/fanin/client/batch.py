@@ -1,0 +1,96 @@
+"""An opened batch, which its block closes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from fanin.client.items import Items
+from fanin.client.model import Cancelled, Closed, Status
+from fanin.client.reasons import reason_of
+from fanin.errors import FaninError
+from fanin.tracker import Sample
+
+if TYPE_CHECKING:
+    from fanin.client.fanin import Fanin
+
+logger = logging.getLogger("fanin")
+
+
+class Batch:
+    """An opened batch; as a context manager, it closes the batch at the end of the block.
+
+    If the block raises before a close, the batch is cancelled, so that it does not complete with a part of
+    its items, and the exception propagates with a note. A forked
+    child that leaves its parent's block sends nothing. *closed*: the answer of close; None before it.
+    """
+
+    def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
+        self.id = batch_id
+        self.closed: Closed | None = None
+        self._entered_in: int | None = None
+        self._fanin = fanin
+        self._key = key
+
+    def add(self, count: int, *, key: str | None = None) -> Items:
+        """Reserve *count* items in one request and return their ids."""
+        return self._fanin.add(self.id, count, key=key)
+
+    def close(self) -> Closed:
+        """Make the total final; a repeated close returns the same answer."""
+        self.closed = self._fanin.close(self.id, key=self._key)
+        return self.closed
+
+    def cancel(self, reason: str | None = None) -> Cancelled:
+        """End the batch without waiting for its items, unless it has ended before."""
+        return self._fanin.cancel(self.id, reason)
+
+    def notify(self) -> str:
+        """Send the ending event again and return its id."""
+        return self._fanin.notify(self.id)
+
+    def status(self) -> Status:
+        """Return the state and progress of the batch."""
+        return self._fanin.get(self.id)
+
+    def outstanding(self) -> Iterator[Items]:
+        """Yield the ranges of items that are not acked yet."""
+        return self._fanin.outstanding(self.id)
+
+    def failures(self) -> Iterator[Items]:
+        """Yield the ranges of failed items."""
+        return self._fanin.failures(self.id)
+
+    def samples(self) -> tuple[Sample, ...]:
+        """Return the reasons of failures, at most 128."""
+        return self._fanin.samples(self.id)
+
+    def __enter__(self) -> Self:
+        self._entered_in = os.getpid()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.closed is not None or self._entered_in != os.getpid():
+            return
+        if error is None:
+            self.close()
+        else:
+            self._cancel_for(error)
+
+    def _cancel_for(self, error: BaseException) -> None:
+        """Cancel the batch because of *error*; a failed cancel is a note on *error*, and not raised."""
+        try:
+            state = self.cancel(reason_of(error)).state
+            outcome = f"batch {self.id} is {state}: its block raised"
+        except FaninError as refusal:
+            outcome = f"batch {self.id} could not be cancelled after its block raised: {refusal}"
+        logger.warning(outcome)
+        error.add_note(outcome)
+
+    def __repr__(self) -> str:
+        return f"<Batch {self.id}>"

@@ -1,0 +1,80 @@
+"""The client's Lambda handlers: consumers of an SQS queue and of its dead-letter queue."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import overload
+
+from fanin.calling import plain
+from fanin.client.adapter import Adapter, hide_by_sqs
+from fanin.client.checking import options_given
+from fanin.client.consumer import (
+    MARGIN_SECONDS,
+    Consumer,
+    Handle,
+    Handler,
+    Outcomes,
+    dead_letter_message_ack,
+    handler_of,
+)
+from fanin.client.transport import Transport
+from fanin.isolating import Record
+
+
+class Consumers:
+    """Makes the handlers of Lambda functions that SQS feeds."""
+
+    _transport: Transport
+
+    @overload
+    def acks(self, handle: Handle, /) -> Handler: ...
+    @overload
+    def acks(
+        self,
+        /,
+        *,
+        item_id: Callable[[Record], str] | None = None,
+        on_acked: Callable[[Outcomes], object] | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
+    ) -> Callable[[Handle], Handler]: ...
+    def acks(
+        self,
+        handle: Handle | None = None,
+        /,
+        *,
+        item_id: Callable[[Record], str] | None = None,
+        on_acked: Callable[[Outcomes], object] | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
+    ) -> Handler | Callable[[Handle], Handler]:
+        """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
+
+        If it returns, the item is acked; if it raises, the message returns to the queue. The event source
+        needs ``ReportBatchItemFailures``. The options are those of ``fanin.client.consumer.Consumer``.
+        """
+        options_given(item_id, on_acked, margin_seconds, fail_after)
+
+        def decorate(handle: Handle) -> Handler:
+            made = Consumer(self._transport, handle, item_id, on_acked, margin_seconds, fail_after)
+            return handler_of(made)
+
+        return decorate if handle is None else decorate(handle)
+
+    def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
+        """Return the Lambda handler of a dead-letter queue, which fails the item of each message.
+
+        A message that matches no item returns to the queue after growing pauses. *item_id*: record -> item
+        id.
+        """
+        ack_of = partial(dead_letter_message_ack, item_id=plain(item_id, "item_id"))
+        return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))
+
+    def dead_letters(self, item_id: Callable[[Record], str] | None = None) -> Handler:
+        """Return :meth:`dead_letter_handler`, its new name."""
+        warnings.warn(
+            "dead_letters is deprecated; call dead_letter_handler", DeprecationWarning, stacklevel=2
+        )
+        return self.dead_letter_handler(item_id)

@@ -1,0 +1,124 @@
+"""The tracker's reads: batches, lists, progress, ranges of items; no caller sees a batch that is over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from fanin.errors import Conflict, NotFound
+from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.climb import Climber
+from fanin.tracker.ids import checked_batch_id
+from fanin.tracker.lifecycle import ends_at
+from fanin.tracker.listing import ListQuery, listing
+from fanin.tracker.model import Batch, BatchKey, Progress, Sample, Slice, State
+from fanin.tracker.options import Mode
+from fanin.tracker.progress import progress
+from fanin.tracker.sampling import samples
+from fanin.tracker.store import Listing, TrackerStore
+from fanin.tracker.sweeping import end_by_time, longest_open
+from fanin.tracker.walking import slice_of
+
+CACHED_BATCHES = 10_000
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass
+class Reader:
+    """Reads batches, and ends those whose time is over: the base of the tracker, which also writes."""
+
+    store: TrackerStore
+    page_bits: int = 1024
+    fresh_for: timedelta = timedelta(seconds=5)
+    now: Callable[[], datetime] = _now
+    new_id: Callable[[], UUID] = uuid4
+    entropy: Callable[[int], bytes] = os.urandom
+    pause: Callable[[int], None] = pause
+    each: Each = each_in_turn
+    _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
+
+    def get(self, tenant: str, batch_id: str) -> Batch:
+        """Return the batch; raise NotFound if it does not exist or has expired.
+
+        A batch whose deadline has passed is ended first, if the sweeper has not ended it yet.
+        """
+        batch = self._standing(tenant, checked_batch_id(batch_id))
+        if batch is None:
+            raise NotFound(f"there is no batch {batch_id}")
+        return batch
+
+    def list(self, tenant: str, query: ListQuery) -> Listing:
+        """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
+        return listing(self.store, tenant, query, self.now())
+
+    def progress(self, batch: Batch) -> Progress:
+        """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
+        return progress(self.store, batch)
+
+    def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
+        """Return the items that are not acked, as ranges, from the item *start* of the batch on."""
+        self._need_exact(batch, "which items are outstanding")
+        return slice_of(self.store, batch, start, limit, failures=False)
+
+    def failures(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
+        """Return the failed items as ranges, from the item *start* of the batch on."""
+        self._need_exact(batch, "which items failed")
+        return slice_of(self.store, batch, start, limit, failures=True)
+
+    def samples(self, batch: Batch) -> Sequence[Sample]:
+        """Return a bounded number of failure reasons, without those of healed items."""
+        return samples(self.store, batch)
+
+    def longest_open(self) -> timedelta:
+        """Return the age of the oldest live batch; 0 if there is none."""
+        return longest_open(self.store, self.now())
+
+    def _climber(self) -> Climber:
+        return Climber(self.store, self.now, self.pause)
+
+    def _standing(self, tenant: str, batch_id: str) -> Batch | None:
+        """Return the batch, or None if it has expired, whether its row is deleted or not."""
+        batch = self.store.get(BatchKey(tenant, batch_id))
+        batch = batch and self._ended_if_due(batch)
+        return None if batch is None or self._is_over(batch) else batch
+
+    def _known_batch(self, key: BatchKey) -> Batch | None:
+        """Return the batch with a state that is at most *fresh_for* old; its other fields never change."""
+        now = self.now()
+        read_at, batch = self._known.get(key, (now, None))
+        if batch is not None and not batch.is_alive and batch.expires_at > now:
+            return batch
+        if batch is None or min(read_at + self.fresh_for, ends_at(batch)) <= now:
+            batch = self.store.get(key)
+            if batch is not None:
+                batch = self._ended_if_due(batch)
+                self._remember(batch)
+        return batch
+
+    def _ended_if_due(self, batch: Batch) -> Batch:
+        """End the batch if its deadline or expiry has passed, and return the stored batch.
+
+        The end is written by the first reader that finds it, so a write in flight cannot extend the batch.
+        """
+        return end_by_time(self._climber(), batch) if batch.is_alive else batch
+
+    def _is_over(self, batch: Batch) -> bool:
+        """Whether the batch has expired, although its row may not be deleted yet."""
+        kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
+        return not kept
+
+    def _remember(self, batch: Batch) -> None:
+        if len(self._known) >= CACHED_BATCHES:
+            self._known.clear()
+        self._known[batch.key] = (self.now(), batch)
+
+    @staticmethod
+    def _need_exact(batch: Batch, what: str) -> None:
+        if batch.mode is Mode.ESTIMATED:
+            raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
