@@ -85,6 +85,7 @@ def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
         counters=deployed.counters(watch.batch_id),
         bundled=bundled.tasks,
         calls=bundled.calls,
+        queued=deployed.jobs_done(),
     )
 
 

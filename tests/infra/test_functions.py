@@ -142,6 +142,8 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "GrouperTaskMessagesQueue": SEND,
         "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
+        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
+        "JobsDoorbelldemo": SEND,
     },
     "demo_jobs": ACK
     | {
@@ -149,6 +151,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable/index/by_ix": QUERY,
         "JobsDoorbelldemo": QUEUE_EATER | SEND,
         "DemoJobsOutcomes": {"dynamodb:PutItem"},
+        "DemoIndex": {"dynamodb:PutItem"},
     },
 }
 
