@@ -22,6 +22,7 @@ from fanin.client.checking import (
     listed_ids,
     listed_ranges,
     mode_of,
+    on_failures_of,
     ranged,
     reason_given,
     retention_of,
@@ -82,13 +83,16 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
         max_failures: int | None = None,
         retention: Retention | None = None,
         labels: Mapping[str, str] | None = None,
+        task_token: str | None = None,
+        on_failures: str = "succeed",
         key: str | None = None,
     ) -> Batch:
         """Open a batch, or return the one opened under this *key*. *user_key*, *labels*: yours, to find it.
 
         *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
         now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
-        this one. *max_failures*: failed items that end the batch. More in docs/client.md.
+        this one. *max_failures*: failed items that end the batch. *task_token*: of a Step Functions task
+        that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it. More in docs/client.md.
         """
         spec = OpenBatch(
             user_key=text_or_none(user_key, "a user key", "userKey"),
@@ -99,6 +103,8 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
             labels={} if labels is None else labels,
+            task_token=text_or_none(task_token, "a task token", "taskToken"),
+            on_failures=on_failures_of(on_failures),
         )
         return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
 
