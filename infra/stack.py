@@ -29,7 +29,15 @@ from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
 from infra.constructs.watched import Watched, WatchedTable
 from infra.group_handlers import REGISTRATIONS
-from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
+from infra.handlers import (
+    CONFIRM_EVENT,
+    CONSUME_ACKS,
+    DEAD_LETTER_HANDLER,
+    DESCRIBE_EVENT,
+    RESUMES,
+    ROUTES,
+    SWEEP,
+)
 
 
 class FaninStack(Stack):
@@ -132,9 +140,9 @@ class FaninStack(Stack):
 
     def _add_resuming(self) -> None:
         queue = Resuming(self, "Resuming", self.config, self.functions, self.events.bus).queue
-        self.queues |= {"Resumes": queue.queue}
-        self.consumed |= {"Resumes": queue.queue}
-        self.dead_letter_queues |= {"Resumes": queue.dead_letter_queue}
+        self.queues |= {RESUMES: queue.queue}
+        self.consumed |= {RESUMES: queue.queue}
+        self.dead_letter_queues |= {RESUMES: queue.dead_letter_queue}
 
     def _add_grouper(self) -> None:
         self.grouper = grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
