@@ -189,10 +189,12 @@ def test_enough_failures_end_a_batch_early(api, bus):
     fail(api, items[0], items[1])
     _, completions = fail(api, items[2])
 
-    assert [done["batchId"] for done in completions] == [batch]
-    assert get(api, batch)["state"] == "COMPLETE"
+    assert completions == []
+    assert (get(api, batch)["state"], get(api, batch)["isComplete"]) == ("FAILED", False)
     assert ack(api, items[40])[0] == ["late"]
-    assert bus.of(batch)[0]["result"] == "completed_with_failures"
+    assert [(event["kind"], event["result"]) for event in bus.of(batch)] == [
+        ("BatchFailed", "too_many_failures")
+    ]
 
 
 def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):

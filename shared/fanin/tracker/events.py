@@ -11,6 +11,7 @@ from fanin.tracker.model import Batch, State
 
 EVENT_TYPES: Mapping[State, str] = {
     State.COMPLETE: names.BATCH_COMPLETED,
+    State.FAILED: names.BATCH_FAILED,
     State.CANCELLED: names.BATCH_CANCELLED,
     State.TIMED_OUT: names.BATCH_TIMED_OUT,
     State.EXPIRED: names.BATCH_EXPIRED,
