@@ -138,7 +138,8 @@ def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
     body = shown(any_gateway, batch_id)
 
     assert (body["state"], body["result"], body["isComplete"]) == ("FAILED", "too_many_failures", False)
-    assert "endedAt" in body and "completedAt" not in body
+    assert "endedAt" in body
+    assert "completedAt" not in body
     assert acked(any_gateway, ranged(batch_id, group, 2, 2))["results"][0]["counts"] == {"late": 1}
 
 

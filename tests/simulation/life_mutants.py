@@ -312,15 +312,7 @@ def _turn_from_anywhere(self, key, step):
     return self.batches[key]
 
 
-ALL = (
-    State.OPEN,
-    State.CLOSED,
-    State.COMPLETE,
-    State.FAILED,
-    State.CANCELLED,
-    State.TIMED_OUT,
-    State.EXPIRED,
-)
+ALL = tuple(State)
 
 LIFE_MUTANTS = (
     Mutant("a failure is counted with its bit", (MemoryStore, "add_bits", _failing(_uncounted))),
