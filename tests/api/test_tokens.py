@@ -35,7 +35,9 @@ def resuming(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("resuming")
-def test_no_answer_about_a_batch_has_its_token(any_gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_answer_about_a_batch_has_its_token(
+    any_gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
     answers = [any_gateway.send("POST", "/v1/batches", BODY)]
     batch_id = answers[0].body["batchId"]
     path = f"/v1/batches/{batch_id}"

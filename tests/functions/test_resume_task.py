@@ -206,7 +206,7 @@ def test_a_token_that_ends_nothing_any_more_is_done(tracker, states, code):
 
 
 def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states):
-    batch_id, items = opened(tracker)
+    batch_id, _ = opened(tracker)
     forged = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:COMPLETE"}
     delivery = {"Records": [{"messageId": "m", "body": json.dumps({"detail": forged})}]}
 

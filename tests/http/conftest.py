@@ -19,7 +19,6 @@ from fanin.tracker.dynamodb import DynamoStore
 from tests.api.published import Unpublished, checked
 from tests.http.events import Events
 
-
 SETTINGS = {
     "grouper_registrations": True,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],

@@ -4,7 +4,6 @@ import pytest
 
 from tests.infra.synthesis import Assembly, synthesised
 
-
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 
 

@@ -220,7 +220,9 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
-        name if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE} else logical_id(demo, owner) + slash + path: set(actions)
+        name
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE}
+        else logical_id(demo, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]
     }

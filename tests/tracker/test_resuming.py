@@ -37,6 +37,7 @@ def test_no_event_is_too_long_for_a_cause_or_an_output(ranges):
     assert len(failed.cause) <= CAUSE_MAX
     assert json.loads(failed.cause)["labels"] == LARGEST["labels"]
     assert ("ranges" in json.loads(ended.output)) is (ranges <= 100)
+    assert json.loads(failed.cause).get("moreRanges", ranges <= 100)
 
 
 @pytest.mark.parametrize("state", [state for state in State if state not in (*ALIVE, State.COMPLETE)])

@@ -33,7 +33,7 @@ KEPT_MAX_SECONDS = 366 * 24 * 3600
 DEADLINE_MAX_SECONDS = LIFETIME_MAX // timedelta(seconds=1)
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-TOKEN_PATTERN = r"^[\x21-\x7e]+$"
+GRAPHIC = r"^[\x21-\x7e]+$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
 
 
@@ -131,7 +131,7 @@ Labels = Annotated[
 
 TaskToken = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=TOKEN_PATTERN),
+    StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=GRAPHIC),
     Field(
         description="The token of a Step Functions task, which ends when the batch does; requires"
         " `deadlineSeconds`. No answer, event or log has it."

@@ -28,7 +28,7 @@ Detail = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd:
-    """The end of a task: its *output* where it succeeded, else its *error* and the *cause*, both JSON texts."""
+    """The end of a task: its *output* if it succeeded, else its *error* and the *cause*, both JSON texts."""
 
     output: str = ""
     error: str = ""
@@ -48,7 +48,8 @@ def _fitting(detail: Detail, most: int) -> str:
     text = _json(detail)
     if len(text.encode()) <= most:
         return text
-    return _json({name: value for name, value in detail.items() if not isinstance(value, list)})
+    without = {name: value for name, value in detail.items() if not isinstance(value, list)}
+    return _json(without | {"moreRanges": True})
 
 
 def _json(detail: Detail) -> str:

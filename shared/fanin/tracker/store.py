@@ -47,7 +47,7 @@ class TrackerStore(Protocol):
     """The contract of a store; the contract suite checks every implementation."""
 
     def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
-        """Store *batch*, and its task *token*, unless a batch with its key is stored; return the stored one."""
+        """Store *batch* and its task *token* unless its key is stored; return the stored batch."""
 
     def named(self, tenant: str, key: str) -> str | None:
         """Return the id of the batch opened under an idempotency key; the batch may have expired."""

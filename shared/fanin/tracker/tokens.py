@@ -14,7 +14,7 @@ from enum import StrEnum
 from fanin.errors import InvalidRequest
 
 TOKEN_MAX = 2048
-"""Characters of a token: the maximum of ``taskToken`` in the Step Functions API reference, SendTaskSuccess."""
+"""Characters of a token: the maximum in the Step Functions API reference, SendTaskSuccess."""
 _FORM = re.compile(rf"[\x21-\x7e]{{1,{TOKEN_MAX}}}")
 
 
@@ -33,9 +33,7 @@ class TaskToken:
     on_failures: OnFailures = OnFailures.SUCCEED
 
 
-def token_given(
-    text: str | None, on_failures: OnFailures, deadline: timedelta | None
-) -> TaskToken | None:
+def token_given(text: str | None, on_failures: OnFailures, deadline: timedelta | None) -> TaskToken | None:
     """Return the task token of a request for a batch, or None. Raises InvalidRequest.
 
     A batch with a token needs a deadline: without one, a task whose items are lost would wait for ever.
