@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
-from fanin.api.requests import ITEM_FORM, GRAPHIC, UUID_FORM
+from fanin.api.requests import GRAPHIC, ITEM_FORM, UUID_FORM
 from fanin.api.row_cursors import ROW_CURSOR_FORM
 from fanin.queue.keys import QUEUE_FORM
 from fanin.tracker.reasons import PRINTABLE

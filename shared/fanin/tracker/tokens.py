@@ -1,7 +1,7 @@
 """The task token of a batch: the key to a Step Functions task that waits for the end of the batch.
 
-Whoever has the token can end the task, so it is stored in a row of its own, and is in no answer, event, log
-or archived change.
+A caller that has the token can end the task. So it is stored in a row of its own, and is in no answer, event,
+log line or archived change.
 """
 
 from __future__ import annotations

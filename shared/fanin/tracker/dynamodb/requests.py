@@ -55,8 +55,8 @@ def create_under(
 ) -> Item:
     """One transaction: the batch, and its id under a key that is unbound or bound to *instead_of*.
 
-    Its task *token* is put with it. Batch ids are never reused, so the condition holds however late the row of
-    an earlier batch is deleted.
+    Its task *token* is put with it. Batch ids are never reused, so the condition holds however late the row
+    of an earlier batch is deleted.
     """
     named = {"TableName": table, "Item": open_key_item(batch, key), "ConditionExpression": ABSENT}
     if instead_of is not None:
