@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
-from fanin.tracker import Ack, Batch, Result, Tracker
+from fanin.tracker import Ack, Batch, Result, State, Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,9 @@ class DirectAcks:
             tuple(_completion(done.batch) for done in report.completions),
             tuple(_range(result) for result in report.results if result.ack.size > 1),
         )
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self.tracker.state_of(self.tenant, batch_id)
 
 
 def caller_of(route: str, key: str) -> str:
