@@ -21,18 +21,13 @@ def names(run):
     """What the examples define, with the lines that each of them printed."""
     names = {"work_on": lambda body: json.loads(body)["work"], "printed": {}}
     with pytest.MonkeyPatch.context() as environment:
-        for name, value in (run.environment | _of_the_readme(run)).items():
+        for name, value in run.environment.items():
             environment.setenv(name, value)
         for title, code in EXAMPLES:
             lines = names["printed"][title] = []
             names["print"] = lambda *values, lines=lines: lines.append(" ".join(map(str, values)))
             exec(code.replace("http://127.0.0.1:8080", run.url), names)  # noqa: S102
         yield names
-
-
-def _of_the_readme(run):
-    outputs = run.outputs
-    return {"BATCHES": outputs["BatchesTable"], "PAGES": outputs["PagesTable"], "TENANT": "000000000000"}
 
 
 def test_every_python_block_of_the_page_is_run(names):

@@ -41,7 +41,7 @@ from fanin.client.model import (
 from fanin.client.reports import AckReport
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, OpenBatch, checked_batch_id
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign
@@ -114,6 +114,9 @@ class HttpTransport:
 
     def get(self, batch_id: str) -> Status:
         return self._get(_path(batch_id), {}, documents.status_of)
+
+    def poll(self, batch_id: str) -> State:
+        return self._get(_path(batch_id), {}, documents.state_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class Transport(Acks, Protocol):
         """Open a batch and return its id."""
 
     def get(self, batch_id: str) -> Status: ...
+
+    def poll(self, batch_id: str) -> State:
+        """Return the state of a batch, read now, without its progress. Raises NotFound."""
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 
