@@ -30,7 +30,8 @@ def test_a_module_of_handlers_needs_no_variable_and_its_first_call_reads_them(se
 
     failing = fanin.dead_letter_handler()
     monkeypatch.setenv("FANIN_URL", service.url)
-    monkeypatch.setenv("FANIN_TENANT", "t")  # of the service, which runs in this process
+    for name in TABLES:  # of the service, which runs in this process
+        monkeypatch.setenv(name, "t")
 
     with fanin.open() as batch:
         items = batch.add(2)
