@@ -59,9 +59,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
     All calls raise the errors of ``fanin.errors``; after StoreUnavailable, repeat the call with its key.
     """
 
-    def __init__(
-        self, to: str | Transport | Environment = ENVIRONMENT, *, region: str | None = None
-    ) -> None:
+    def __init__(self, to: str | Transport | Environment = ENVIRONMENT, *, region: str | None = None) -> None:
         text_or_none(region, "a region")
         self._slot = TransportSlot(maker_of(to, region))
         self._transport = self._slot.as_transport()

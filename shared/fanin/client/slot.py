@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class Lent(Transport, Protocol):
     """A transport that stands in for a client's own one, with the time and the queues that belong to it."""
 
-    timer: Timer
+    @property
+    def timer(self) -> Timer:
+        """The effects of a wait."""
 
     def queue(self, name: str, options: Options | None) -> Queue:
         """Return the work queue *name*."""

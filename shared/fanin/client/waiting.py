@@ -32,7 +32,9 @@ FAILURES_MAX = 8
 
 
 class Timer:
-    """The effects of waiting: a monotonic clock in seconds, sleep, and chance."""
+    """The effects of waiting: a monotonic clock in seconds, sleep, and chance; and the longest pause."""
+
+    longest_seconds = LONGEST_SECONDS
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -54,15 +56,15 @@ class Timer:
 REAL = Timer()
 
 
-def pauses(chance: Callable[[], float]) -> Iterator[float]:
+def pauses(timer: Timer) -> Iterator[float]:
     """Yield the seconds between looks: 0.25, each 1.5 times the one before, to 5; chance adds up to a fifth.
 
-    These are at most 19 looks in the first minute, and 12 in any later one.
+    These are at most 18 looks in the first minute, and 12 in any later one; the timeout adds a last one.
     """
     seconds = FIRST_SECONDS
     while True:
-        yield seconds * (1 + JITTER * chance())
-        seconds = min(seconds * GROWTH, LONGEST_SECONDS)
+        yield seconds * (1 + JITTER * timer.chance())
+        seconds = min(seconds * GROWTH, timer.longest_seconds)
 
 
 class Pacing:
@@ -71,7 +73,7 @@ class Pacing:
     def __init__(self, batch_id: str, timeout: float | None, timer: Timer) -> None:
         self._batch_id, self._timeout, self.timer = batch_id, timeout, timer
         self._until = math.inf if timeout is None else timer.monotonic() + timeout
-        self._pauses = pauses(timer.chance)
+        self._pauses = pauses(timer)
         self._failures = 0
 
     def pause(self) -> float:
