@@ -63,6 +63,12 @@ class Acks(Protocol):
         a batch that does not exist or has expired, and for a group of another batch.
         """
 
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
+        """
+
 
 class Transport(Acks, Protocol):
     """One method for each call of the API; thread-safe, and raises the errors of ``fanin.errors``.
