@@ -16,6 +16,8 @@ from fanin.errors import InvalidRequest
 
 Handler = Callable[[Mapping[str, Any], Any], Any]
 """A Lambda handler of an SQS queue."""
+Message = dict[str, Any]
+"""A message of an SQS event, without what differs at each receive."""
 REGION, QUEUE, FUNCTION = "us-east-1", "work", "worker"
 ACCOUNT = "000000000000"
 RECEIVES_MAX, BATCH_MAX = 1000, 10_000
@@ -66,19 +68,16 @@ def deliver(
     acked: list[str] = []
     with noted_failures() as failures:
         for receive in range(1, most + 1):
-            before, waiting = waiting, []
-            for first in range(0, len(before), size):
-                delivery = before[first : first + size]
-                returned = _returned(handler, delivery, receive, failures)
-                acked += [each["body"] for each in delivery if each["messageId"] not in returned]
-                waiting += [each for each in delivery if each["messageId"] in returned]
+            returned = _returned(handler, waiting, receive, size, failures)
+            acked += [each["body"] for each in waiting if each["messageId"] not in returned]
+            waiting = [each for each in waiting if each["messageId"] in returned]
     if raises and failures:
         raise failures[0]
     return Delivered(tuple(acked), tuple(each["body"] for each in waiting))
 
 
-def _message(body: Any) -> dict[str, Any]:
-    """Return a new message as Lambda passes it, without what differs at each receive."""
+def _message(body: Any) -> Message:
+    """Return a new message."""
     text = body if isinstance(body, str) else json.dumps(body)
     return {
         "messageId": str(uuid4()),
@@ -91,7 +90,7 @@ def _message(body: Any) -> dict[str, Any]:
     }
 
 
-def _received(message: Mapping[str, Any], receive: int) -> dict[str, Any]:
+def _received(message: Message, receive: int) -> dict[str, Any]:
     """Return the record of *message* at a receive, counted from 1."""
     at = str(time.time_ns() // 1_000_000)
     attributes = {
@@ -104,13 +103,23 @@ def _received(message: Mapping[str, Any], receive: int) -> dict[str, Any]:
 
 
 def _returned(
-    handler: Handler, delivery: Sequence[Mapping[str, Any]], receive: int, failures: list[BaseException]
+    handler: Handler, waiting: Sequence[Message], receive: int, size: int, failures: list[BaseException]
+) -> set[str]:
+    """Deliver all that wait, *size* messages at a time; return the ids of those that return to the queue."""
+    returned: set[str] = set()
+    for first in range(0, len(waiting), size):
+        returned |= _invoked(handler, waiting[first : first + size], receive, failures)
+    return returned
+
+
+def _invoked(
+    handler: Handler, delivery: Sequence[Message], receive: int, failures: list[BaseException]
 ) -> set[str]:
     """Invoke *handler* once; return the ids of the messages that return to the queue."""
     everything = {message["messageId"] for message in delivery}
+    event = {"Records": [_received(message, receive) for message in delivery]}
     try:
-        answer = handler({"Records": [_received(message, receive) for message in delivery]}, LambdaContext())
-        return _failed(answer, everything)
+        return _failed(handler(event, LambdaContext()), everything)
     except Exception as error:  # an invocation that raises returns its whole delivery
         failures.append(error)
         return everything
