@@ -63,7 +63,7 @@ def _complete_always(self, key, step):
 
 def _complete_open_too(self, key, step):
     batch = self.batches[key]
-    if step.to is not State.COMPLETE or step.failures is not None or batch.state is not State.OPEN:
+    if step.to is not State.COMPLETE or batch.state is not State.OPEN:
         return _turn(self, key, step)
     self.batches[key] = step.apply(batch)
     return self.batches[key]
@@ -91,7 +91,7 @@ def _close_always(self, key, step):
     return self.batches[key]
 
 
-def _create_always(self, batch, key, instead_of):
+def _create_always(self, batch, key, instead_of, token=None):
     """Whatever the key stands for by now."""
     self.batches[batch.key] = batch
     self.names[batch.tenant, key] = batch.batch_id

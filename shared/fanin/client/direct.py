@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fanin.aws import clients
 from fanin.aws.settings import Tables
-from fanin.client.direct_acks import DirectAcks, caller_of
+from fanin.client.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.items import Items
 from fanin.client.model import (
     BundleSummary,
@@ -31,8 +30,7 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Slice, Tracker
-from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.options import filter_of
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
@@ -46,6 +44,9 @@ class DirectTransport(DirectAcks):
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
         """Return the transport over *tables*, with the credentials of this process."""
+        from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
+        from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
+
         store = DynamoStore(clients.dynamodb(), tables)
         return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
@@ -62,6 +63,9 @@ class DirectTransport(DirectAcks):
             upper_bound=progress.upper_bound,
             exact=progress.exact,
         )
+
+    def poll(self, batch_id: str) -> State:
+        return self.tracker.get(self.tenant, batch_id).state
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         (group,) = self.tracker.add(self.tenant, batch_id, count, key=key).groups
@@ -87,13 +91,13 @@ class DirectTransport(DirectAcks):
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
         found = self.tracker.outstanding(self.tracker.get(self.tenant, batch_id), cursor or 0)
-        return Ranges(_items(batch_id, found), found.resume)
+        return Ranges(items_of(batch_id, found.ranges), found.resume)
 
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         batch = self.tracker.get(self.tenant, batch_id)
         found = self.tracker.failures(batch, cursor or 0)
         samples = () if cursor else tuple(self.tracker.samples(batch))
-        return Failures(_items(batch_id, found), samples, found.resume)
+        return Failures(items_of(batch_id, found.ranges), samples, found.resume)
 
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
@@ -122,10 +126,6 @@ class DirectTransport(DirectAcks):
 
     def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
         raise InvalidRequest(NO_ADMINISTRATION)
-
-
-def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
-    return tuple(Items.between(batch_id, part.group_id, part.first, part.last) for part in found.ranges)
 
 
 def _facts(batch: Batch) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
 if TYPE_CHECKING:
@@ -46,12 +46,27 @@ class TooManyBytes(InvalidRequest):
 
 
 class Acks(Protocol):
-    """The call that a consumer needs."""
+    """The calls that a consumer needs."""
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
 
         *key*: None if the callers are messages, which may be redelivered together with others.
+        """
+
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        """Return those of at most 10,000 items of a group that are outstanding, by a consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound for
+        a batch that does not exist or has expired, and for a group of another batch.
+        """
+
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
         """
 
 
@@ -65,6 +80,9 @@ class Transport(Acks, Protocol):
         """Open a batch and return its id."""
 
     def get(self, batch_id: str) -> Status: ...
+
+    def poll(self, batch_id: str) -> State:
+        """Return the state of a batch, read now, without its progress. Raises NotFound."""
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 
