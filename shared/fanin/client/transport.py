@@ -60,6 +60,15 @@ class Acks(Protocol):
         EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
         """
 
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        """Return those of at most 10,000 items of a group that are outstanding, by a consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound for
+        a batch that does not exist or has expired, and for a group of another batch.
+        """
+
 
 class Transport(Acks, Protocol):
     """One method for each call of the API; thread-safe, and raises the errors of ``fanin.errors``.
