@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.checking import instance, text
+from fanin.client.handing import job_id, made, making
 from fanin.client.queues import ClientCreator, settings_given
 from fanin.client.reasons import fitting
 from fanin.client.transport import Acks, Transport
 from fanin.errors import InvalidRequest
-from fanin.queue import Options, OutboxEntry, Queue, QueueContext, QueueKey, Reporter
+from fanin.queue import (
+    NewJob,
+    OnBusy,
+    Options,
+    OutboxEntry,
+    Queue,
+    QueueContext,
+    QueueKey,
+    Rejected,
+    Reporter,
+)
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
 from fanin.tracker import Ack, Outcome
@@ -31,7 +45,37 @@ def queue_at(at: JobSettings | None, name: str, options: Options | None, transpo
     store = DynamoStore(clients.dynamodb(), settings.table)
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
     creator = ClientCreator(store, transport, settings.doorbell_prefix)
-    return Queue(QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator))
+    context = QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator)
+    return HandingQueue(context)
+
+
+@dataclass
+class HandingQueue(Queue):
+    """A queue whose jobs become the owners of their items, where those are under work in this process.
+
+    A repeated call of the function adds the same job, because its id is derived from the item.
+    """
+
+    def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
+        asked = [_named(job if isinstance(job, NewJob) else NewJob(job)) for job in jobs]
+        with making(*(job.item_id for job in asked)):
+            rejected = super().add_all(asked, on_busy=on_busy)
+        made(*_added(asked, rejected))
+        return rejected
+
+
+def _named(job: NewJob) -> NewJob:
+    if job.item_id is None or job.id is not None:
+        return job
+    return replace(job, id=job_id(job.item_id, job.key))
+
+
+def _added(asked: Sequence[NewJob], rejected: Sequence[Rejected]) -> list[str]:
+    """Return the items of the jobs that were added: of several with one key it can be the first one only."""
+    refused = Counter(each.key for each in rejected)
+    times = Counter(job.key for job in asked)
+    first = {job.key: job.item_id for job in reversed(asked)}
+    return [item for key, item in first.items() if item is not None and refused[key] < times[key]]
 
 
 def acking(transport: Acks) -> Reporter:
