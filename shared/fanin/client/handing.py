@@ -70,8 +70,8 @@ class UnderWork:
     def returned(self) -> None:
         """End what the function gave up although it returned: there is no next attempt."""
         for batch, error in self.unclosed.values():
-            self.doubtful |= not batch.cancel_for(error)
-            self.handed = False
+            if not batch.cancel_for(error):
+                self.doubtful, self.handed = True, False
 
     @property
     def is_open(self) -> bool:
