@@ -6,9 +6,8 @@ from fanin.client import handing
 from fanin.client.checking import key_or_fresh
 from fanin.client.handing import UnderWork
 from fanin.client.transport import Transport
-from fanin.errors import InvalidRequest, KeyReused
-from fanin.tracker import OpenBatch, State
-from fanin.tracker.model import ALIVE
+from fanin.errors import InvalidRequest, KeyReused, NotFound
+from fanin.tracker import OpenBatch
 
 CHILDREN_MAX = 20
 """Children of one item that may fail, one after the other."""
@@ -61,7 +60,7 @@ def _one(transport: Transport, spec: OpenBatch, key: str, work: UnderWork) -> st
 
 def _has_failed(transport: Transport, batch_id: str) -> bool:
     """Return whether a batch has ended in a way that failed the item of its parent."""
-    state = transport.state_of(batch_id)
-    if state is State.COMPLETE:
-        return transport.get(batch_id).result != "succeeded"
-    return state not in ALIVE
+    try:
+        return transport.get(batch_id).result not in (None, "succeeded")
+    except NotFound:
+        return True

@@ -68,7 +68,7 @@ class Consumer:
         """
         tally, looks = Tally(), Looks(self.transport, self.skip_done)
         started = _Started(context, self.margin_seconds)
-        for run in self._runs(event["Records"]):
+        for run in self._runs(self._not_done(event["Records"], tally, looks)):
             self._send([self._worked(record, tally, looks) for record in started.of(run)], tally)
         tally.fail(started.deferred)
         started.log()
@@ -76,6 +76,19 @@ class Consumer:
         settled = tally.settled()
         self._report(settled)
         return settled
+
+    def _not_done(self, records: Sequence[Record], tally: Tally, looks: Looks) -> Sequence[Record]:
+        """Return the records whose items may not be done: the others take no part in the order."""
+        if self.handle is None:
+            return records
+        kept = []
+        for record in records:
+            ack = self._ack_or_error(record)
+            if isinstance(ack, Ack) and looks.is_done(ack, record):
+                tally.skip(record, DONE)
+            else:
+                kept.append(record)
+        return kept
 
     def _runs(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         """Yield the records in runs, each of which is acked before the next one starts."""
@@ -96,13 +109,17 @@ class Consumer:
             return Worked(record, returns=True)
         if self.handle is None:
             return Worked(record, [ack])
+        return self._not_due(record, ack, tally, looks) or self._done(record, ack, self.handle)
+
+    def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
+        """Return what becomes of *record* without its work; None if its work is due."""
         found = looks.at(ack, record)
         if found is Look.DUE:
-            return self._done(record, ack, self.handle)
+            return None
         if found is Look.UNMATCHED:
             tally.unmatched.append((record, Verdict.NOT_FOUND))
-        if found in (Look.OVER, Look.DONE):
-            tally.skip(record, DONE if found is Look.DONE else looks.states[ack.batch_id])
+        if found is Look.OVER:
+            tally.skip(record, looks.states[ack.batch_id])
         return Worked(record, returns=found is Look.UNKNOWN)
 
     def _done(self, record: Record, ack: Ack, handle: Handle) -> Worked:
@@ -142,13 +159,19 @@ class Consumer:
 
     def _ack(self, record: Record) -> Ack | None:
         """Return the ack of *record*, made before its work, or None if it names no item."""
+        ack = self._ack_or_error(record)
+        if isinstance(ack, Ack):
+            return ack
+        self._nameless(record, ack)
+        return None
+
+    def _ack_or_error(self, record: Record) -> Ack | Exception:
         try:
             if self.ack_of is not None:
                 return self.ack_of(record)
             return Ack.of(ItemId.parse((self.item_id or item_id_of)(record)), record["messageId"])
         except Exception as error:
-            self._nameless(record, error)
-            return None
+            return error
 
     def _nameless(self, record: Record, error: Exception) -> None:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
@@ -187,7 +210,7 @@ class _Started:
     def of(self, run: Sequence[Record]) -> Iterator[Record]:
         """Yield the records to work on: each is started when it is requested."""
         for record in run:
-            if self.deferred or (self.begun and self._seconds_left() < self.margin_seconds):
+            if self.deferred or (self.begun and seconds_left(self.context) < self.margin_seconds):
                 self.deferred.append(record)
             else:
                 self.begun = True
@@ -197,8 +220,10 @@ class _Started:
         if self.deferred:
             logger.warning("no time left; %d messages return to the queue, not started", len(self.deferred))
 
-    def _seconds_left(self) -> float:
-        return math.inf if self.context is None else self.context.get_remaining_time_in_millis() / 1000
+
+def seconds_left(context: Any) -> float:
+    """Return the seconds that Lambda's *context* has left; without one there is no limit."""
+    return math.inf if context is None else context.get_remaining_time_in_millis() / 1000
 
 
 def _log_open(record: Record) -> None:

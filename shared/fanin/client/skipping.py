@@ -23,13 +23,12 @@ PAGE_ITEMS = 1024
 class Look(StrEnum):
     """What a look before the work found; only the work of an item that is ``DUE`` is done.
 
-    ``OVER``: the batch has ended. ``DONE``: the item is done. ``UNMATCHED``: the item is in no batch of the
-    tenant. ``UNKNOWN``: the batch cannot be read.
+    ``OVER``: the batch has ended. ``UNMATCHED``: the tenant has no such batch. ``UNKNOWN``: the batch cannot
+    be read.
     """
 
     DUE = "due"
     OVER = "over"
-    DONE = "done"
     UNMATCHED = "unmatched"
     UNKNOWN = "unknown"
 
@@ -51,18 +50,31 @@ class Looks:
     states: dict[str, State] = field(default_factory=dict)
     errors: dict[str, FaninError] = field(default_factory=dict)
     unreadable: dict[str, list[Record]] = field(default_factory=dict)
-    windows: dict[Window, tuple[Items, ...]] = field(default_factory=dict)
+    windows: dict[Window, tuple[Items, ...] | None] = field(default_factory=dict)
 
     def at(self, ack: Ack, record: Record) -> Look:
         """Return whether the work of *record* is due."""
-        batch_id = ack.batch_id
-        try:
-            if batch_id not in self.errors:
-                return self._found(ack, again=receives(record) > 1)
-        except (StoreUnavailable, NewerSchema) as error:
-            self.errors[batch_id] = error
-        self.unreadable.setdefault(batch_id, []).append(record)
-        return Look.UNKNOWN
+        state = self._state(ack.batch_id)
+        if ack.batch_id in self.errors:
+            self.unreadable.setdefault(ack.batch_id, []).append(record)
+            return Look.UNKNOWN
+        if state is None:
+            return Look.UNMATCHED
+        self.states[ack.batch_id] = state
+        return Look.OVER if is_over(state) else Look.DUE
+
+    def is_done(self, ack: Ack, record: Record) -> bool:
+        """Return whether the item of *ack* is done, if that is to be known before its work; a range is not.
+
+        An item that has failed is not done, because it can heal.
+        """
+        window = window_of(ack) if self.skip_done or receives(record) > 1 else None
+        if window is None or is_over(self._state(ack.batch_id)):
+            return False
+        if window not in self.windows:
+            self.windows[window] = self._left(window)
+        left = self.windows[window]
+        return left is not None and not any(ack.first in items.indexes for items in left)
 
     def log(self) -> None:
         """Log the messages that return because their batches cannot be read, one line for each batch."""
@@ -73,38 +85,31 @@ class Looks:
             line = "%d messages return to the queue, not started: %s"
             logger.log(level, line, len(records), error, extra=facts)
 
-    def _found(self, ack: Ack, *, again: bool) -> Look:
-        state = self.transport.state_of(ack.batch_id)
-        if state is None:
-            return Look.UNMATCHED
-        self.states[ack.batch_id] = state
-        if is_over(state):
-            return Look.OVER
-        return self._item(ack) if again or self.skip_done else Look.DUE
-
-    def _item(self, ack: Ack) -> Look:
-        """Return whether an item of a live batch is done; one that has failed is due, because it can heal."""
-        window = window_of(ack)
-        if window is None:
-            return Look.DUE
+    def _state(self, batch_id: str) -> State | None:
         try:
-            if window not in self.windows:
-                self.windows[window] = self.transport.left(*window, failed=True)
-        except Conflict:  # a batch in estimated mode does not know its items
-            return Look.DUE
-        except NotFound:
-            return Look.UNMATCHED
-        left = self.windows[window]
-        return Look.DUE if any(ack.first in items.indexes for items in left) else Look.DONE
+            return None if batch_id in self.errors else self.transport.state_of(batch_id)
+        except (StoreUnavailable, NewerSchema) as error:
+            self.errors[batch_id] = error
+            return None
+
+    def _left(self, window: Window) -> tuple[Items, ...] | None:
+        """Return the items of *window* that are outstanding or failed; None if that cannot be known."""
+        try:
+            return self.transport.left(*window, failed=True)
+        except (Conflict, NotFound):  # an estimated batch does not know its items; no group of the batch
+            return None
+        except (StoreUnavailable, NewerSchema) as error:
+            self.errors[window[0]] = error
+            return None
 
 
 def window_of(ack: Ack) -> Window | None:
     """Return the items of the group of *ack* that lie in its page, if the batch has pages of the usual size.
 
-    None: the id is none that an add returned, and the verdict of its ack says so.
+    None for a range, and for an id that no add returned: the verdict of its ack says so.
     """
     group = GroupId.decode(ack.group_id)
-    if group is None or ack.last >= group.upto:
+    if group is None or ack.last >= group.upto or ack.size > 1:
         return None
     page = (group.start + ack.first) // PAGE_ITEMS * PAGE_ITEMS - group.start
     return ack.batch_id, ack.group_id, max(page, 0), min(page + PAGE_ITEMS, group.upto) - 1
