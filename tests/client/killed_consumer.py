@@ -1,9 +1,9 @@
 """A Lambda function that is killed by the records in which it finds poison; run as a process of its own.
 
 It reads deliveries from its input, a line of JSON each, and settles each one in a fork of itself, because a
-function that is killed starts anew. It answers with the partial batch response, or with null for a killed one.
+function that is killed starts anew. It answers with the partial batch response, or null for a killed one.
 
-Arguments: the URL of the API, and ``together`` for a consumer that acks a delivery once, after all its records.
+Arguments: the URL of the API, and ``together`` for a consumer that acks once, after all records.
 """
 
 from __future__ import annotations

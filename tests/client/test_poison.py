@@ -19,7 +19,7 @@ ITEMS = 10
 
 @contextmanager
 def function(url, order):
-    """A function's process; yields what settles a delivery and returns the ids that return, None if killed."""
+    """A function's process; yields what settles records: the ids that return, or None if it was killed."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, Path(killed_consumer.__file__), url, order]
     with subprocess.Popen(
