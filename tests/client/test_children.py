@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from fanin import InvalidRequest, KeyReused, StoreUnavailable
@@ -139,6 +141,21 @@ def test_an_add_to_any_batch_is_the_same_add_at_the_next_attempt(fanin, parent):
     assert made[0] == made[1]
     assert made[0][0] != made[0][1]
     assert other.status().total == 4
+
+
+def test_an_add_to_the_child_is_the_same_one_from_a_thread_of_the_function(fanin, parent):
+    made = []
+
+    def grow(record):
+        child = fanin.open(parent=record["body"])
+        with ThreadPoolExecutor(1) as threads:
+            made.append(list(threads.submit(child.add, 2).result()))
+        raise ValueError("again")
+
+    delivered(fanin, parent.items[0], grow)
+    delivered(fanin, parent.items[0], grow, 2)
+
+    assert made[0] == made[1]
 
 
 def test_a_failed_item_that_is_sent_again_gets_a_new_child_and_heals(fanin):

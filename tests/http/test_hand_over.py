@@ -7,7 +7,7 @@ import pytest
 from fanin import Fanin, KeyReused, NewJob
 from tests.client.received import DELETED, acked, delivered
 from tests.client.test_poison import failed_items, function
-from tests.http.test_job_consumer import QUEUE, unused, wait_for
+from tests.http.test_job_consumer import QUEUE, left, unused, wait_for
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_an_ancestor_is_refused_as_the_child_of_its_descendants_item(run):
         fanin.open(parent=below, key=ancestor._key)
 
 
-@pytest.mark.parametrize(("payload", "failed"), [("fine", 0), ("bad", 1)])
-def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, payload, failed):
+@pytest.mark.parametrize(("payload", "failed", "state"), [("fine", 0, []), ("bad", 1, ["dead"])])
+def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api, payload, failed, state):
     with library.open() as batch:
         (item,) = batch.add(1)
     key = unused("handed")
@@ -50,6 +50,8 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, payl
         assert library.queue(QUEUE).add(NewJob(key, payload, item_id=record["body"]))
 
     assert delivered(library, item, add) == DELETED
+    wait_for(lambda: left(api, key) == state)
+    library.queue(QUEUE).sweep()
     wait_for(lambda: acked(batch) == (1, failed))
 
 
