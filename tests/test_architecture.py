@@ -122,6 +122,7 @@ RULES = {
         "options",
         "page",
         "reasons",
+        "thresholds",
         "tree",
     },
     "fanin.grouper": {
