@@ -163,7 +163,7 @@ def test_nothing_is_reported_of_a_batch_that_has_ended(tracker, clock):
     assert swept(tracker, clock, 30) == []
 
     clock.at += MINUTE
-    (found,) = reached_by(tracker.store, seen, clock.at)
+    (found, _) = reached_by(tracker.store, seen, clock.at)
     assert not tracker.store.report(seen, found)
 
 

@@ -27,7 +27,7 @@ CALLBACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class Threshold(StrEnum):
-    """What is reported of a live batch: STUCK if it has ``stuck_after``, the others if ``notify_at`` has them."""
+    """What is reported of a live batch: STUCK for ``stuck_after``, the others for ``notify_at``."""
 
     FIRST_FAILURE = "firstFailure"
     HALF = "50%"
@@ -165,5 +165,5 @@ def _quiet_since(batch: Batch) -> datetime:
 
 
 def _stall(stuck_after: timedelta) -> timedelta:
-    """Return how old the last recorded ack is if none came for *stuck_after*: a later one may be unrecorded."""
+    """Return how old the last recorded ack must be: a later one may be unrecorded for an eighth."""
     return stuck_after + stuck_after / ACKS_COUNT_AFTER
