@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
-from fanin.api.instants import iso
+from fanin.api.ending_event import EndingEvent
+from fanin.api.progress_event import ProgressEvent
 from fanin.calling import log_failure
 from fanin.errors import InvalidRequest, NewerSchema
-from fanin.names import camel
-from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
+from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
-from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
+from fanin.tracker.dynamodb.watching import NOTICE, reached_of
+from fanin.tracker.events import EVENT_TYPES, event_id
 
 logger = logging.getLogger("fanin")
-RANGES_IN_EVENT = 100
-"""Outstanding ranges in an event; the route ``outstanding`` lists all."""
 
 
 def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
-    """Return the details of the ending events of the batches in stream *records*, in order.
+    """Return the details of the events of the batches in stream *records*, in order.
 
-    They are made from the batches as they are stored now; the records only name them. Records of a live or
-    deleted batch have no event. A batch that a newer release wrote is logged and left to its sweep.
+    Ending events are made from the batches as they are stored now; the records only name them. The notice of
+    a threshold has the progress at that time. Records of a live or deleted batch have no ending event. A
+    batch that a newer release wrote is logged and left to its sweep.
     """
-    keys = (key_of(record["dynamodb"]["Keys"]["pk"]["S"]) for record in records)
-    found = (_readable(key, tracker) for key in keys)
-    return [_detail(batch, tracker) for batch in found if batch is not None and not batch.is_alive]
+    found = (_detail(record["dynamodb"], tracker) for record in records)
+    return [detail for detail in found if detail is not None]
 
 
 def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
@@ -48,6 +45,17 @@ def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
     return True
 
 
+def _detail(change: Mapping[str, Any], tracker: Tracker) -> dict[str, Any] | None:
+    """Return the detail of the event of one changed row; None if it has none."""
+    keys = change["Keys"]
+    batch = _readable(key_of(keys["pk"]["S"]), tracker)
+    if batch is not None and keys["sk"]["S"].startswith(NOTICE):
+        return ProgressEvent.of(batch, reached_of(change["NewImage"])).detail()
+    if batch is None or batch.is_alive:
+        return None
+    return EndingEvent.ended(batch, tracker).detail()
+
+
 def _readable(key: BatchKey, tracker: Tracker) -> Batch | None:
     try:
         return tracker.store.get(key)
@@ -64,18 +72,3 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
         return tracker.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
     except InvalidRequest:
         return None
-
-
-def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
-    event = CompletionEvent.of(batch)
-    detail: dict[str, Any] = {camel(fact.name): _value(getattr(event, fact.name)) for fact in fields(event)}
-    if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
-        return detail
-    ranges = tracker.outstanding(batch, 0, RANGES_IN_EVENT).ranges
-    shown = [{"groupId": part.group_id, "from": part.first, "to": part.last} for part in ranges]
-    return detail | {"outstanding": shown}
-
-
-def _value(fact: Any) -> Any:
-    """Return *fact* as JSON has it: a time as text, all else as it is."""
-    return iso(fact) if isinstance(fact, datetime) else fact

@@ -42,7 +42,7 @@ class Transition:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE and self.failures is None:
+        if self.to is State.COMPLETE:
             return (State.CLOSED,)
         return ALIVE
 
@@ -107,8 +107,9 @@ def next_check(batch: Batch, at: datetime) -> datetime:
         return since + CHECK_AFTER  # the bus needs this long to confirm the event
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
     if batch.is_alive and asks(batch):
-        threshold = next_threshold_check(batch, batch.state is State.CLOSED, at)
-        return earliest(_repair_at(batch, at), threshold, *ends)
+        is_closed = batch.state is State.CLOSED
+        repair = _repair_at(batch, at) if is_closed or batch.max_failures is not None else None
+        return earliest(repair, next_threshold_check(batch, is_closed, at), *ends)
     if batch.state is State.OPEN and batch.max_failures is None:
         return earliest(*ends)
     return earliest(at + wait, *ends)
