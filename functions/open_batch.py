@@ -9,6 +9,7 @@ from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
+from functions.wiring.callbacks import check_callback
 
 app = edge(tracking.settings)
 
@@ -22,7 +23,9 @@ app = edge(tracking.settings)
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch. A retry with the same idempotency key returns the same batch."""
-    batch = tracking.tracker().open(caller(app).tenant, body.spec(), key=idempotency_key)
+    tenant = caller(app).tenant
+    check_callback(body.callback, tenant)
+    batch = tracking.tracker().open(tenant, body.spec(), key=idempotency_key)
     count({names.BATCHES_OPENED: 1})
     return OpenedBatch.of(batch)
 

@@ -42,6 +42,7 @@ from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
 from fanin.tracker.ids import COUNT_MAX
+from fanin.tracker.thresholds import Threshold, checked_thresholds
 
 logger = logging.getLogger("fanin")
 
@@ -82,13 +83,17 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
         max_failures: int | None = None,
         retention: Retention | None = None,
         labels: Mapping[str, str] | None = None,
+        callback: str | None = None,
+        notify_at: Iterable[Threshold | str] = (),
+        stuck_after: timedelta | None = None,
         key: str | None = None,
     ) -> Batch:
         """Open a batch, or return the one opened under this *key*. *user_key*, *labels*: yours, to find it.
 
         *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
         now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
-        this one. *max_failures*: failed items that end the batch. More in docs/client.md.
+        this one. *max_failures*: failed items that end the batch. *callback*: gets its events; *notify_at*,
+        *stuck_after*: the events while it is live (docs/callbacks.md). More in docs/client.md.
         """
         spec = OpenBatch(
             user_key=text_or_none(user_key, "a user key", "userKey"),
@@ -99,6 +104,9 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
             labels={} if labels is None else labels,
+            callback=text_or_none(callback, "a callback", "callback"),
+            notify_at=checked_thresholds(notify_at),
+            stuck_after=stuck_after,
         )
         return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
 

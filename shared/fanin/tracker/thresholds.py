@@ -85,6 +85,11 @@ def check_stuck_after(given: timedelta | None) -> None:
         raise InvalidRequest("stuckAfterSeconds takes whole seconds", field="stuckAfterSeconds")
 
 
+def seconds_of(given: timedelta | None) -> int | None:
+    """Return a ``stuck_after`` in seconds."""
+    return None if given is None else given // timedelta(seconds=1)
+
+
 def check_callback(name: str | None) -> None:
     """Raise InvalidRequest for a text that cannot be the name of a callback."""
     if name is not None and not (isinstance(name, str) and CALLBACK.fullmatch(name)):
