@@ -63,8 +63,8 @@ class Config:
     tenant of the items. Default: the account id.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
-    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them: a
-    list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
+    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
+    a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that

@@ -3,8 +3,8 @@
     bus -> rule of a callback -> the user's queue or topic
                               -> Webhooks queue -> call_webhook -> the user's endpoint
 
-A rule takes the events of the batches that name its callback, of the tenants that may: a client that writes to
-the tables itself reaches no other tenant's callback either. The body of a message is the event's detail.
+A rule takes the events of the batches that name its callback, of the tenants that may: a client that writes
+to the tables itself reaches no other tenant's callback either. The body of a message is the event's detail.
 EventBridge uses the resource policies of queues and topics, and no role. Those that the stack does not own
 need a policy by their owner: docs/callbacks.md.
 """
@@ -21,7 +21,7 @@ from constructs import Construct
 
 from fanin.callbacks.model import ALL_TENANTS, RETRIED_FOR, Callback
 from fanin.names import EVENT_SOURCE
-from infra.config import Config
+from infra.config import Config, ConfigError
 from infra.constructs.functions import Functions
 from infra.constructs.queues import RETENTION, SourceQueue, dead_letter_queue
 from infra.constructs.secrets import allow_secret
@@ -124,6 +124,17 @@ class Callbacks(Construct):
                 },
             )
         )
+
+
+def check_place(config: Config, account: str | None, region: str | None) -> None:
+    """Raise ConfigError for a queue or topic outside the stack's *account* and *region*, where known."""
+    for callback in config.named_callbacks:
+        at = callback.arn.split(":")[3:5] if callback.arn else [region, account]
+        if at[0] != (region or at[0]) or at[1] != (account or at[1]):
+            raise ConfigError(
+                f"callback {callback.name}: {callback.arn} is not in {region} and {account}, where the stack "
+                "is deployed, and EventBridge reaches no other place; subscribe it to a topic there"
+            )
 
 
 def _pattern(callback: Callback) -> Mapping[str, object]:

@@ -18,8 +18,8 @@ def callbacks_of(rows: Rows) -> tuple[Callback, ...]:
 
     Their form is ``[{"name": "orders", "queue": ARN}, ...]``, or ``"topic"``, or ``"url"`` with ``"secret"``
     and, if needed, ``"secretKey"``, ``"secretSeconds"`` and ``"timeoutSeconds"``. Each may have a list of
-    ``"tenants"``. Raises InvalidRequest for anything else, for a name that is there twice, and for ARNs of several
-    accounts or regions, of which EventBridge reaches one only.
+    ``"tenants"``. Raises InvalidRequest for anything else, for a name that is there twice, and for ARNs of
+    several accounts or regions, of which EventBridge reaches one only.
     """
     found = tuple(each_row(_callback, rows))
     names = [each.name for each in found]

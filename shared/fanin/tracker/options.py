@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.thresholds import Threshold, check_callback, check_stuck_after, checked_thresholds
+from fanin.tracker.thresholds import Threshold, check_callback, checked_stuck_after, checked_thresholds
 
 if TYPE_CHECKING:
     from fanin.tracker.model import Batch, State
@@ -83,7 +83,7 @@ class OpenBatch(BatchOptions):
             raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
         object.__setattr__(self, "labels", _checked_labels(self.labels))
         object.__setattr__(self, "notify_at", checked_thresholds(self.notify_at))
-        check_stuck_after(self.stuck_after)
+        checked_stuck_after(self.stuck_after)
         check_callback(self.callback)
 
 

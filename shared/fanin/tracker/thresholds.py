@@ -73,16 +73,17 @@ def checked_thresholds(given: Iterable[str]) -> tuple[Threshold, ...]:
     return tuple(each for each in ONCE if each in wanted)
 
 
-def check_stuck_after(given: timedelta | None) -> None:
-    """Raise InvalidRequest for a ``stuck_after`` out of bounds."""
+def checked_stuck_after(given: timedelta | None) -> timedelta | None:
+    """Return a ``stuck_after`` within its bounds. Raises InvalidRequest."""
     if given is None:
-        return
+        return None
     if not isinstance(given, timedelta) or not STUCK_AFTER_MIN <= given <= STUCK_AFTER_MAX:
         raise InvalidRequest(
             "stuckAfterSeconds goes from a minute to 366 days, in whole seconds", field="stuckAfterSeconds"
         )
     if given.microseconds:
         raise InvalidRequest("stuckAfterSeconds takes whole seconds", field="stuckAfterSeconds")
+    return given
 
 
 def seconds_of(given: timedelta | None) -> int | None:
