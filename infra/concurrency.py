@@ -78,7 +78,7 @@ def shortage(config: Config) -> str:
 
 
 def _queues(config: Config) -> int:
-    """Return the number of queues that functions consume: acks, and those of users, tasks, webhooks, the demo."""
+    """Return the number of queues that functions consume: acks, those of users, tasks, webhooks, demo."""
     of_tasks = 2 * config.grouper + config.grouper_registrations
     webhooks = bool(config.webhooks)
     return 1 + len(config.dead_letter_queue_arns) + of_tasks + webhooks + 2 * config.demo
