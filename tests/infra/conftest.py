@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 
 
@@ -13,5 +14,5 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def demo() -> Assembly:
-    """The deployment with the demo's parts and the registrations queue."""
-    return synthesised(demo=True, grouper_registrations=True)
+    """The deployment with the demo's parts, the registrations queue and callbacks."""
+    return synthesised(demo=True, grouper_registrations=True, callbacks=CALLBACKS)
