@@ -63,8 +63,8 @@ class EndingEvent(CompletionEvent):
 def detail_of(event: DataclassInstance) -> dict[str, Any]:
     """Return the fields of *event* as JSON has them, without those that this event has not."""
     known = {fact: getattr(event, fact.name) for fact in fields(event)}
-    told = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
-    return {camel(fact.name): _value(value) for fact, value in told.items()}
+    shown = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
+    return {camel(fact.name): _value(value) for fact, value in shown.items()}
 
 
 def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:

@@ -40,7 +40,7 @@ class Callback:
     timeout: float = TIMEOUT
 
     def __post_init__(self) -> None:
-        matched("name", self.name, NAME, "1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or a digit")
+        matched("name", self.name, NAME, "1 to 64 of A-Z a-z 0-9 . _ -, the first of A-Z a-z 0-9")
         self._check_tenants()
         if self.queue:
             matched("queue", self.queue, QUEUE_ARN, "the ARN of an SQS queue")

@@ -95,7 +95,7 @@ def check_callback(name: str | None) -> None:
     """Raise InvalidRequest for a text that cannot be the name of a callback."""
     if name is not None and not (isinstance(name, str) and CALLBACK.fullmatch(name)):
         raise InvalidRequest(
-            "the name of a callback has 1 to 64 of A-Z a-z 0-9 . _ - and begins with a letter or a digit",
+            "the name of a callback has 1 to 64 of A-Z a-z 0-9 . _ -, the first of A-Z a-z 0-9",
             field="callback",
         )
 
