@@ -18,6 +18,7 @@ def settings_file(config: Config) -> SettingsFile:
         grouper_downstream=json.loads(config.grouper_downstream),
         grouper_target=config.grouper_target,
         callbacks=json.loads(config.callbacks),
+        resumed_state_machines=config.resumed_state_machines,
     )
 
 

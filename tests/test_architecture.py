@@ -126,6 +126,8 @@ RULES = {
         "page",
         "reasons",
         "thresholds",
+        "resuming",
+        "tokens",
         "tree",
     },
     "fanin.grouper": {

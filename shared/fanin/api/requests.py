@@ -23,6 +23,7 @@ from fanin.tracker.model import Ack, Outcome
 from fanin.tracker.options import LABELS_MAX, LIFETIME_MAX, Mode, OpenBatch, Retention
 from fanin.tracker.reasons import PRINTABLE, REASON_MAX
 from fanin.tracker.thresholds import CALLBACK, STUCK_AFTER_MAX, STUCK_AFTER_MIN, Threshold
+from fanin.tracker.tokens import TOKEN_MAX, OnFailures
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -34,6 +35,7 @@ SECOND = timedelta(seconds=1)
 DEADLINE_MAX_SECONDS = LIFETIME_MAX // SECOND
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+GRAPHIC = r"^[\x21-\x7e]+$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
 
 
@@ -146,6 +148,14 @@ StuckAfterSeconds = Annotated[
         description="Report the live batch by an event `BatchProgress` after so long without an ack.",
     ),
 ]
+TaskToken = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=GRAPHIC),
+    Field(
+        description="The token of a Step Functions task, which ends when the batch does; requires"
+        " `deadlineSeconds`. No answer, event or log has it."
+    ),
+]
 
 
 class OpenBatchBody(Body):
@@ -165,6 +175,11 @@ class OpenBatchBody(Body):
     callback: CallbackName | None = None
     notify_at: NotifyAt = []
     stuck_after_seconds: StuckAfterSeconds | None = None
+    task_token: TaskToken | None = None
+    on_failures: Annotated[
+        Literal["succeed", "fail"],
+        Field(description="How the task of `taskToken` ends if all items are done and some of them failed."),
+    ] = "succeed"
 
     def spec(self) -> OpenBatch:
         """Return the options of the tracker's open."""
@@ -173,6 +188,7 @@ class OpenBatchBody(Body):
         seconds, quiet = self.deadline_seconds, self.stuck_after_seconds
         converted = {
             "mode": Mode(self.mode),
+            "on_failures": OnFailures(self.on_failures),
             "retention": self.retention_seconds.retention(),
             "deadline": None if seconds is None else timedelta(seconds=seconds),
             "notify_at": tuple(Threshold(each) for each in self.notify_at),

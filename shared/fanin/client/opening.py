@@ -12,6 +12,7 @@ from fanin.client.checking import (
     deadline_of,
     item_id_given,
     mode_of,
+    on_failures_of,
     retention_of,
     text_or_none,
 )
@@ -25,7 +26,8 @@ class OpenOptions(TypedDict, total=False):
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from now,
     1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of this one.
     *max_failures*: failed items that end the batch. *labels*: yours, to find it. *callback*: gets its
-    events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md.
+    events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a
+    Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed.
     """
 
     mode: Mode | str
@@ -38,6 +40,8 @@ class OpenOptions(TypedDict, total=False):
     callback: str | None
     notify_at: Iterable[Threshold | str]
     stuck_after: timedelta | None
+    task_token: str | None
+    on_failures: str
 
 
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
@@ -51,6 +55,8 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "callback": partial(text_or_none, name="a callback", field="callback"),
     "notify_at": checked_thresholds,
     "stuck_after": checked_stuck_after,
+    "task_token": partial(text_or_none, name="a task token", field="taskToken"),
+    "on_failures": on_failures_of,
 }
 """The check of each option, which returns it as the tracker takes it."""
 RENAMED = {"parent": "parent_item_id"}

@@ -95,6 +95,7 @@ class Batch(BatchOptions):
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
     *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
+    *resumes*: whether a task of Step Functions waits for its end.
     """
 
     tenant: str
@@ -119,6 +120,7 @@ class Batch(BatchOptions):
     acked_at: datetime | None = None
     stalls: int = 0
     stalled_at: datetime | None = None
+    resumes: bool = False
 
     @property
     def key(self) -> BatchKey:
