@@ -41,6 +41,7 @@ class MemoryStore:
     stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
     kept: dict[tuple[BatchKey, int], Sample] = field(default_factory=dict)
+    origins: dict[BatchKey, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -74,6 +75,28 @@ class MemoryStore:
                 self.names[named] = batch.batch_id
                 self.expiring["names", named] = batch.row_expires_at
             return self.names.get(named)
+
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        with self.lock:
+            named = self.create(batch).batch_id if key is None else self.create_under(batch, key, instead_of)
+            if named == batch.batch_id:
+                rows: dict[Row, object] = {("stretches", (batch.key, 0)): group}
+                rows |= {} if ranges is None else {("origins", batch.key): tuple(ranges)}
+                for (name, at), row in rows.items():
+                    getattr(self, name)[at] = row
+                    self.expiring[name, at] = batch.pages_expire_at
+            return named
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        with self.lock:
+            return self.origins.get(key)
 
     def get(self, key: BatchKey) -> Batch | None:
         with self.lock:

@@ -91,6 +91,7 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    *origin_batch_id*: the batch whose items it reopens. *deleted_at*: when its user data was removed.
     """
 
     tenant: str
@@ -111,6 +112,8 @@ class Batch(BatchOptions):
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
+    origin_batch_id: str | None = None
+    deleted_at: datetime | None = None
 
     @property
     def key(self) -> BatchKey:

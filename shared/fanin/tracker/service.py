@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, parent_ack, plan
@@ -22,7 +23,7 @@ from fanin.tracker.model import (
     Receipt,
     State,
 )
-from fanin.tracker.opening import new_batch, same_request
+from fanin.tracker.opening import new_batch, same_request, under_key
 from fanin.tracker.options import Mode, OpenBatch
 from fanin.tracker.page import PageMasks
 from fanin.tracker.reading import Reader
@@ -31,7 +32,6 @@ from fanin.tracker.sweeping import Sweep, Sweeper
 
 ADD_ATTEMPTS = 10
 LEVELS_AT_ONCE = 16
-OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, summed over its ranges."""
@@ -55,18 +55,14 @@ class Tracker(Reader):
         """
         if key is None:
             return self.store.create(self._new(tenant, request))
-        held = self.store.named(tenant, key)
-        for _ in range(OPEN_ATTEMPTS):
-            stored = held and self._standing(tenant, held)
-            if stored:
-                return same_request(stored, request)
+
+        def create(over: str | None) -> tuple[Batch, str | None]:
             batch = self._new(tenant, request)
-            held = self.store.create_under(batch, key, held)
-            if held == batch.batch_id:
-                return batch
-        raise StoreUnavailable(
-            "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
-        )
+            return batch, self.store.create_under(batch, key, over)
+
+        standing = partial(self._standing, tenant)
+        batch, is_new = under_key(self.store.named(tenant, key), standing, create)
+        return batch if is_new else same_request(batch, request)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.

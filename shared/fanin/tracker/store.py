@@ -57,6 +57,22 @@ class TrackerStore(Protocol):
         Returns the id that the key is bound to now.
         """
 
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        """Store *batch* with its one *group*, and bind *key*, as :meth:`create_under` does, all or nothing.
+
+        *ranges*: the items of its origin, if they are stored. Without a *key*, returns the batch's id.
+        """
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        """Return the items of a reopened batch's origin; None if they are not stored: all failed ones."""
+
     def get(self, key: BatchKey) -> Batch | None:
         """Return the batch, or None if it is not stored."""
 

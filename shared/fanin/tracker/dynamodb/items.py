@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
 from fanin.aws.schema import Schema
+from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
@@ -18,6 +20,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
 KEY_ROW = "key"
+ORIGIN_ROW = "origin"
 SCHEMA = Schema(newest=1)
 """A batch's row governs the other rows of the batch and its pages: it is read before any of them is written,
 and its version never changes.
@@ -98,10 +101,12 @@ def _options_of(item: Item) -> dict[str, Any]:
 
 
 def _indexes(batch: Batch) -> Item:
-    """Return the attributes that only some batches have: the deadline, and the keys of sparse indexes."""
+    """Return the attributes that only some batches have: times, the origin, and keys of sparse indexes."""
     attributes = {
         "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
+        "closedAt": batch.closed_at and number(milliseconds(batch.closed_at)),
+        "originBatchId": batch.origin_batch_id and text(batch.origin_batch_id),
         "dueAt": batch.next_check_at and number(milliseconds(batch.next_check_at)),
         "dueShard": batch.next_check_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
         "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
@@ -163,6 +168,8 @@ def batch_of(item: Item) -> Batch:
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        origin_batch_id=item.get("originBatchId", {}).get("S"),
+        deleted_at=_time_if(item, "deletedAt"),
         **_options_of(item),
     )
 
@@ -195,6 +202,20 @@ def group_item(batch: Batch, start: int, group: Group) -> Item:
 
 def group_of(item: Item) -> tuple[int, Group]:
     return int(item["start"]["N"]), Group(item["groupId"]["S"], int(item["upto"]["N"]))
+
+
+def origin_item(batch: Batch, ranges: Sequence[tuple[int, int]]) -> Item:
+    """Return the row with the items of a reopened batch's origin."""
+    return {
+        "pk": text(str(batch.key)),
+        "sk": text(ORIGIN_ROW),
+        "ranges": {"B": packed(ranges)},
+        "ttl": number(seconds(batch.pages_expire_at)),
+    }
+
+
+def origin_of(item: Item) -> tuple[tuple[int, int], ...]:
+    return unpacked(bytes(item["ranges"]["B"]))
 
 
 def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Item:

@@ -48,6 +48,24 @@ class DynamoStore:
             return batch.batch_id
         return self.named(batch.tenant, key)
 
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        table = self.tables.batches
+        request = requests.create_reopened(table, batch, group, ranges, key, instead_of)
+        if self._written(self.client.transact_write_items, request) or key is None:
+            return batch.batch_id
+        return self.named(batch.tenant, key)
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        item = self._row({"pk": text(str(key)), "sk": text(items.ORIGIN_ROW)})
+        return items.origin_of(item) if item else None
+
     def get(self, key: BatchKey) -> Batch | None:
         item = self._row(requests.batch_key(key))
         return items.batch_of(item) if item else None
