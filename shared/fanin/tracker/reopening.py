@@ -123,20 +123,21 @@ def whole_group(batch: Batch) -> Group:
 
 
 def unfinished(store: TrackerStore, batch: Batch) -> list[Stretch]:
-    """Return the failed and the outstanding items of *batch*, in order. Raises Conflict if they are too many."""
+    """Return the failed and the outstanding items of *batch*, in order; Conflict if they are too many."""
     return joined(sorted([*_all(store, batch, failures=True), *_all(store, batch, failures=False)]))
 
 
 def _all(store: TrackerStore, batch: Batch, failures: bool) -> list[Stretch]:
+    """Return all failed or all outstanding items, from a bounded number of pages."""
     found: list[Stretch] = []
     start = 0
     for _ in range(WALKS_A_REOPEN):
         walk = Walk(store, batch, start, failures, PAGES_A_WALK)
         found = joined([*found, *walk.stretches()])
-        if walk.stopped_at is None and len(found) <= RANGES_A_REOPEN // 2:
-            return found
-        if walk.stopped_at is None or len(found) > RANGES_A_REOPEN // 2:
+        if len(found) > RANGES_A_REOPEN // 2:
             break
+        if walk.stopped_at is None:
+            return found
         start = walk.stopped_at
     raise Conflict(
         "the unfinished items are too many ranges or pages for one request; reopen the failed ones, or open a"

@@ -26,8 +26,8 @@ from fanin.tracker.model import (
 from fanin.tracker.opening import new_batch, same_request, under_key
 from fanin.tracker.options import Mode, OpenBatch
 from fanin.tracker.page import PageMasks
-from fanin.tracker.reading import Reader
 from fanin.tracker.recording import Recorder, unless_newer
+from fanin.tracker.repairing import Repairs
 from fanin.tracker.sweeping import Sweep, Sweeper
 
 ADD_ATTEMPTS = 10
@@ -38,7 +38,7 @@ RANGE_MAX = 1_000_000
 
 
 @dataclass
-class Tracker(Reader):
+class Tracker(Repairs):
     """Tracks batches of items, and reports exactly once when all items of a batch are done.
 
     *page_bits*: items in a page of a new batch, 2 to 1024. *fresh_for*: how long an ack may use a cached

@@ -219,9 +219,7 @@ def origin_of(item: Item) -> tuple[tuple[int, int], ...]:
 
 
 def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Item:
-    return {
-        "pk": text(str(batch)),
-        "sk": text(f"sample#{slot:03d}"),
+    return sample_key(batch, slot) | {
         "itemId": text(sample.item_id),
         "reason": text(sample.reason),
         "at": number(milliseconds(sample.at)),
@@ -229,7 +227,14 @@ def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime
     }
 
 
-def sample_of(item: Item) -> Sample:
+def sample_key(batch: BatchKey, slot: int) -> Item:
+    return {"pk": text(str(batch)), "sk": text(f"sample#{slot:03d}")}
+
+
+def sample_of(item: Item) -> Sample | None:
+    """Return the reason in a slot; None if it was removed."""
+    if "itemId" not in item:
+        return None
     return Sample(item["itemId"]["S"], item["reason"]["S"], _time(item, "at"))
 
 

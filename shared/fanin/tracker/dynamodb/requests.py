@@ -5,7 +5,6 @@ Attribute names are constants of this module; all input from outside is passed a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
@@ -20,7 +19,6 @@ from fanin.tracker.dynamodb.items import (
     live_list,
     milliseconds,
     open_key_item,
-    origin_item,
     page_key,
     receipt_item,
     sample_item,
@@ -48,26 +46,6 @@ def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> 
             "ExpressionAttributeValues": {":seen": text(instead_of)},
         }
     return {"TransactItems": [{"Put": named}, {"Put": in_transaction(create(table, batch))}]}
-
-
-def create_reopened(
-    table: str,
-    batch: Batch,
-    group: Group,
-    ranges: Sequence[tuple[int, int]] | None,
-    key: str | None,
-    instead_of: str | None,
-) -> Item:
-    """One transaction: a batch with its one group, the ranges of its origin, and its idempotency key."""
-    rows = [group_item(batch, 0, group)]
-    if ranges is not None:
-        rows.append(origin_item(batch, ranges))
-    if key is None:
-        first = [{"Put": in_transaction(create(table, batch))}]
-    else:
-        first = create_under(table, batch, key, instead_of)["TransactItems"]
-    puts = [{"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}} for row in rows]
-    return {"TransactItems": [*first, *puts]}
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
@@ -252,8 +230,9 @@ def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
 
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
-    """Put a failure's reason into a slot, if the slot is free."""
-    return put_new(table, sample_item(key, slot, kept, expires_at))
+    """Put a failure's reason into a slot, if the slot is free and not blocked."""
+    free = f"{ABSENT} OR (attribute_not_exists(itemId) AND attribute_not_exists(blocked))"
+    return put_new(table, sample_item(key, slot, kept, expires_at)) | {"ConditionExpression": free}
 
 
 def remember(table: str, row: Item, at: datetime) -> Item:
