@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         BundleSummary,
         Cancelled,
         Closed,
+        Deleted,
         ListedTask,
         NewTask,
         QueueDescription,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.repairs import Reopened
     from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
@@ -51,6 +53,7 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "Deleted",
     "DeletedJobs",
     "Fanin",
     "FaninError",
@@ -78,6 +81,7 @@ __all__ = [
     "QueueStatus",
     "RangeVerdict",
     "Registered",
+    "Reopened",
     "Retention",
     "RevivedJobs",
     "Sample",
@@ -105,6 +109,7 @@ _ROOMS = {
         "BundleSummary",
         "Cancelled",
         "Closed",
+        "Deleted",
         "ListedTask",
         "NewTask",
         "QueueDescription",
@@ -116,6 +121,7 @@ _ROOMS = {
         "TaskStatus",
     ),
     "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
+    "fanin.client.repairs": ("Reopened",),
     "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",

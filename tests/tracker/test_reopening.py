@@ -11,10 +11,10 @@ from fanin.errors import Conflict, KeyReused, NotFound
 from fanin.tracker import Mode, OpenBatch, State, Verdict, reopening
 from fanin.tracker.lifecycle import CHECK_AFTER
 from fanin.tracker.model import BatchKey
-from fanin.tracker.reopening import ReopenBatch, Reopened
+from fanin.tracker.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
 
-UNFINISHED = Reopened.UNFINISHED
+UNFINISHED = ReopenItems.UNFINISHED
 
 
 def ended(tracker, count=20, failed=(3, 4, 9, 17), acked=(), **options):
@@ -226,7 +226,7 @@ def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(track
     acked = [at for at in range(done) if at != 3]
     origin, _ = ended(tracker, failed=(3,), acked=acked, parent_item_id=f"{parent}:{group}:0")
     assert tracker.get("t", parent).failed == 1
-    batch = reopen(tracker, origin, items=Reopened(items))
+    batch = reopen(tracker, origin, items=ReopenItems(items))
     ack(tracker, batch.batch_id, reopening.whole_group(batch).id, *range(batch.total))
 
     assert tracker.get("t", batch.batch_id).result == "succeeded"

@@ -97,6 +97,8 @@ class BatchSummary(Answer):
     expected_items: int | None = Optional
     max_failures: int | None = Optional
     parent_item_id: str | None = Optional
+    origin_batch_id: str | None = Optional
+    ended_by: str | None = Optional
     labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
     created_at: Instant
     deadline_at: Instant | None = Optional

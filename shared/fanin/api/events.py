@@ -20,12 +20,23 @@ def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict
     """Return the details of the ending events of the batches in stream *records*, in order.
 
     They are made from the batches as they are stored now; the records only name them. Records of a live or
-    deleted batch have no event. A batch that a newer release wrote is logged and left to its sweep.
+    deleted batch have no event: a batch is deleted after its event was confirmed. A batch that a newer
+    release wrote is logged and left to its sweep.
     """
     keys = (key_of(record["dynamodb"]["Keys"]["pk"]["S"]) for record in records)
     found = (_readable(key, tracker) for key in keys)
-    ended = (batch for batch in found if batch is not None and not batch.is_alive)
+    ended = (batch for batch in found if batch is not None and _has_event(batch))
     return [EndingEvent.ended(batch, tracker).detail() for batch in ended]
+
+
+def _has_event(batch: Batch) -> bool:
+    return not batch.is_alive and batch.deleted_at is None
+
+
+def forced(records: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many of *records* are the end of a batch that a principal forced."""
+    images = (record["dynamodb"].get("NewImage", {}) for record in records)
+    return sum(image.get("sk") == {"S": BATCH_ROW} and "endedBy" in image for image in images)
 
 
 def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:

@@ -37,6 +37,7 @@ from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, S
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
+from fanin.client.repairs import Repairs
 from fanin.client.reports import AckReport
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
@@ -46,7 +47,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration):
+class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     *region*: the region of the AWS signatures, if the URL does not contain it.

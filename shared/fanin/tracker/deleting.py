@@ -43,6 +43,7 @@ def without_user_data(batch: Batch, at: datetime) -> Batch:
         expires_at=batch.created_at,
         fingerprint=REMOVED,
         end_reason=None,
+        ended_by=None,
         completed_by=None,
         origin_batch_id=None,
     )

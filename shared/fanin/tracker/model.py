@@ -93,7 +93,8 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
-    *origin_batch_id*: the batch whose items it reopens. *deleted_at*: when its user data was removed.
+    *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
+    *deleted_at*: when its user data was removed.
     """
 
     tenant: str
@@ -111,6 +112,7 @@ class Batch(BatchOptions):
     completed_by: str | None = None
     ended_at: datetime | None = None
     end_reason: str | None = None
+    ended_by: str | None = None
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
@@ -132,7 +134,7 @@ class Batch(BatchOptions):
         if self.state in ALIVE:
             return None
         if self.state is State.FAILED:
-            return "too_many_failures"
+            return "too_many_failures" if self.ended_by is None else "forced"
         if self.state is not State.COMPLETE:
             return self.state.lower()
         return "completed_with_failures" if self.failed else "succeeded"

@@ -27,7 +27,7 @@ RANGES_A_REOPEN = 10_000
 """Ranges of unfinished items that one new batch may stand for; they are stored in one row."""
 
 
-class Reopened(StrEnum):
+class ReopenItems(StrEnum):
     """Which items of the origin a new batch stands for: the failed ones, or the outstanding ones too."""
 
     FAILED = "failed"
@@ -39,7 +39,7 @@ class ReopenBatch:
     """A request for a new batch of items of an ended one. An option that is None is the origin's."""
 
     origin_batch_id: str
-    items: Reopened = Reopened.FAILED
+    items: ReopenItems = ReopenItems.FAILED
     user_key: str | None = None
     labels: Mapping[str, str] | None = None
     deadline: timedelta | None = None
@@ -120,6 +120,12 @@ def reopened_batch(
 def whole_group(batch: Batch) -> Group:
     """Return the one group of a reopened batch: all its items."""
     return Group(str(GroupId.make(batch.salt, batch.batch_id, 0, batch.total)), batch.total)
+
+
+def has_outstanding(store: TrackerStore, batch: Batch) -> bool:
+    """Whether items of *batch* are outstanding, or may be: one walk may not suffice to see that none are."""
+    walk = Walk(store, batch, 0, failures=False, budget=PAGES_A_WALK)
+    return any(True for _ in walk.stretches()) or walk.stopped_at is not None
 
 
 def unfinished(store: TrackerStore, batch: Batch) -> list[Stretch]:

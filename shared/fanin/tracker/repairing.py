@@ -22,9 +22,10 @@ from fanin.tracker.reading import Reader
 from fanin.tracker.reopening import (
     OriginSlice,
     ReopenBatch,
-    Reopened,
+    ReopenItems,
     check_origin,
     count_of,
+    has_outstanding,
     origin_slice,
     reopened_batch,
     unfinished,
@@ -95,7 +96,7 @@ class Repairs(Reader):
         origin = self.get(tenant, request.origin_batch_id)
         self._need_exact(origin, "which items failed")
         check_origin(origin, origin.total)
-        ranges = unfinished(self.store, origin) if request.items is Reopened.UNFINISHED else None
+        ranges = unfinished(self.store, origin) if request.items is ReopenItems.UNFINISHED else None
         count = origin.failed if ranges is None else count_of(ranges)
         check_origin(origin, count)
         new = BatchKey(tenant, str(self.new_id()))
@@ -109,10 +110,9 @@ class Repairs(Reader):
 
         Otherwise the success of the new batch would heal the parent's item, while items are outstanding.
         """
-        if origin.parent_item_id is None or request.items is Reopened.UNFINISHED:
+        if origin.parent_item_id is None or request.items is ReopenItems.UNFINISHED:
             return origin
-        left = self.outstanding(origin, limit=1)
-        return replace(origin, parent_item_id=None) if left.ranges or left.resume is not None else origin
+        return replace(origin, parent_item_id=None) if has_outstanding(self.store, origin) else origin
 
     def _deleted(self, batch: Batch) -> Batch:
         """Remove the reasons, then the user data of the row: a crash between leaves a batch to be deleted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,6 +31,7 @@ from fanin.tracker.recording import Recorder, unless_newer
 from fanin.tracker.repairing import Repairs
 from fanin.tracker.sweeping import Sweep, Sweeper
 
+logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10
 LEVELS_AT_ONCE = 16
 KEYS_KEPT = timedelta(days=1)
@@ -106,6 +108,21 @@ class Tracker(Repairs):
         batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
+        unless_newer(self._ack_parent)(batch)
+        return batch
+
+    def end(self, tenant: str, batch_id: str, reason: str, by: str) -> Batch:
+        """End the batch as FAILED, with the result ``forced``, unless it has already ended, and return it.
+
+        *by*: the principal that asks for it; the row and the ending event name it. Raises NotFound.
+        """
+        seen = self.get(tenant, batch_id)
+        change = transition(seen, State.FAILED, self.now(), reason=reason, by=by)
+        batch = self.store.transition(seen.key, change)
+        if batch is None:
+            raise NotFound(f"there is no batch {batch_id}")
+        if seen.is_alive and batch.ended_by == by:
+            logger.warning("batch %s was ended by force", batch_id, extra={"batch_id": batch_id, "by": by})
         unless_newer(self._ack_parent)(batch)
         return batch
 

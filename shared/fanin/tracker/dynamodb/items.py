@@ -165,6 +165,7 @@ def batch_of(item: Item) -> Batch:
         completed_by=item.get("completedBy", {}).get("S"),
         ended_at=_time_if(item, "endedAt"),
         end_reason=item.get("endReason", {}).get("S"),
+        ended_by=item.get("endedBy", {}).get("S"),
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,

@@ -25,6 +25,7 @@ USER_DATA = (
     "tenantShard",
     "labels",
     "endReason",
+    "endedBy",
     "completedBy",
     "parentItemId",
     "expectedItems",

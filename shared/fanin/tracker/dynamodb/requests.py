@@ -185,6 +185,8 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
         facts["completedBy"] = text(step.caller)
     if step.reason is not None:
         facts["endReason"] = text(step.reason)
+    if step.by is not None:
+        facts["endedBy"] = text(step.by)
     return _batch_update(table, key, facts, conditions, values, left)
 
 
