@@ -122,6 +122,8 @@ RULES = {
         "options",
         "page",
         "reasons",
+        "resuming",
+        "tokens",
         "tree",
     },
     "fanin.grouper": {

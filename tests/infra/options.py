@@ -38,6 +38,10 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
     "keep_letters": (False, True),
+    "resumed_state_machines": (
+        [],
+        ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
+    ),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),

@@ -99,6 +99,20 @@ def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
     assert tracker.get("t", parent).failed == 1
 
 
+def test_a_batch_is_not_deleted_while_a_task_of_step_functions_waits_for_it(tracker):
+    batch_id = tracker.open("t", OpenBatch(task_token="t0ken", deadline=HOUR)).batch_id
+    tracker.cancel("t", batch_id)
+    confirm(tracker, batch_id)
+    with pytest.raises(Conflict, match="Step Functions"):
+        tracker.delete("t", batch_id)
+    assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
+    tracker.store.drop_token(BatchKey("t", batch_id))
+    tracker.delete("t", batch_id)
+
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
 def test_a_delete_may_be_repeated_and_goes_on_after_a_crash(tracker):
     batch_id, _ = settled(tracker)
     crashing = replace(tracker, store=Unreachable(tracker.store), _known={})

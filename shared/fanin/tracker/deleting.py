@@ -54,14 +54,16 @@ def is_settled(batch: Batch) -> bool:
     return not batch.is_alive and batch.next_check_at is None
 
 
-def check_deletable(batch: Batch) -> None:
-    """Raise Conflict if *batch* is live, or its ending event is not confirmed yet."""
+def check_deletable(batch: Batch, waits: bool) -> None:
+    """Raise Conflict if *batch* is live, its ending event is not confirmed, or a task *waits* for it."""
     if batch.is_alive:
         raise Conflict(f"batch {batch.batch_id} is {batch.state}; cancel it first, or wait for its end")
     if not is_settled(batch):
         raise Conflict(
             f"the ending event of batch {batch.batch_id} is not confirmed yet; delete the batch in a minute"
         )
+    if waits:
+        raise Conflict(f"a task of Step Functions is not resumed yet with the end of batch {batch.batch_id}")
 
 
 def ended_before(batch: Batch, at: datetime) -> bool:

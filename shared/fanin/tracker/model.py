@@ -95,6 +95,7 @@ class Batch(BatchOptions):
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
     *deleted_at*: when its user data was removed.
+    *resumes*: whether a task of Step Functions waits for its end.
     """
 
     tenant: str
@@ -118,6 +119,7 @@ class Batch(BatchOptions):
     healed: int = 0
     origin_batch_id: str | None = None
     deleted_at: datetime | None = None
+    resumes: bool = False
 
     @property
     def key(self) -> BatchKey:

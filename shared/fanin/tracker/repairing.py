@@ -66,13 +66,14 @@ class Repairs(Reader):
     def delete(self, tenant: str, batch_id: str) -> Batch:
         """Remove the user data of an ended batch; it is not found from then on. It may be repeated.
 
-        Raises NotFound, and Conflict if the batch is live or its ending event is not confirmed yet.
+        Raises NotFound, and Conflict if the batch is live, its ending event is not confirmed yet, or a task of
+        Step Functions still waits for it.
         """
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         batch = self._ended_if_due(batch)
-        check_deletable(batch)
+        check_deletable(batch, self._waits(batch))
         return self._deleted(batch)
 
     def delete_ended(self, tenant: str, before: datetime, after: Position | None = None) -> Deleted:
@@ -84,7 +85,7 @@ class Repairs(Reader):
         page = newest(self.store, tenant, query)
         found = [self.store.get(batch.key) for batch in page.batches if ended_before(batch, before)]
         ended = [batch for batch in found if batch is not None and ended_before(batch, before)]
-        ready = [batch for batch in ended if is_settled(batch)]
+        ready = [batch for batch in ended if is_settled(batch) and not self._waits(batch)]
         for batch in ready:
             self._deleted(batch)
         return Deleted(len(ready), len(ended) - len(ready), page.resume)
@@ -113,6 +114,10 @@ class Repairs(Reader):
         if origin.parent_item_id is None or request.items is ReopenItems.UNFINISHED:
             return origin
         return replace(origin, parent_item_id=None) if has_outstanding(self.store, origin) else origin
+
+    def _waits(self, batch: Batch) -> bool:
+        """Whether a task of Step Functions waits for the batch: its token is dropped when the task has ended."""
+        return batch.resumes and self.store.task_token(batch.key) is not None
 
     def _deleted(self, batch: Batch) -> Batch:
         """Remove the reasons, then the user data of the row: a crash between leaves a batch to be deleted."""

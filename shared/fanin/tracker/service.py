@@ -56,11 +56,11 @@ class Tracker(Repairs):
         with other options.
         """
         if key is None:
-            return self.store.create(self._new(tenant, request))
+            return self.store.create(self._new(tenant, request), request.token)
 
         def create(over: str | None) -> tuple[Batch, str | None]:
             batch = self._new(tenant, request)
-            return batch, self.store.create_under(batch, key, over)
+            return batch, self.store.create_under(batch, key, over, request.token)
 
         standing = partial(self._standing, tenant)
         batch, is_new = under_key(self.store.named(tenant, key), standing, create)

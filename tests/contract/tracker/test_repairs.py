@@ -33,6 +33,7 @@ KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
+    "resumes",
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 
