@@ -16,7 +16,6 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.lifecycle import transition
-from fanin.tracker.reopening import ReopenBatch, ReopenItems
 from infra.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
@@ -31,6 +30,7 @@ from infra.handlers import (
 from infra.paths import FUNCTIONS
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.infra.repair_deeds import REPAIRS
 
 HANDLERS = {
     handler.name: handler
@@ -275,65 +275,6 @@ def confirm_twice(tracker, batch_id):
     assert confirm(detail, tracker)
 
 
-def ended_in_part(tracker):
-    """An ended batch, some of whose items failed, under a parent; its items."""
-    parent = opened(tracker)
-    above = tracker.add("t", parent, 2).groups[0].id
-    batch_id = tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{above}:0")).batch_id
-    group = tracker.add("t", batch_id, 3000).groups[0].id
-    batch_and_items = batch_id, [f"{batch_id}:{group}:{index}" for index in range(3000)]
-    fail(tracker, batch_and_items)
-    tracker.cancel("t", batch_id, "enough")
-    return batch_and_items
-
-
-def reopened(tracker):
-    batch_id, _ = ended_in_part(tracker)
-    return [
-        tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id, items=items), "c").batch_id
-        for items in ReopenItems
-    ]
-
-
-def reopen_twice(tracker, batch_and_items):
-    for items in (*ReopenItems, *ReopenItems):
-        request = ReopenBatch(origin_batch_id=batch_and_items[0], items=items)
-        tracker.reopen("t", request, "c", key=items)
-
-
-def reopen_later(tracker, batch_and_items):
-    request = ReopenBatch(origin_batch_id=batch_and_items[0], items=ReopenItems.UNFINISHED)
-    later(tracker, 2 * MOMENT).reopen("t", request, "c", key="k")
-
-
-def origins(tracker, batch_ids):
-    for batch_id in batch_ids:
-        assert tracker.origin(tracker.get("t", batch_id)).ranges
-
-
-def look_at_an_overdue_batch(tracker, batch_and_items):
-    later(tracker, 2 * MOMENT).get("t", batch_and_items[0])
-
-
-def force(tracker, batch_and_items):
-    tracker.end("t", batch_and_items[0], "stuck", "a person")
-
-
-def settled(tracker):
-    batch_id, _ = ended_in_part(tracker)
-    confirm_twice(tracker, batch_id)
-    return batch_id
-
-
-def delete_twice(tracker, batch_id):
-    for _again in range(2):
-        tracker.delete("t", batch_id)
-
-
-def delete_all(tracker, _):
-    assert tracker.delete_ended("t", AT + MOMENT).count
-
-
 def with_a_token(tracker):
     """Two batches with task tokens, one opened under a key; both have ended."""
     request = OpenBatch(task_token="t0ken", deadline=MOMENT)
@@ -383,15 +324,7 @@ DEEDS = [
     ("notify_batch", cancelled, notify),
     ("notify_batch", overdue, notify_later),
     ("notify_batch", opened, with_key("notify")),
-    ("reopen_batch", ended_in_part, reopen_twice),
-    ("reopen_batch", overdue, reopen_later),
-    ("get_origin", reopened, origins),
-    ("get_origin", overdue, look_at_an_overdue_batch),
-    ("end_batch", added, force),
-    ("end_batch", child_of, force),
-    ("end_batch", opened, with_key("end")),
-    ("delete_batch", settled, delete_twice),
-    ("delete_batches", settled, delete_all),
+    *REPAIRS,
     ("get_outstanding", failed_in_part, outstanding),
     ("get_outstanding", overdue, outstanding),
     ("get_outstanding", failed_in_part, window),

@@ -31,14 +31,14 @@ class Recorder:
     """Writes an ack request, and calls *ended* with every batch that it finds ended.
 
     *each*: runs the writes of pages of successes, which are independent. *offered*: items of this request
-    whose reasons were offered to the sample. *freed*: healed items whose reasons were looked for.
+    whose reasons were offered to the sample. *healed*: items of it that were healed.
     """
 
     climber: Climber
     ended: Callable[[Batch], None]
     each: Each = each_in_turn
     offered: list[str] = field(default_factory=list)
-    freed: list[str] = field(default_factory=list)
+    healed: list[tuple[Batch, str]] = field(default_factory=list)
 
     def record(self, request: AckPlan) -> list[Completion]:
         """Write the pages of *request* and note the verdicts in it; return its callers' completions.
@@ -53,6 +53,7 @@ class Recorder:
                 if batch is not None:
                     self.ended(batch)
                     over[batch.key] = batch
+        self._free_reasons()
         complete = [(batch, batch.completed_by) for batch in over.values() if batch.state is State.COMPLETE]
         return [Completion(batch, by) for batch, by in complete if by in request.callers(batch.key)]
 
@@ -128,7 +129,7 @@ class Recorder:
         ended, late = self._found(page.batch, done, not done.page.unset(page.mask))
         request.settle(page, done.fresh, _set(done.page, page.mask), late)
         self._keep_reasons(page, done.fresh)
-        self._free_reasons(page, done.healed)
+        self._note_healed(page, done.healed)
         return ended
 
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
@@ -173,16 +174,18 @@ class Recorder:
             if kept is None or kept.item_id == item:
                 return
 
-    def _free_reasons(self, page: PagePlan, healed: int) -> None:
-        """Remove the reasons of the first healed items, up to the limit of a request."""
+    def _note_healed(self, page: PagePlan, healed: int) -> None:
+        """Note the first healed items, up to the limit of a request."""
         for piece in page.pieces:
-            left = piece.mask & healed
-            while left and len(self.freed) < OFFERS_A_REQUEST:
+            left, healed = piece.mask & healed, healed & ~piece.mask
+            while left and len(self.healed) < OFFERS_A_REQUEST:
                 item = _item_at(piece.ack, page.number * page.batch.shape.leaf + lowest(left))
-                free(self.climber.store, page.batch, item)
-                self.freed.append(item)
+                self.healed.append((page.batch, item))
                 left &= left - 1
-            healed &= ~piece.mask
+
+    def _free_reasons(self) -> None:
+        """Remove the reasons of healed items; those that a crash leaves are filtered when they are read."""
+        self.each(lambda one: free(self.climber.store, *one), self.healed)
 
 
 def _item_at(ack: Ack, position: int) -> str:

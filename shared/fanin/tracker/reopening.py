@@ -93,7 +93,6 @@ def reopened_batch(
     at: datetime,
 ) -> Batch:
     """Return the new batch, CLOSED, with all its items. *size*: their number, and items a page."""
-    options = options_of(origin) | {"expected_items": None} | request.given()
     deadline = request.deadline or (origin.deadline_at and origin.deadline_at - origin.created_at)
     batch = Batch(
         tenant=key.tenant,
@@ -109,7 +108,7 @@ def reopened_batch(
         expires_at=at,
         deadline_at=at + deadline if deadline else None,
         origin_batch_id=origin.batch_id,
-        **options,
+        **options_of(origin) | {"expected_items": None} | request.given(),
     )
     expires_at = expiry(batch, State.CLOSED, at)
     return replace(

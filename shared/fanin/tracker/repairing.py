@@ -66,8 +66,8 @@ class Repairs(Reader):
     def delete(self, tenant: str, batch_id: str) -> Batch:
         """Remove the user data of an ended batch; it is not found from then on. It may be repeated.
 
-        Raises NotFound, and Conflict if the batch is live, its ending event is not confirmed yet, or a task of
-        Step Functions still waits for it.
+        Raises NotFound, and Conflict if the batch is live, its ending event is not confirmed yet, or a task
+        of Step Functions still waits for it.
         """
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
         if batch is None:
@@ -116,7 +116,7 @@ class Repairs(Reader):
         return replace(origin, parent_item_id=None) if has_outstanding(self.store, origin) else origin
 
     def _waits(self, batch: Batch) -> bool:
-        """Whether a task of Step Functions waits for the batch: its token is dropped when the task has ended."""
+        """Whether a task of Step Functions waits for the batch: its token is dropped when it has ended."""
         return batch.resumes and self.store.task_token(batch.key) is not None
 
     def _deleted(self, batch: Batch) -> Batch:
