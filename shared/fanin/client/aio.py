@@ -21,13 +21,15 @@ from fanin.tracker.model import ALIVE
 
 P = ParamSpec("P")
 S = TypeVar("S")
+C = TypeVar("C", covariant=True)
 T = TypeVar("T")
 
 
-class Over(Protocol[S]):
+class Over(Protocol[C]):
     """What stands for a value of the client without asyncio, the *sync* one."""
 
-    sync: S
+    @property
+    def sync(self) -> C: ...
 
 
 async def in_thread(call: Callable[[], T]) -> T:
