@@ -21,15 +21,15 @@ from fanin.tracker.model import ALIVE
 
 P = ParamSpec("P")
 S = TypeVar("S")
-C = TypeVar("C", covariant=True)
+C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
 
 
-class Over(Protocol[C]):
+class Over(Protocol[C_co]):
     """What stands for a value of the client without asyncio, the *sync* one."""
 
     @property
-    def sync(self) -> C: ...
+    def sync(self) -> C_co: ...
 
 
 async def in_thread(call: Callable[[], T]) -> T:
