@@ -10,6 +10,7 @@ import pytest
 
 from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State
 from fanin.client.direct import DirectTransport
+from fanin.client.repairs import Repairs
 from fanin.client.waiting import Waiting
 from tests.client.conftest import TENANT
 
@@ -150,13 +151,31 @@ def test_a_cancellation_during_a_request_is_raised_after_its_answer(tracker):
 
 def test_every_call_about_batches_is_there_with_the_same_arguments():
     own = {name: call for name, call in vars(Fanin).items() if inspect.isfunction(call)}
-    own |= {name: call for name, call in vars(Waiting).items() if inspect.isfunction(call)}
+    for part in (Waiting, Repairs):
+        own |= {name: call for name, call in vars(part).items() if inspect.isfunction(call)}
     names = {name for name in own if not name.startswith("_")}
 
     assert {name for name in names if hasattr(AsyncFanin, name)} == names
     for name in names:
         parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
+
+
+def test_failed_items_are_reopened(client):
+    async def work():
+        batch = await client.open()
+        items = await batch.add(5)
+        await client.fail([items[1], items[3]])
+        await batch.end("stuck")
+        reopened = await batch.reopen()
+        pairs = [pair async for pair in reopened.pairs()]
+        await client.ack(reopened.items)
+
+        assert pairs == [(items[1], reopened.items[0]), (items[3], reopened.items[1])]
+        assert (await reopened.wait()).result == "succeeded"
+        assert reopened.origin_batch_id == batch.id
+
+    asyncio.run(work())
 
 
 def test_it_stands_for_a_client():

@@ -33,6 +33,7 @@ from fanin.client.opening import OpenOptions, spec_of
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
+from fanin.client.repairs import Repairs
 from fanin.client.reports import AckReport
 from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
@@ -44,7 +45,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
