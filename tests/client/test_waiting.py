@@ -155,12 +155,17 @@ def test_a_batch_that_expires_meanwhile_is_not_found(fanin, timer):
 
 
 def test_outages_shorter_than_eight_looks_are_waited_out(fanin, batch, transport, monkeypatch):
-    lost = iter([True] * 7 + [False] + [True] * 7)
+    lost = [True] * 7 + [False] + [True] * 7
     look = transport.poll
-    monkeypatch.setattr(
-        Counted, "poll", lambda self, batch_id: out_of_reach() if next(lost, False) else look(batch_id)
-    )
-    fanin.ack_ranges(list(batch.outstanding()))
+
+    def poll(transport, batch_id):
+        if lost and lost.pop(0):
+            out_of_reach()
+        if not lost:
+            fanin.ack_ranges(list(batch.outstanding()))
+        return look(batch_id)
+
+    monkeypatch.setattr(Counted, "poll", poll)
 
     assert batch.wait().is_complete
 
