@@ -123,6 +123,8 @@ RULES = {
         "options",
         "page",
         "reasons",
+        "resuming",
+        "tokens",
         "tree",
     },
     "fanin.grouper": {
