@@ -57,7 +57,7 @@ def test_a_delivery_has_ten_messages_of_their_own_ids():
 
 def test_a_batch_size_is_the_event_sources():
     handler = Handler()
-    deliver(handler, "abc", batch_size=2)
+    deliver(handler, ["a", "b", "c"], batch_size=2)
 
     assert [len(each) for each in handler.deliveries] == [2, 1]
 
@@ -76,10 +76,10 @@ def test_an_invocation_that_raises_returns_its_whole_delivery():
 
     handler = Handler(once)
 
-    assert deliver(handler, "ab", raises=False).acked == ("a", "b")
+    assert deliver(handler, ["a", "b"], raises=False).acked == ("a", "b")
     assert len(handler.deliveries) == 2
     with pytest.raises(OSError, match="out of reach"):
-        deliver(handler, "ab")
+        deliver(handler, ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_an_invocation_that_raises_returns_its_whole_delivery():
 def test_a_malformed_answer_returns_the_whole_delivery_and_is_raised(answer):
     handler = Handler(lambda _: answer)
 
-    assert deliver(handler, "ab", raises=False).dead == ("a", "b")
+    assert deliver(handler, ["a", "b"], raises=False).dead == ("a", "b")
     with pytest.raises(InvalidRequest, match="the handler's answer"):
-        deliver(handler, "ab")
+        deliver(handler, ["a", "b"])
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"batchItemFailures": None}, {"batchItemFailures": []}])
 def test_an_empty_answer_uses_up_the_whole_delivery(answer):
-    assert deliver(Handler(lambda _: answer), "ab").acked == ("a", "b")
+    assert deliver(Handler(lambda _: answer), ["a", "b"]).acked == ("a", "b")
 
 
 @pytest.fixture
@@ -188,6 +188,12 @@ def test_a_delivery_inside_of_another_notes_its_own_errors_alone(fake, items):
 def test_numbers_are_checked(wrong):
     with pytest.raises(InvalidRequest):
         deliver(Handler(), [], **wrong)
+
+
+@pytest.mark.parametrize("bodies", ["text", b"bytes", {"itemId": "x"}])
+def test_a_single_body_is_no_list(bodies):
+    with pytest.raises(InvalidRequest, match="list of bodies"):
+        deliver(Handler(), bodies)
 
 
 def test_a_coroutine_function_is_no_handler():
