@@ -37,6 +37,8 @@ RETRIES = Config(
 
 Only = Callable[[Iterator[Row]], Iterator[Row]]
 """Filters the rows of a task right before they are sent."""
+Pack = Callable[[Iterator[Row]], Iterator["Message"]]
+"""Turns the rows of a task into messages."""
 
 
 class SendFailed(RuntimeError):
@@ -75,10 +77,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; *copy* is 1, or 2 for an intended duplicate."""
+    """One message of *items* items; *copy* is 1, or 2 for an intended duplicate."""
 
     copy: int
     body: str
+    items: int = 1
 
     @classmethod
     def of(cls, row: Row, sent_at: int) -> Message:
@@ -91,10 +94,21 @@ def task_count(items: int, slots: int) -> int:
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
 
 
+def singly(rows: Iterator[Row]) -> Iterator[Message]:
+    """Yield a message for each row."""
+    return (Message.of(row, int(time.time() * 1000)) for row in rows)
+
+
 def send_all(
-    messages: DataFrame, total: int, queue: Queue, rate: float | None, report: Report, only: Only = iter
+    messages: DataFrame,
+    total: int,
+    queue: Queue,
+    rate: float | None,
+    report: Report,
+    only: Only = iter,
+    pack: Pack = singly,
 ) -> dict[str, int]:
-    """Send every row of `messages.as_messages` that *only* keeps; return what was sent.
+    """Send every row of `messages.as_messages` that *only* keeps, as *pack* packs them; return the counts.
 
     *total*: the items of the frame. *rate*: messages a second, all executors together.
     """
@@ -108,27 +122,34 @@ def send_all(
     progress = moving(report, "sent")
     with every(PROGRESS_SECONDS, lambda: progress("progress", facts())):
         slots = context.defaultParallelism
-        send_frame(messages, queue, tally, rate / slots if rate else None, only)
+        send_frame(messages, queue, tally, rate / slots if rate else None, only, pack)
     report("sent", facts())
     return tally.facts()
 
 
 def send_frame(
-    messages: DataFrame, queue: Queue, tally: Tally, rate: float | None = None, only: Only = iter
+    messages: DataFrame,
+    queue: Queue,
+    tally: Tally,
+    rate: float | None = None,
+    only: Only = iter,
+    pack: Pack = singly,
 ) -> None:
     """Send every row that *only* keeps, at least once each.
 
     *rate*: messages a second of one task.
     """
-    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only))
+    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack))
 
 
-def _send_part(rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only) -> None:
+def _send_part(
+    rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
+) -> None:
     pace = Pace(rate, time.monotonic())
-    for batch in batches(Message.of(row, int(time.time() * 1000)) for row in only(rows)):
+    for batch in batches(pack(only(rows))):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep)
-        tally.sent.add(sum(message.copy == 1 for message in batch))
-        tally.copies.add(sum(message.copy > 1 for message in batch))
+        tally.sent.add(sum(message.items for message in batch if message.copy == 1))
+        tally.copies.add(sum(message.items for message in batch if message.copy > 1))
         tally.retried.add(repeats)
         pace = pace.after(len(batch))
         time.sleep(pace.rest(time.monotonic()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 from pyspark.accumulators import Accumulator
@@ -14,7 +15,8 @@ from fanin.tracker import Batch, BatchKey
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
 from pipeline.fan_out import cost, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.fan_out.chunks import chunked
+from pipeline.fan_out.send import BatchIsOver, send_all, singly, task_count
 from pipeline.reconcile.run import Label, load
 from pipeline.snapshot.tables import Tables
 from pipeline.spark.progress import Report
@@ -28,7 +30,8 @@ class RedriveRequest:
     """What to send again, and where.
 
     *failed*: failed items too; a success heals them. *fresh*: read each page before its items are sent.
-    *rate*: messages a second, all executors together.
+    *rate*: messages a second, all executors together. *chunk*: neighbouring rows of a message; None: one, by
+    itself.
     """
 
     saved: str
@@ -36,6 +39,7 @@ class RedriveRequest:
     failed: bool = False
     fresh: bool = True
     rate: float | None = None
+    chunk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     chosen = rows if request.failed else rows.where("NOT failed")
     size = chosen.selectExpr("count(*) AS items", "coalesce(sum(octet_length(to_json(record))), 0) AS bytes")
     (found,) = size.collect()
-    return cost.estimate(found.items, found.bytes)
+    return cost.estimate(found.items, found.bytes, request.chunk or 1)
 
 
 def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> dict[str, int]:
@@ -94,8 +98,9 @@ def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Rep
     if not total:
         return {"sent": 0, "retried": 0}
     slots = rows.sparkSession.sparkContext.defaultParallelism
-    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots))
-    return send_all(frame, total, request.queue, request.rate, report, only)
+    pack = singly if request.chunk is None else partial(chunked, size=request.chunk)
+    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots), request.chunk or 1)
+    return send_all(frame, total, request.queue, request.rate, report, only, pack)
 
 
 def _live(tables: Tables, label: Label, now: datetime) -> Batch:

@@ -186,7 +186,7 @@ def test_what_happens_is_reported_in_order(spark, api, asked):
 
 def test_a_rate_is_shared_by_the_tasks_that_run_at_once(spark, api, asked, monkeypatch):
     rates = []
-    monkeypatch.setattr(send, "send_frame", lambda messages, queue, tally, rate, only: rates.append(rate))
+    monkeypatch.setattr(send, "send_frame", lambda messages, queue, tally, rate, *_: rates.append(rate))
 
     fan_out(spark, api, replace(asked, rate=500.0))
 
