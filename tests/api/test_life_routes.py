@@ -137,8 +137,9 @@ def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
     acked(any_gateway, ranged(batch_id, group, 1, 1, outcome="failure"))
     body = shown(any_gateway, batch_id)
 
-    assert (body["state"], body["result"]) == ("COMPLETE", "completed_with_failures")
-    assert body["endedAt"] == body["completedAt"]
+    assert (body["state"], body["result"], body["isComplete"]) == ("FAILED", "too_many_failures", False)
+    assert "endedAt" in body
+    assert "completedAt" not in body
     assert acked(any_gateway, ranged(batch_id, group, 2, 2))["results"][0]["counts"] == {"late": 1}
 
 
