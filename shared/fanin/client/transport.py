@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
 if TYPE_CHECKING:
@@ -61,6 +61,12 @@ class Acks(Protocol):
 
         *failed*: also those that have failed, so that all others are done with success. Raises NotFound for
         a batch that does not exist or has expired, and for a group of another batch.
+        """
+
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
         """
 
 
