@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fanin.client.checking import ranged
 from fanin.client.items import Items
-from fanin.errors import InvalidRequest
+from fanin.client.transport import Acks
+from fanin.errors import Conflict, InvalidRequest
 from fanin.isolating import Record
-from fanin.tracker import GroupId, ItemId
+from fanin.tracker import Ack, GroupId, ItemId
 from fanin.tracker.window import WINDOW_MAX
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
@@ -41,6 +43,22 @@ class Chunk:
     items: Items
     rows: Sequence[Any] | None
     record: Record
+
+    @property
+    def ack(self) -> Ack:
+        """Return the ack of all items, on behalf of the message."""
+        return ranged(self.items, self.record["messageId"])
+
+    def left(self, transport: Acks) -> list[int]:
+        """Return the indexes of the items that are not done with success; all, if the batch is estimated."""
+        indexes = self.items.indexes
+        try:
+            found = transport.left(
+                self.items.batch_id, self.items.group_id, indexes[0], indexes[-1], failed=True
+            )
+        except Conflict:
+            return list(indexes)
+        return [index for items in found for index in items.indexes]
 
     def item(self, index: int) -> ChunkItem:
         """Return the item with this index in its group."""
