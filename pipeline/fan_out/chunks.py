@@ -12,8 +12,7 @@ from itertools import groupby
 
 from pyspark.sql import Row
 
-from fanin.client.chunks import BYTES_MAX
-from pipeline.fan_out.cost import ENVELOPE_BYTES
+from fanin.cost.fan_out import ENVELOPE_BYTES, MESSAGE_BYTES
 from pipeline.fan_out.send import Message
 
 
@@ -31,7 +30,7 @@ def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
     for row in rows:
         width = len(row.record.encode()) + 1
         gap = bool(part) and row.position != part[-1].position + 1
-        if part and (gap or ENVELOPE_BYTES + length + width > BYTES_MAX):
+        if part and (gap or ENVELOPE_BYTES + length + width > MESSAGE_BYTES):
             yield part
             part, length = [], 0
         part.append(row)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from moto import mock_aws
 
+from benchmarks.units import item_bytes
 from fanin import Fanin, InvalidRequest, NotFound
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Tables
@@ -22,6 +24,7 @@ from tests.client.test_consumer import Context
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 
+WRITE_UNIT_BYTES = 1024
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
 
@@ -290,7 +293,7 @@ def test_a_chunk_of_neighbours_is_one_write_unit_by_the_meter(chunk, reads, capl
         client = moto_clients.client("dynamodb")
         create_tables(client)
         store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
-        fanin = Fanin(DirectTransport(Tracker(store), TENANT))
+        fanin = Fanin(DirectTransport(Tracker(store, fresh_for=timedelta(hours=1)), TENANT))
         items = fanin.open().add(1024)
         bodies = [items[first : first + chunk].message() for first in range(5, 1024 - chunk, chunk)]
         handler = fanin.acks_each(lambda item: None)
@@ -298,8 +301,10 @@ def test_a_chunk_of_neighbours_is_one_write_unit_by_the_meter(chunk, reads, capl
         meter = Meter().attach(client)
         for body in bodies:
             assert returned(handler(delivery(body), None)) == []
+        sizes = [item_bytes(row) for row in client.scan(TableName=TABLES[1])["Items"]]
 
-    assert meter.totals["UpdateItem"] == meter.totals["write_units"] == len(bodies)
+    assert max(sizes) <= WRITE_UNIT_BYTES
+    assert meter.totals["UpdateItem"] == len(bodies)
     assert meter.totals["BatchGetItem"] == reads * len(bodies)
-    assert meter.totals["requests"] == (1 + reads) * len(bodies)
+    assert meter.totals["requests"] == (1 + reads) * len(bodies) + 1  # and the scan
     assert caplog.records == [record for record in caplog.records if record.levelno < logging.WARNING]

@@ -22,12 +22,12 @@ def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | N
     """
     chunk = _value(record["body"], "items") if item_id is None else None
     if chunk is not None:
-        return ranged(range_of(chunk), record["messageId"], Outcome.FAILURE, _dead_letter(record))
+        return ranged(range_of(chunk), record["messageId"], Outcome.FAILURE, _reason(record))
     item = ItemId.parse((item_id or item_id_of)(record))
-    return Ack.of(item, record["messageId"], Outcome.FAILURE, _dead_letter(record))
+    return Ack.of(item, record["messageId"], Outcome.FAILURE, _reason(record))
 
 
-def _dead_letter(record: Record) -> str | None:
+def _reason(record: Record) -> str | None:
     """Return the reason of a dead-letter message: the queue that it comes from."""
     source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
     queue = f" of {source.rsplit(':', 1)[-1]}" if source else ""
