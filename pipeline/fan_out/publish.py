@@ -10,15 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import cost, manifest, messages, send
-from pipeline.fan_out.chunks import chunked
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.spark import datasets
 from pipeline.spark.output import refuse_foreign
@@ -84,11 +83,6 @@ class FanOutRequest:
     def neighbours(self) -> int:
         """Return how many rows are kept together."""
         return self.chunk or 1
-
-    @property
-    def pack(self) -> send.Pack:
-        """Return how rows become messages."""
-        return send.singly if self.chunk is None else partial(chunked, size=self.chunk)
 
     @property
     def source(self) -> str:
@@ -159,7 +153,7 @@ def _publish(
     if request.queue is None:
         return _save(frame, batch_id, str(request.files), report)
     return FannedOut(
-        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=request.pack)
+        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
     )
 
 
@@ -182,5 +176,5 @@ def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:
 
 def _check_lengths(parts: Sequence[manifest.Part]) -> None:
     widest = max((part.widest for part in parts), default=0)
-    if widest + cost.ENVELOPE_BYTES > send.BATCH_BYTES:
-        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {send.BATCH_BYTES:,} a message")
+    if widest + cost.ENVELOPE_BYTES > BATCH_BYTES:
+        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {BATCH_BYTES:,} a message")

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from fanin.publishing.packing import pack_of
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
 from pipeline.fan_out import cost, messages, send
-from pipeline.fan_out.chunks import chunked
-from pipeline.fan_out.send import BatchIsOver, send_all, singly, task_count
+from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.reconcile.run import Label, load
 from pipeline.snapshot.tables import Tables
 from pipeline.spark.progress import Report
@@ -98,9 +97,8 @@ def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Rep
     if not total:
         return {"sent": 0, "retried": 0}
     slots = rows.sparkSession.sparkContext.defaultParallelism
-    pack = singly if request.chunk is None else partial(chunked, size=request.chunk)
     frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots), request.chunk or 1)
-    return send_all(frame, total, request.queue, request.rate, report, only, pack)
+    return send_all(frame, total, request.queue, request.rate, report, only, pack_of(request.chunk))
 
 
 def _live(tables: Tables, label: Label, now: datetime) -> Batch:

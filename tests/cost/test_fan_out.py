@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fanin.client.chunks import BYTES_MAX
 from fanin.cost import Bill
 from fanin.cost import fan_out as costs
 from fanin.cost.fan_out import fan_out, messages_of
+from fanin.publishing import packing
 from fanin.tracker.climb import GUARDED_DIGITS
 from fanin.tracker.page import DIGIT_BITS, PAGE_BITS_MAX
 
@@ -60,7 +60,7 @@ def test_chunks_of_64_cost_a_tenth_of_messages_of_one() -> None:
 def test_what_the_model_takes_from_the_tracker_is_what_the_tracker_has() -> None:
     assert costs.GUARDED_ITEMS == DIGIT_BITS * GUARDED_DIGITS - (DIGIT_BITS - 1)
     assert costs.PAGE_ITEMS == PAGE_BITS_MAX
-    assert costs.MESSAGE_BYTES == BYTES_MAX
+    assert (costs.MESSAGE_BYTES, costs.ENVELOPE_BYTES) == (packing.MESSAGE_BYTES, packing.ENVELOPE_BYTES)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from fanin.tracker.window import WINDOW_MAX
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
 _RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
-BYTES_MAX = 256 * 1024
-"""Bytes of the largest chunk message: what every queue takes, whatever its MaximumMessageSize was set to."""
 
 
 @dataclass(frozen=True, slots=True)

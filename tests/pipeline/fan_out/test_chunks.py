@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 from pyspark.sql import Row
 
-from fanin.client.chunks import BYTES_MAX, chunk_of
-from pipeline.fan_out import publish, send
-from pipeline.fan_out.chunks import chunked
+from fanin.client.chunks import chunk_of
+from fanin.publishing.packing import MESSAGE_BYTES, chunked, singly
+from pipeline.fan_out import publish
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.spark import datasets
 from tests.pipeline.conftest import restless
@@ -45,12 +45,12 @@ def test_rows_are_cut_at_multiples_at_gaps_and_between_copies():
 
 
 def test_a_message_of_long_rows_is_sent_in_parts_and_one_long_row_by_itself():
-    wide, longest = json.dumps("x" * (BYTES_MAX // 4)), json.dumps("é" * BYTES_MAX)
+    wide, longest = json.dumps("x" * (MESSAGE_BYTES // 4)), json.dumps("é" * MESSAGE_BYTES)
     rows = [*(row(at, wide) for at in range(4)), row(4, longest), row(5)]
     sizes = [len(message.body.encode()) for message in chunked(rows, 8)]
 
     assert ranges(rows, 8) == [(1, "0-2"), (1, "3-3"), (1, "4-4"), (1, "5-5")]
-    assert all(size <= BYTES_MAX for size in (*sizes[:2], sizes[3]))
+    assert all(size <= MESSAGE_BYTES for size in (*sizes[:2], sizes[3]))
 
 
 def seen(sqs) -> dict[str, tuple[str, str]]:
@@ -112,7 +112,7 @@ def test_the_estimate_is_that_of_chunks(spark, asked):
 
 
 def test_messages_of_one_are_what_they_were():
-    body = next(iter(send.singly(iter([row(3)])))).body
+    body = next(iter(singly(iter([row(3)])))).body
 
     assert json.loads(body)["itemId"] == f"{BATCH}:{BATCH}:3"
 
