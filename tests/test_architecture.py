@@ -35,7 +35,14 @@ DOORS: dict[str, set[str]] = {
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
-    "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local", "fanin.publishing"},
+    "fanin.cli": {
+        "fanin.errors",
+        "fanin.Fanin",
+        "fanin.aws",
+        "fanin.client",
+        "fanin.local",
+        "fanin.publishing",
+    },
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
     "infra": {

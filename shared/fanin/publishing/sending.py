@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fanin.errors import FaninError
 from fanin.pacing import ATTEMPTS
 from fanin.publishing.packing import Message
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 Sleep = Callable[[float], None]
 
 
-class SendFailed(RuntimeError):
+class SendFailed(FaninError):
     """SQS refused messages on every attempt, or one that a retry cannot fix."""
 
 
