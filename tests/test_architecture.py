@@ -34,6 +34,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.testing": {*LEAVES, "fanin.client", "fanin.tracker", "fanin.queue", "fanin.api.events"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {
         "fanin.errors",
@@ -138,6 +139,8 @@ RULES = {
         "options",
         "page",
         "reasons",
+        "resuming",
+        "tokens",
         "tree",
     },
     "fanin.grouper": {
