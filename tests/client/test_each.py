@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from benchmarks.units import item_bytes
-from fanin import Fanin, InvalidRequest, NotFound
+from fanin import Fanin, InvalidRequest, NotFound, StoreUnavailable
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Tables
 from fanin.client.direct import DirectTransport
@@ -178,6 +178,22 @@ def test_an_item_that_ends_the_process_is_alone_after_two_redeliveries(fanin):
     assert fanin.dead_letter_handler()({"Records": [dead]}, None) == {"batchItemFailures": []}
     assert indexes(batch.failures()) == [40]
     assert batch.samples()[0].reason == "dead-letter message of work"
+
+
+def test_without_an_answer_to_an_ack_no_further_item_of_a_redelivery_is_started(fanin, direct, monkeypatch):
+    batch, seen = fanin.open(), []
+    body = batch.add(4).message()
+
+    def unavailable(self, acks, key=None):
+        raise StoreUnavailable("the store is busy")
+
+    handler = fanin.acks_each(lambda item: seen.append(item.index))
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorded, "ack", unavailable)
+        assert returned(handler(delivery(body, receives=2), None)) == ["m0"]
+    assert seen == [0]
+    assert returned(handler(delivery(body, receives=3), None)) == []
+    assert seen == [0, 3, 2, 1, 0]
 
 
 def test_a_fifo_queue_keeps_its_order_at_every_receive(fanin):
