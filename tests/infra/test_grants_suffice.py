@@ -91,6 +91,10 @@ def opened(tracker):
     return tracker.open("t", OpenBatch(), key="k").batch_id
 
 
+def opened_with_stalls(tracker):
+    return tracker.open("t", OpenBatch(stuck_after=timedelta(minutes=1))).batch_id
+
+
 def added(tracker):
     """A batch of three pages, and the ids of its items."""
     batch_id = opened(tracker)
@@ -249,6 +253,23 @@ def window(tracker, batch_and_items):
     assert tracker.window(tracker.get("t", batch_id), group, 0, 1)
 
 
+def asking(tracker):
+    """A closed batch that has reached each threshold."""
+    batch_id = tracker.open("t", OpenBatch(notify_at=["firstFailure", "50%"], stuck_after=MOMENT)).batch_id
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    tracker.close("t", batch_id, "c")
+    tracker.ack("t", [Ack(batch_id, group, 0, 0, "c", FAILED)])
+
+
+def ack_so_that_it_is_recorded(tracker, batch_id):
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    ack(later(tracker, timedelta(hours=1)), [f"{batch_id}:{group}:0"])
+
+
+def sweep_and_report(tracker, _):
+    assert later(tracker, timedelta(hours=1)).sweep().reached == 3
+
+
 def sweep_again_and_again(tracker, _):
     for wait in (2 * MOMENT, timedelta(hours=1), timedelta(hours=12), LONG, 2 * LONG):
         after = later(tracker, wait)
@@ -257,7 +278,8 @@ def sweep_again_and_again(tracker, _):
 
 
 def describe(tracker, batch_id):
-    assert endings([{"dynamodb": {"Keys": {"pk": {"S": str(BatchKey("t", batch_id))}}}}], tracker)
+    keys = {"pk": {"S": str(BatchKey("t", batch_id))}, "sk": {"S": "batch"}}
+    assert endings([{"dynamodb": {"Keys": keys}}], tracker)
 
 
 def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
@@ -336,6 +358,8 @@ DEEDS = [
     ("sweep", overdue, sweep_again_and_again),
     ("sweep", child_of, sweep_again_and_again),
     ("sweep", closed, sweep_again_and_again),
+    ("sweep", asking, sweep_and_report),
+    ("ack_items", opened_with_stalls, ack_so_that_it_is_recorded),
     ("describe_event", cancelled, describe),
     ("resume_task", with_a_token, resume_twice),
     ("confirm_event", cancelled, confirm_twice),

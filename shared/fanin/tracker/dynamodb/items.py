@@ -11,6 +11,7 @@ from fanin.aws.schema import Schema
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
+from fanin.tracker.thresholds import Threshold
 from fanin.tracker.tokens import OnFailures, TaskToken
 
 SECOND = timedelta(seconds=1)
@@ -82,6 +83,9 @@ def _options_item(options: BatchOptions) -> Item:
         "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
         if options.labels
         else None,
+        "callback": options.callback and text(options.callback),
+        "notifyAt": {"L": [text(each) for each in options.notify_at]} if options.notify_at else None,
+        "stuckAfter": options.stuck_after and number(options.stuck_after // SECOND),
     }
     return {name: value for name, value in attributes.items() if value}
 
@@ -96,6 +100,9 @@ def _options_of(item: Item) -> dict[str, Any]:
         "max_failures": _number_if(item, "maxFailures"),
         "parent_item_id": item.get("parentItemId", {}).get("S"),
         "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
+        "callback": item.get("callback", {}).get("S"),
+        "notify_at": tuple(Threshold(each["S"]) for each in item.get("notifyAt", {"L": ()})["L"]),
+        "stuck_after": int(item["stuckAfter"]["N"]) * SECOND if "stuckAfter" in item else None,
     }
 
 
@@ -166,6 +173,10 @@ def batch_of(item: Item) -> Batch:
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        reported=frozenset(item.get("reported", {}).get("SS", ())),
+        acked_at=_time_if(item, "ackedAt"),
+        stalls=_number_if(item, "stalls") or 0,
+        stalled_at=_time_if(item, "stalledAt"),
         resumes="resumes" in item,
         **_options_of(item),
     )
