@@ -34,6 +34,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.archive": {*LEAVES, "fanin.aws"},
     "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.testing": {
         *LEAVES,
         "fanin.client",
@@ -43,7 +44,14 @@ DOORS: dict[str, set[str]] = {
         "fanin.aws",
     },
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
-    "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
+    "fanin.cli": {
+        "fanin.errors",
+        "fanin.Fanin",
+        "fanin.aws",
+        "fanin.client",
+        "fanin.local",
+        "fanin.publishing",
+    },
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
     "infra": {
@@ -72,7 +80,14 @@ DOORS: dict[str, set[str]] = {
         "fanin.Fanin",
         "fanin.tracker",
     },
-    "pipeline.fan_out": {*LEAVES, "fanin.aws", "pipeline.spark", "fanin.cost", "fanin.tracker"},
+    "pipeline.fan_out": {
+        *LEAVES,
+        "fanin.aws",
+        "pipeline.spark",
+        "fanin.cost",
+        "fanin.publishing",
+        "fanin.tracker",
+    },
     "pipeline.bulk_ack": {
         *LEAVES,
         "pipeline.snapshot",
@@ -86,6 +101,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.fan_out",
         "pipeline.snapshot",
         "pipeline.spark",
+        "fanin.publishing",
         "fanin.tracker",
     },
     "pipeline.audit": {*LEAVES, "pipeline.snapshot", "pipeline.spark", "fanin.tracker"},
