@@ -17,6 +17,7 @@ from fanin.grouper.endpoints import Endpoint, check_timeouts
 from fanin.grouper.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.policy import Policies
 from fanin.grouper.targeting import TargetTemplate
+from fanin.names import BUNDLE_FAILED, JOB_DEAD, OPTIONAL_EVENTS, TASK_SUCCEEDED
 from infra import restored
 
 Target = Literal["aws", "local"]
@@ -61,6 +62,8 @@ class Config:
     the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
+    ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
+    ``grouper``) and ``JobDead``. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
@@ -100,6 +103,7 @@ class Config:
     dead_letter_queue_arns: tuple[str, ...] = ()
     resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
@@ -121,10 +125,7 @@ class Config:
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
-        if self.demo and not self.grouper:
-            raise ConfigError("demo needs grouper: the demo bundles some of its items")
-        if self.grouper_registrations and not self.grouper:
-            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
+        self._check_grouper()
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
@@ -141,6 +142,17 @@ class Config:
         """The batch APIs of targets."""
         return endpoints_of(json.loads(self.grouper_downstream))
 
+    def _check_grouper(self) -> None:
+        """Refuse what needs the group-batcher without it."""
+        if self.grouper:
+            return
+        if self.demo:
+            raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.grouper_registrations:
+            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
+        if {TASK_SUCCEEDED, BUNDLE_FAILED} & set(self.events):
+            raise ConfigError(f"events needs grouper for {TASK_SUCCEEDED} and {BUNDLE_FAILED}")
+
     def _check_batch_apis(self) -> None:
         """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
         try:
@@ -156,7 +168,7 @@ class Config:
                 "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
                 "that are replaced are retained"
             )
-        if kinds := restored.without_stream(self.restored_tables, self.archive):
+        if kinds := restored.without_stream(self.restored_tables, self.archive, JOB_DEAD in self.events):
             raise ConfigError(
                 f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
                 "(LatestStreamArn of describe-table)"
@@ -346,6 +358,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "ARNs of different state machines of Step Functions in the stack's region",
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
+    "events": (_distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
     "archive_days": _between(1, 3650),

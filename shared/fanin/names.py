@@ -33,6 +33,11 @@ BATCH_CANCELLED = "BatchCancelled"
 BATCH_TIMED_OUT = "BatchTimedOut"
 BATCH_EXPIRED = "BatchExpired"
 TASK_FAILED = "TaskFailed"
+TASK_SUCCEEDED = "TaskSucceeded"
+BUNDLE_FAILED = "BundleFailed"
+JOB_DEAD = "JobDead"
+OPTIONAL_EVENTS = (TASK_SUCCEEDED, BUNDLE_FAILED, JOB_DEAD)
+"""The events that a stack publishes only if its setting ``events`` names them."""
 
 # Metrics.
 METRICS_NAMESPACE = "fanin"

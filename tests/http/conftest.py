@@ -20,6 +20,7 @@ from tests.api.published import Unpublished, checked
 from tests.http.events import Events
 
 SETTINGS = {
+    "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
 }

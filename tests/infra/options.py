@@ -42,6 +42,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
     ),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
+    "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
@@ -56,6 +57,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
 NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True},
+    "events": {"grouper": True},
     "grouper_registrations": {"grouper": True},
     "restored_tables": {"protect_data": True},
 }

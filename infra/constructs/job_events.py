@@ -1,0 +1,66 @@
+"""The events of dead jobs; deployed only if the setting ``events`` has ``JobDead``.
+
+    stream of Jobs -> publish_dead_jobs -> bus
+    records that fail for too long -> dead-letter queue
+
+A job dies in one transaction, which stores the row of the dead job. The insertion of that row is in the
+table's stream for 24 hours, so no event is lost when a worker crashes, and workers need no grant on the bus.
+A delivery that fails is retried, in halves, for 12 hours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_cdk import Duration
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from constructs import Construct
+
+from infra.constructs.functions import Functions
+from infra.constructs.queues import dead_letter_queue
+from infra.constructs.tables import READ_STREAM, stream_arn
+from infra.job_handlers import PUBLISH_DEAD_JOBS
+from infra.nag import accept
+
+DIED: dict[str, Any] = {
+    "eventName": ["INSERT"],
+    "dynamodb": {"Keys": {"pk": {"S": [{"prefix": "D#"}]}}},
+}
+RECORDS_AT_ONCE = 100
+TRIED_FOR = Duration.hours(12)
+
+
+class DeadJobEvents(Construct):
+    """Publishes an event for each dead job of *jobs*."""
+
+    def __init__(
+        self, scope: Construct, id_: str, functions: Functions, jobs: dynamodb.ITable, bus: events.IEventBus
+    ) -> None:
+        super().__init__(scope, id_)
+        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
+        accept(self.dead_letter_queue, "This is the stream's dead-letter queue", "AwsSolutions-SQS3")
+        self.function = functions.add(PUBLISH_DEAD_JOBS, {"FANIN_BUS_NAME": bus.event_bus_name})
+        for actions, arn in (
+            (READ_STREAM, stream_arn(jobs)),
+            (("events:PutEvents",), bus.event_bus_arn),
+        ):
+            statement = iam.PolicyStatement(actions=list(actions), resources=[arn])
+            self.function.add_to_role_policy(statement)
+        self._follow(stream_arn(jobs))
+
+    def _follow(self, stream: str) -> None:
+        self.function.add_event_source_mapping(
+            "Died",
+            event_source_arn=stream,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=RECORDS_AT_ONCE,
+            bisect_batch_on_error=True,
+            report_batch_item_failures=True,
+            max_record_age=TRIED_FOR,
+            on_failure=sources.SqsDlq(self.dead_letter_queue),
+            filters=[dict(lambda_.FilterCriteria.filter(DIED))],
+        )
