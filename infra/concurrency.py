@@ -4,8 +4,8 @@ A new account has 10 in a region, for all its functions together; what exceeds t
 concurrency cannot divide them, because Lambda requires that 100 of an account stay unreserved. So the stack
 bounds what takes executions: each queue's event source mapping by its maximum concurrency, of which the
 minimum is 2, and the API by its rate. What is left is for the duties: the sweepers, the Pipe, confirmations.
-Those are short and repeated when they are throttled, and share two; each stream that a
-function reads has one more.
+Those are short and repeated when they are throttled, and share two; each stream that a function reads has
+one more.
 """
 
 from __future__ import annotations

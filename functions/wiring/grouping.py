@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from fanin import names
 from fanin.aws import clients
 from fanin.aws.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
@@ -17,6 +16,7 @@ from fanin.grouper.notifying import OnFailed
 from fanin.grouper.parsing import policies_of
 from fanin.grouper.sqs import SqsQueue
 from fanin.grouper.targeting import TargetTemplate
+from fanin.names import BUNDLE_FAILED, TASK_SUCCEEDED
 from fanin.pacing import each_in_threads
 from functions.wiring import metered
 from functions.wiring.deployed import settings_file
@@ -54,12 +54,12 @@ def notifier() -> OutcomeNotifier:
 
     Other events are published if the settings name them.
     """
-    return OutcomeNotifier(_bus().publish, _ack, succeeded=names.TASK_SUCCEEDED in settings().events)
+    return OutcomeNotifier(_bus().publish, _ack, succeeded=TASK_SUCCEEDED in settings().events)
 
 
 def on_failed() -> OnFailed | None:
     """Return the function that publishes the event of a failed bundle; None if the settings name it not."""
-    return _bus().publish_bundle if names.BUNDLE_FAILED in settings().events else None
+    return _bus().publish_bundle if BUNDLE_FAILED in settings().events else None
 
 
 @lru_cache(maxsize=1)
