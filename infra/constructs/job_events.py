@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_cdk import Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
 
 from infra.constructs.functions import Functions
 from infra.constructs.queues import dead_letter_queue
-from infra.constructs.tables import READ_STREAM, stream_arn
+from infra.constructs.streams import follow
+from infra.constructs.tables import stream_arn
 from infra.job_handlers import PUBLISH_DEAD_JOBS
 from infra.nag import accept
 
@@ -31,7 +29,6 @@ DIED: dict[str, Any] = {
     "dynamodb": {"Keys": {"pk": {"S": [{"prefix": "D#"}]}}},
 }
 RECORDS_AT_ONCE = 100
-TRIED_FOR = Duration.hours(12)
 
 
 class DeadJobEvents(Construct):
@@ -44,23 +41,7 @@ class DeadJobEvents(Construct):
         self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         accept(self.dead_letter_queue, "This is the stream's dead-letter queue", "AwsSolutions-SQS3")
         self.function = functions.add(PUBLISH_DEAD_JOBS, {"FANIN_BUS_NAME": bus.event_bus_name})
-        for actions, arn in (
-            (READ_STREAM, stream_arn(jobs)),
-            (("events:PutEvents",), bus.event_bus_arn),
-        ):
-            statement = iam.PolicyStatement(actions=list(actions), resources=[arn])
-            self.function.add_to_role_policy(statement)
-        self._follow(stream_arn(jobs))
-
-    def _follow(self, stream: str) -> None:
-        self.function.add_event_source_mapping(
-            "Died",
-            event_source_arn=stream,
-            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-            batch_size=RECORDS_AT_ONCE,
-            bisect_batch_on_error=True,
-            report_batch_item_failures=True,
-            max_record_age=TRIED_FOR,
-            on_failure=sources.SqsDlq(self.dead_letter_queue),
-            filters=[dict(lambda_.FilterCriteria.filter(DIED))],
-        )
+        put = iam.PolicyStatement(actions=["events:PutEvents"], resources=[bus.event_bus_arn])
+        self.function.add_to_role_policy(put)
+        stream = stream_arn(jobs)
+        follow(self.function, "Died", stream, self.dead_letter_queue, at_once=RECORDS_AT_ONCE, pattern=DIED)
