@@ -28,8 +28,6 @@ USER_DATA = (
     "endedBy",
     "completedBy",
     "parentItemId",
-    "expectedItems",
-    "maxFailures",
     "originBatchId",
 )
 """What a delete removes from the row of a batch: what users wrote, names of callers, and keys of lists."""
