@@ -111,6 +111,9 @@ def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
         yield batch, "complete, but its event is not confirmed yet"
     if batch.notices:
         yield batch, f"its event had to be sent again ({count(batch.notices, 'time')})"
+    if batch.is_forced:
+        left = count(batch.outstanding or 0, "item")
+        yield batch, f"its end was forced ({batch.end_reason}), with {left} not acked"
     if batch.ended_by_failures:
         left = count(batch.outstanding or 0, "item")
         yield batch, f"ended by its failures: {formats.number(batch.failed)}, with {left} not acked"
