@@ -1,0 +1,82 @@
+"""The way of an ending event: the table's stream, a pipe that describes it, the bus, and its rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fanin.api.events import confirm, endings
+from fanin.names import BATCH_COMPLETED
+from fanin.tracker import BatchKey
+from tests.simulating.violation import require
+from tests.simulation_seams.scenario import TENANT
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+TRIES = 8
+LOST_MAX = 4
+DELAYS = (0.0, 0.0, 1.0, 40.0)
+
+
+class Bus:
+    """Brings the events of batches to its rules: at least once, unless the stream loses a record.
+
+    *arrived*: how often each event came to its rules, by event id.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.left = LOST_MAX
+        self.arrived: Counter[str] = Counter()
+
+    def publish(self, keys: Sequence[BatchKey]) -> None:
+        """Take the records of batches that ended, or whose event is to be sent again."""
+        for key in keys:
+            if self.left and self.world.random.random() < self.world.scenario.lost:
+                self.left -= 1
+                self.world.events["lost records"] += 1
+                continue
+            self._later("pipe", partial(self._describe, key), TRIES)
+
+    def apply(self, name: str, args: tuple[Any, ...]) -> None:
+        """Carry out a request of the pipe."""
+        getattr(self, name)(*args)
+
+    def put(self, detail: dict[str, Any]) -> None:
+        """Bring an event to each rule."""
+        self._judge(detail)
+        copies = 2 if self.world.random.random() < 0.1 else 1
+        for _ in range(copies):
+            self._later("rule", partial(self._confirm, detail), TRIES)
+
+    def _later(self, name: str, work: Any, left: int) -> None:
+        """Do something in a process of its own, after some time, and again if it fails."""
+
+        def again() -> None:
+            if left:
+                self._later(name, work, left - 1)
+
+        delay = self.world.random.choice(DELAYS)
+        self.world.after(delay, name, lambda: self.world.attempt(work, again))
+
+    def _describe(self, key: BatchKey) -> None:
+        """Make the event of a record by the production code, and put it on the bus."""
+        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}}}}
+        for detail in endings([record], self.world.tracker()):
+            self.world.network.send(self, "put", detail)
+
+    def _confirm(self, detail: dict[str, Any]) -> None:
+        self.arrived[detail["eventId"]] += 1
+        confirm(detail, self.world.tracker())
+
+    def _judge(self, detail: dict[str, Any]) -> None:
+        """E: an event says how its batch ended, and says that it completed only if all is done."""
+        key = BatchKey(TENANT, detail["batchId"])
+        batch, referee = self.world.memory.batches[key], self.world.referee
+        require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
+        if detail["detailType"] == BATCH_COMPLETED:
+            done = referee.landed[key].bit_count()
+            require(done == detail["total"], "early end", f"{detail} was put with {done} items done")

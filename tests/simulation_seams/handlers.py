@@ -1,0 +1,81 @@
+"""The user's consumer: it works, raises, crashes, or hands its item to a batch, a task or a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fanin.client.fanin import Fanin
+from fanin.isolating import Record, receives
+from tests.simulating.faults import Crash
+from tests.simulation_seams.outside import Item, Work
+from tests.simulation_seams.publishing import item_of, message_of
+from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK, options_of
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+
+class WorkFailed(Exception):
+    """An error of the user's function."""
+
+
+class Handling:
+    """The consumer of one process, made by ``fanin.acks``."""
+
+    def __init__(self, world: World, fanin: Fanin) -> None:
+        self.world, self.fanin = world, fanin
+        self.delivery: Any = None
+        consume = fanin.acks(fail_after=world.scenario.fail_after)
+        self._handler = consume(self._handle)
+
+    def settle(self, event: Mapping[str, Any], delivery: Any) -> dict[str, Any]:
+        """Process a delivery as Lambda's handler does."""
+        self.delivery = delivery
+        return self._handler(event, delivery)
+
+    def _handle(self, record: Record) -> None:
+        world, item = self.world, self.world.outside.item(item_of(record["body"]))
+        work = self._begin(record, item)
+        try:
+            world.spend(item.plan.seconds)
+            if item.plan.kind == POISON:
+                world.events["poisoned"] += 1
+                raise Crash
+            if item.raised < item.plan.raises:
+                raise WorkFailed(f"try {item.raised}")
+            self._hand_over(work)
+        except Exception:
+            item.raised += 1
+            item.failed |= work.last
+            raise
+        item.done |= not work.handed
+
+    def _begin(self, record: Record, item: Item) -> Work:
+        """Note that work begins, and judge whether it may."""
+        world, times = self.world, receives(record)
+        last = world.scenario.fail_after is not None and times >= world.scenario.fail_after
+        work = Work(item, self.delivery, world.now(), times, last)
+        item.works += 1
+        world.events["works"] += 1
+        world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
+        world.referee.began(work)
+        return work
+
+    def _hand_over(self, work: Work) -> None:
+        """Give the item to a batch, a task or a job, if that is its plan."""
+        kind, item = work.item.plan.kind, work.item
+        if kind == CHILD:
+            self._open_child(item)
+        elif kind in (TASK, JOB):
+            self.world.network.send(self.world.outside, "register", kind, f"{kind}-{item.id}", item.id)
+        if kind in (CHILD, TASK, JOB):
+            work.handed = True
+            self.world.events[f"handed to a {kind}"] += 1
+
+    def _open_child(self, item: Item) -> None:
+        world = self.world
+        with self.fanin.open(parent=item.id, key=f"of-{item.id}"[:128]) as child:
+            for each in child.add(1 + item.position % 3, key="a"):
+                world.outside.item(each)
+                world.network.send(world.queue, "send", message_of(each))

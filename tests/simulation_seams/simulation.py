@@ -1,0 +1,26 @@
+"""A run from a seed to its outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from tests.simulating.room import Outcome, played
+from tests.simulation_seams import aftermath, scenario
+from tests.simulation_seams.world import World
+
+
+def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
+    """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
+    random = Random(seed)
+    world = World(scenario.draw(random), random, lines)
+    violation = played(world.run, lambda: aftermath.check(world))
+    return Outcome(violation, world.network.requests, world.network.faults, _events(world))
+
+
+def _events(world: World) -> Counter[str]:
+    """Return what kinds of things the run saw, to know that the simulation goes where it says."""
+    events = Counter(world.events)
+    for batch in world.memory.batches.values():
+        events[f"{'child' if batch.parent_item_id else 'root'} {batch.result}"] += 1
+    return +events
