@@ -6,9 +6,10 @@ from fanin.api import cursors
 from fanin.api.answers import FailedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
+from fanin.api.windows import WINDOWED, First, InGroup, Last, asked_window
 from functions.wiring import tracking
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = edge(tracking.settings, query=WINDOWED)
 
 
 @app.get(
@@ -17,10 +18,25 @@ app = edge(tracking.settings, query=("limit", "cursor"))
     summary="List failed items",
     responses=answers(200, FailedItems, 400, 403, 404, 409, 503),
 )
-def get_failures(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> FailedItems:
-    """List the failed items of a batch as ranges of its groups, with some reasons on the first page."""
-    start, tracker = cursors.item_at(cursor), tracking.tracker()
+def get_failures(
+    batch_id: BatchId,
+    limit: RangeLimit = 100,
+    cursor: Cursor = None,
+    group_id: InGroup = None,
+    first: First = None,
+    last: Last = None,
+) -> FailedItems:
+    """List the failed items of a batch as ranges of its groups, with some reasons on the first page.
+
+    With `groupId`, `from` and `to`: those of at most 10,000 items of a group, by a consistent read, without
+    reasons.
+    """
+    asked, start = asked_window(app, group_id, first, last), cursors.item_at(cursor)
+    tracker = tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
+    if asked:
+        window = tracker.window(batch, *asked)
+        return FailedItems.listed(window.ranges(window.failed), samples=[])
     found = tracker.failures(batch, start, limit)
     return FailedItems.with_samples(found, () if cursor else tracker.samples(batch))
 

@@ -6,9 +6,10 @@ from fanin.api import cursors
 from fanin.api.answers import OutstandingItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
+from fanin.api.windows import WINDOWED, First, InGroup, Last, asked_window
 from functions.wiring import tracking
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = edge(tracking.settings, query=WINDOWED)
 
 
 @app.get(
@@ -17,10 +18,24 @@ app = edge(tracking.settings, query=("limit", "cursor"))
     summary="List outstanding items",
     responses=answers(200, OutstandingItems, 400, 403, 404, 409, 503),
 )
-def get_outstanding(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> OutstandingItems:
-    """List the items of a batch that are not acked yet, as ranges of its groups."""
-    start, tracker = cursors.item_at(cursor), tracking.tracker()
+def get_outstanding(
+    batch_id: BatchId,
+    limit: RangeLimit = 100,
+    cursor: Cursor = None,
+    group_id: InGroup = None,
+    first: First = None,
+    last: Last = None,
+) -> OutstandingItems:
+    """List the items of a batch that are not acked yet, as ranges of its groups.
+
+    With `groupId`, `from` and `to`: those of at most 10,000 items of a group, by a consistent read.
+    """
+    asked, start = asked_window(app, group_id, first, last), cursors.item_at(cursor)
+    tracker = tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
+    if asked:
+        found = tracker.window(batch, *asked)
+        return OutstandingItems.listed(found.ranges(found.outstanding))
     return OutstandingItems.of(tracker.outstanding(batch, start, limit))
 
 

@@ -14,7 +14,7 @@ from functions.wiring import tracking
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
 ByState = Annotated[
-    Literal["OPEN", "CLOSED", "COMPLETE", "CANCELLED", "TIMED_OUT"] | None,
+    Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"] | None,
     Query(alias="state", description="Only batches in this state."),
 ]
 

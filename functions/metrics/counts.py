@@ -14,6 +14,7 @@ __all__ = ["age", "count", "count_endings", "count_settled", "count_verdicts", "
 
 ENDINGS = {
     State.COMPLETE: names.BATCHES_COMPLETED,
+    State.FAILED: names.BATCHES_FAILED,
     State.CANCELLED: names.BATCHES_CANCELLED,
     State.TIMED_OUT: names.BATCHES_TIMED_OUT,
     State.EXPIRED: names.BATCHES_EXPIRED,

@@ -45,7 +45,14 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_pipes as pipes
 from constructs import Construct
 
-from fanin.names import BATCH_CANCELLED, BATCH_COMPLETED, BATCH_EXPIRED, BATCH_TIMED_OUT, EVENT_SOURCE
+from fanin.names import (
+    BATCH_CANCELLED,
+    BATCH_COMPLETED,
+    BATCH_EXPIRED,
+    BATCH_FAILED,
+    BATCH_TIMED_OUT,
+    EVENT_SOURCE,
+)
 from infra.config import Config
 from infra.constructs.functions import log_group
 from infra.constructs.queues import dead_letter_queue
@@ -53,14 +60,14 @@ from infra.constructs.tables import READ_STREAM, stream_arn
 from infra.nag import accept
 
 DETAIL_TYPE = "$.detailType"
-DETAIL_TYPES = (BATCH_COMPLETED, BATCH_CANCELLED, BATCH_TIMED_OUT, BATCH_EXPIRED)
+DETAIL_TYPES = (BATCH_COMPLETED, BATCH_FAILED, BATCH_CANCELLED, BATCH_TIMED_OUT, BATCH_EXPIRED)
 # Nested JSON, not dotted keys: a pattern takes a key literally.
 ENDING: dict[str, Any] = {
     "eventName": ["MODIFY"],
     "dynamodb": {
         "NewImage": {
             "sk": {"S": ["batch"]},
-            "state": {"S": ["COMPLETE", "CANCELLED", "TIMED_OUT", "EXPIRED"]},
+            "state": {"S": ["COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT", "EXPIRED"]},
         },
         # Without it every later update of an ended batch would send its event again.
         "OldImage": {"state": {"S": ["OPEN", "CLOSED"]}},

@@ -16,6 +16,7 @@ PERIOD = Duration.minutes(5)
 BATCHES = (
     names.BATCHES_OPENED,
     names.BATCHES_COMPLETED,
+    names.BATCHES_FAILED,
     names.BATCHES_CANCELLED,
     names.BATCHES_TIMED_OUT,
     names.BATCHES_EXPIRED,

@@ -87,7 +87,11 @@ class Account:
 
     @property
     def ended_by_failures(self) -> bool:
-        """Return whether ``max_failures`` was reached, which ends the batch before all items are acked."""
+        """Return whether its failures ended it, or should; version 0.1 called such a batch COMPLETE."""
+        return self.state is State.FAILED or self._has_enough_failures
+
+    @property
+    def _has_enough_failures(self) -> bool:
         return self.max_failures is not None and self.failed >= self.max_failures
 
     @property

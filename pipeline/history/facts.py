@@ -114,6 +114,13 @@ class BatchFacts:
         return self.state in ALIVE
 
     @property
+    def ended_by_failures(self) -> bool:
+        """Return whether its failures ended it; version 0.1 called such a batch COMPLETE."""
+        left_items = self.state == ENDED_WELL and bool(self.outstanding)
+        enough = self.max_failures is not None and self.failed >= self.max_failures
+        return self.state == "FAILED" or (left_items and enough)
+
+    @property
     def name(self) -> str:
         """Return the name shown for it."""
         return self.user_key or self.batch_id

@@ -111,8 +111,9 @@ def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
         yield batch, "complete, but its event is not confirmed yet"
     if batch.notices:
         yield batch, f"its event had to be sent again ({count(batch.notices, 'time')})"
-    if batch.failed and batch.max_failures is not None and batch.failed >= batch.max_failures:
-        yield batch, f"ended by its failures: {formats.number(batch.failed)}, of {batch.max_failures:,} borne"
+    if batch.ended_by_failures:
+        left = count(batch.outstanding or 0, "item")
+        yield batch, f"ended by its failures: {formats.number(batch.failed)}, with {left} not acked"
     if batch.acking and batch.tail is not None and batch.tail > max(10.0, LONG_TAIL * batch.acking):
         yield batch, f"the last percent of its items took {_part(batch.tail, batch.acking)}"
 

@@ -79,7 +79,13 @@ def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock
         "result": "succeeded",
         "reason": None,
         "total": 0,
+        "acked": 0,
+        "upperBound": 0,
+        "exact": True,
         "failed": 0,
+        "outstanding": 0,
+        "ranges": [],
+        "moreRanges": False,
         "openedAt": iso(finished.created_at),
         "closedAt": iso(clock.at),
         "completedAt": iso(clock.at),
@@ -94,7 +100,7 @@ def test_the_event_has_the_number_of_failures(tracker: Tracker) -> None:
     detail = detail_of(batch_id)
 
     assert (detail["result"], detail["failed"]) == ("completed_with_failures", 1)
-    assert "outstanding" not in detail
+    assert (detail["acked"], detail["outstanding"], detail["ranges"]) == (2, 0, [])
 
 
 def test_the_event_of_a_cancelled_batch_has_its_reason_and_its_outstanding_ranges(tracker: Tracker) -> None:
@@ -105,10 +111,16 @@ def test_the_event_of_a_cancelled_batch_has_its_reason_and_its_outstanding_range
 
     assert (detail["detailType"], detail["eventId"]) == ("BatchCancelled", f"{batch_id}:CANCELLED")
     assert (detail["result"], detail["reason"], detail["completedAt"]) == ("cancelled", "not wanted", None)
-    assert detail["outstanding"] == [
+    assert detail["ranges"] == [
         {"groupId": group, "from": 0, "to": 2},
         {"groupId": group, "from": 5, "to": 9},
     ]
+    assert (detail["acked"], detail["outstanding"], detail["exact"], detail["moreRanges"]) == (
+        2,
+        8,
+        True,
+        False,
+    )
 
 
 def test_the_event_of_a_batch_that_timed_out_has_its_outstanding_ranges(
@@ -120,7 +132,7 @@ def test_the_event_of_a_batch_that_timed_out_has_its_outstanding_ranges(
     detail = detail_of(batch_id)
 
     assert (detail["detailType"], detail["result"]) == ("BatchTimedOut", "timed_out")
-    assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
+    assert detail["ranges"] == [{"groupId": group, "from": 0, "to": 9}]
 
 
 def test_a_batch_that_expired_has_an_event_though_it_is_absent_for_readers(
@@ -132,7 +144,7 @@ def test_a_batch_that_expired_has_an_event_though_it_is_absent_for_readers(
     detail = detail_of(batch_id)
 
     assert (detail["detailType"], detail["eventId"]) == ("BatchExpired", f"{batch_id}:EXPIRED")
-    assert detail["outstanding"] == [{"groupId": group, "from": 0, "to": 9}]
+    assert detail["ranges"] == [{"groupId": group, "from": 0, "to": 9}]
 
 
 def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) -> None:
@@ -140,14 +152,17 @@ def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) ->
     tracker.ack(TENANT, [Ack(batch_id, group, index, index, "c") for index in range(0, 500, 2)])
     tracker.cancel(TENANT, batch_id)
 
-    assert [one["from"] for one in detail_of(batch_id)["outstanding"]] == list(range(1, 200, 2))
+    detail = detail_of(batch_id)
+    assert [one["from"] for one in detail["ranges"]] == list(range(1, 200, 2))
+    assert (detail["acked"], detail["outstanding"], detail["moreRanges"]) == (250, 250, True)
 
 
 def test_an_estimated_batch_tells_no_ranges(tracker: Tracker) -> None:
     batch_id, _ = opened(tracker, mode=Mode.ESTIMATED)
     tracker.cancel(TENANT, batch_id)
 
-    assert "outstanding" not in detail_of(batch_id)
+    detail = detail_of(batch_id)
+    assert (detail["outstanding"], detail["ranges"], detail["moreRanges"]) == (10, [], False)
 
 
 def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:

@@ -137,8 +137,9 @@ def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
     acked(any_gateway, ranged(batch_id, group, 1, 1, outcome="failure"))
     body = shown(any_gateway, batch_id)
 
-    assert (body["state"], body["result"]) == ("COMPLETE", "completed_with_failures")
-    assert body["endedAt"] == body["completedAt"]
+    assert (body["state"], body["result"], body["isComplete"]) == ("FAILED", "too_many_failures", False)
+    assert "endedAt" in body
+    assert "completedAt" not in body
     assert acked(any_gateway, ranged(batch_id, group, 2, 2))["results"][0]["counts"] == {"late": 1}
 
 
@@ -364,3 +365,16 @@ def test_a_post_that_needs_a_field_says_which_where_there_is_no_body(gateway: Ga
 
     assert answer.status == 400
     assert [problem["field"] for problem in answer.body["errors"]] == ["count"]
+
+
+def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 20)
+    acked(any_gateway, ranged(batch_id, group, 3, 9))
+    acked(any_gateway, ranged(batch_id, group, 10, 11, outcome="failure"))
+    path, window = f"/v1/batches/{batch_id}", {"groupId": group, "from": "2", "to": "12"}
+    outstanding = any_gateway.send("GET", f"{path}/outstanding", query=window).body
+    failures = any_gateway.send("GET", f"{path}/failures", query=window).body
+
+    left = [{"groupId": group, "from": 2, "to": 2}, {"groupId": group, "from": 12, "to": 12}]
+    assert outstanding == {"ranges": left}
+    assert failures == {"ranges": [{"groupId": group, "from": 10, "to": 11}], "samples": []}

@@ -133,7 +133,7 @@ def test_t29_a_passed_deadline_is_one_event_with_what_is_missing(api, bus):
     assert verdicts == ["duplicate", "late"]
     assert get(api, batch)["state"] == "TIMED_OUT"
     assert event["kind"] == "BatchTimedOut"
-    assert [(part["from"], part["to"]) for part in event["outstanding"]] == [(3, 6), (8, 9)]
+    assert [(part["from"], part["to"]) for part in event["ranges"]] == [(3, 6), (8, 9)]
     assert ranges(api, batch, "outstanding") == [(3, 6), (8, 9)]
     assert len(bus.later(batch, 3)) == 1
 
@@ -146,8 +146,8 @@ def test_t30_an_abandoned_batch_expires_with_an_event_even_if_it_is_empty(api, b
 
     assert event["kind"] == "BatchExpired"
     assert get(api, batch)["status"] == 404
-    assert event["outstanding"] == (
-        [{"groupId": event["outstanding"][0]["groupId"], "from": 0, "to": 5}] if count else []
+    assert event["ranges"] == (
+        [{"groupId": event["ranges"][0]["groupId"], "from": 0, "to": 5}] if count else []
     )
 
 
@@ -189,10 +189,12 @@ def test_enough_failures_end_a_batch_early(api, bus):
     fail(api, items[0], items[1])
     _, completions = fail(api, items[2])
 
-    assert [done["batchId"] for done in completions] == [batch]
-    assert get(api, batch)["state"] == "COMPLETE"
+    assert completions == []
+    assert (get(api, batch)["state"], get(api, batch)["isComplete"]) == ("FAILED", False)
     assert ack(api, items[40])[0] == ["late"]
-    assert bus.of(batch)[0]["result"] == "completed_with_failures"
+    assert [(event["kind"], event["result"]) for event in bus.of(batch)] == [
+        ("BatchFailed", "too_many_failures")
+    ]
 
 
 def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):

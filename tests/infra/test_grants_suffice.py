@@ -240,6 +240,11 @@ def failures(tracker, batch_and_items):
     after.samples(batch)
 
 
+def window(tracker, batch_and_items):
+    batch_id, group, _ = batch_and_items[1][0].split(":")
+    assert tracker.window(tracker.get("t", batch_id), group, 0, 1)
+
+
 def sweep_again_and_again(tracker, _):
     for wait in (2 * MOMENT, timedelta(hours=1), timedelta(hours=12), LONG, 2 * LONG):
         after = later(tracker, wait)
@@ -290,8 +295,10 @@ DEEDS = [
     ("notify_batch", opened, with_key("notify")),
     ("get_outstanding", failed_in_part, outstanding),
     ("get_outstanding", overdue, outstanding),
+    ("get_outstanding", failed_in_part, window),
     ("get_failures", failed_in_part, failures),
     ("get_failures", overdue, failures),
+    ("get_failures", failed_in_part, window),
     ("ack_items", opened, with_key("acks")),
     ("ack_items", added, ack_singly_in_bulk_and_again),
     ("ack_items", closed, ack_singly_in_bulk_and_again),

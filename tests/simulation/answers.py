@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TRUE = {Verdict.ACCEPTED, Verdict.DUPLICATE}
 TOO_LATE = {
     State.COMPLETE: Verdict.LATE,
+    State.FAILED: Verdict.LATE,
     State.TIMED_OUT: Verdict.LATE,
     State.CANCELLED: Verdict.CANCELLED,
     State.EXPIRED: Verdict.EXPIRED,

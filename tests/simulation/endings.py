@@ -71,7 +71,7 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     and an estimate that only a stray copy of an ack has filled, when everybody had gone.
     """
     referee = world.referee
-    done = batch.is_alive or (batch.state is State.COMPLETE and not referee.enough_failed(batch))
+    done = batch.is_alive or batch.state is State.COMPLETE
     if done and batch.mode is Mode.EXACT and batch.expires_at > world.at:
         sent = 0
         for message in ledger.messages:
@@ -138,7 +138,7 @@ def _sweep_once(world: World) -> None:
     for batch in stuck:
         ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
         now = world.memory.batches[batch.key]
-        right = now.state is State.COMPLETE or (min(ends) <= world.at and not now.is_alive)
+        right = now.state in (State.COMPLETE, State.FAILED) or (min(ends) <= world.at and not now.is_alive)
         require(right, "sweep", f"{batch.key} was {batch.state} with nothing missing and is {now.state}")
     for batch in unheard:
         sent = (batch.key, world.at) in world.memory.notices

@@ -110,12 +110,12 @@ def _fail_without_end(self, batch, number, masks, caller, seen=None):
     return _mark(self, bears, number, masks, caller, seen)
 
 
-def _end_by_failures_unseen(self, batch, caller):
+def _end_by_failures_unseen(self, batch):
     """Whoever fails an item asks for the end, and the store says whether it is enough."""
     stored = self.store.get(batch.key) if batch.max_failures is not None else None
     if stored is None:
         return None
-    ended = self.store.transition(batch.key, self._enough(stored, caller))
+    ended = self.store.transition(batch.key, self._enough(stored))
     return ended if ended and not ended.is_alive else None
 
 
@@ -312,7 +312,7 @@ def _turn_from_anywhere(self, key, step):
     return self.batches[key]
 
 
-ALL = (State.OPEN, State.CLOSED, State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.EXPIRED)
+ALL = tuple(State)
 
 LIFE_MUTANTS = (
     Mutant("a failure is counted with its bit", (MemoryStore, "add_bits", _failing(_uncounted))),

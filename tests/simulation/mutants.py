@@ -63,7 +63,7 @@ def _complete_always(self, key, step):
 
 def _complete_open_too(self, key, step):
     batch = self.batches[key]
-    if step.to is not State.COMPLETE or step.failures is not None or batch.state is not State.OPEN:
+    if step.to is not State.COMPLETE or batch.state is not State.OPEN:
         return _turn(self, key, step)
     self.batches[key] = step.apply(batch)
     return self.batches[key]

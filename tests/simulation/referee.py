@@ -45,7 +45,8 @@ class Referee:
     *landed*: items whose ack was applied; *failed*: those of them that are failed now, *has_failed*: or
     once were; *healed*: how often one was healed, *healed_by_children*: by a batch that stands for it;
     *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch; *repeats*:
-    acks that the network may have doubled. *turned*: when a batch came to its state.
+    acks that the network may have doubled. *turned*: when a batch came to its state; *enough_since*: since
+    when as many have failed as end it, None while they do not.
     *children*: by item of a batch, all that were ever opened to stand for it: a key whose batch is over
     opens another one, and each of them tells of its end. *to_bus*: ending events that the stream has just
     brought.
@@ -62,6 +63,7 @@ class Referee:
         self.failures: defaultdict[BatchKey, int] = defaultdict(int)
         self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
         self.turned: dict[BatchKey, datetime] = {}
+        self.enough_since: defaultdict[BatchKey, datetime | None] = defaultdict(lambda: None)
         self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
         self.children = defaultdict(lambda: defaultdict(set))
         self.to_bus: list[BatchKey] = []
@@ -180,6 +182,7 @@ class Referee:
     def _check_failures(self, key: PageKey, before: Batch) -> None:
         """What is counted as failed is what failed, at any moment; after the end it stays as it was."""
         batch, failures = self.memory.batches[key.batch], self.failures[key.batch]
+        self._note_enough(batch)
         right = batch.failed == failures
         require(right, "failures", f"{failures} of {key.batch} failed, {batch.failed} are counted")
         require(before.is_alive or batch == before, "end", f"{key.batch} has ended and changed")
@@ -188,6 +191,11 @@ class Referee:
             width = batch.page_bits
             truth = self.failed[key.batch] >> key.number * width & (1 << width) - 1
             require(page.failed == truth, "failures", f"{key} has {page}, {truth:b} failed")
+
+    def _note_enough(self, batch: Batch) -> None:
+        """Note since when as many items of the batch have failed as end it."""
+        since = self.enough_since[batch.key]
+        self.enough_since[batch.key] = (since or self.now()) if self.enough_failed(batch) else None
 
     def _tail(self, name: str, key: PageKey, *args: Any) -> Any:
         answer = getattr(self.memory, name)(key, *args)
@@ -274,7 +282,9 @@ class Referee:
     def _check_step(self, before: Batch, after: Batch) -> None:
         """A step has a reason that holds now."""
         key, now = after.key, self.now()
-        if after.state is State.COMPLETE and not self.enough_failed(after):
+        if after.state is State.FAILED:
+            self._check_failed(after)
+        elif after.state is State.COMPLETE:
             require(before.state is State.CLOSED, "I1", f"{key} was completed while it was {before.state}")
             require(self.all_acked(after), "I1", f"{key} was completed at {self.landed[key]:b}")
         elif after.state is State.CLOSED:
@@ -285,6 +295,15 @@ class Referee:
             require(late, "deadline", f"{key} timed out at {now}, its deadline is {before.deadline_at}")
         elif after.state is State.EXPIRED:
             require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
+
+    def _check_failed(self, after: Batch) -> None:
+        """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""
+        key, since = after.key, self.enough_since[after.key]
+        require(self.enough_failed(after), "failed", f"{key} failed at {self.failures[key]} failures")
+        right = after.ended_at is not None and since is not None and after.ended_at >= since
+        require(right, "failed", f"{key} failed at {after.ended_at}, it had enough failures at {since}")
+        told = after.completed_at or after.completed_by
+        require(not told, "failed", f"{key} failed, and was completed by {after.completed_by}")
 
 
 def _masks(name: str, args: tuple[Any, ...]) -> PageMasks:

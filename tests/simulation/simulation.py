@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fanin.tracker import State, climb, model
+from fanin.tracker import climb, model
 from fanin.tracker import progress as looking
 from tests.simulating.room import Outcome, played
 from tests.simulation import afterlife, aftermath, lives, scenario
@@ -62,9 +62,8 @@ def _events(world: World) -> Counter[str]:
         events["keys of a second batch"] += len(ledger.opened_as) > 1
         events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
     for batch in world.memory.batches.values():
-        failed = " early" if batch.state is State.COMPLETE and not world.referee.all_acked(batch) else ""
         child = " child" if batch.parent_item_id else ""
-        events[f"{batch.mode} {batch.result}{failed}{child}"] += 1
+        events[f"{batch.mode} {batch.result}{child}"] += 1
     for key in world.memory.stored_pages:
         events[f"pages of level {key.level}"] += 1
     return events

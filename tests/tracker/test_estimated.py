@@ -39,7 +39,7 @@ def test_failures_of_an_estimated_batch_are_counted(tracker):
     assert tracker.get("t", batch_id).failed == 2
     fail(tracker, batch_id, group, 2)
 
-    assert tracker.get("t", batch_id).result == "completed_with_failures"
+    assert tracker.get("t", batch_id).result == "too_many_failures"
     assert verdicts(ack(tracker, batch_id, group, 3)) == ["late"]
 
 

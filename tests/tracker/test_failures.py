@@ -7,7 +7,7 @@ import pytest
 from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.calls import START, ack, fail, opened, verdicts
 
 
 def test_a_failed_item_is_done_and_the_batch_completes_with_failures(tracker):
@@ -57,8 +57,9 @@ def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
     report = fail(tracker, batch_id, group, 3, caller="third")
     batch = tracker.get("t", batch_id)
 
-    assert [done.caller for done in report.completions] == ["third"]
-    assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
+    assert not report.completions
+    assert (batch.state, batch.result) == (State.FAILED, "too_many_failures")
+    assert (batch.ended_at, batch.completed_at, batch.completed_by) == (START, None, None)
     assert verdicts(ack(tracker, batch_id, group, 0, 7)) == ["duplicate", "late"]
     assert verdicts(fail(tracker, batch_id, group, 8)) == ["late"]
     assert tracker.progress(batch) == Progress(4, 3, 4, exact=True)
@@ -170,9 +171,10 @@ def test_a_kept_reason_names_an_item_that_failed(tracker):
 
 
 def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_request_that_is_found(tracker):
-    batch_id, group = opened(tracker, 8, max_failures=2)
-    fail(tracker, batch_id, group, 0, caller="first")
-    fail(tracker, batch_id, group, 4, caller="last")
+    batch_id, group = opened(tracker, 8)
+    tracker.close("t", batch_id, "closer")
+    fail(tracker, batch_id, group, *range(4), caller="first")
+    fail(tracker, batch_id, group, *range(4, 8), caller="last")
     acks = [Ack(batch_id, group, 4, 4, "last", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "first")]
 
     for request in (acks, acks[::-1]):

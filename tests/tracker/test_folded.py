@@ -111,7 +111,7 @@ def test_as_many_failures_as_a_batch_bears_end_it(tracker):
     batch_id, _ = opened(tracker, 9, max_failures=2)
     found = put(tracker, batch_id, [], [0, 1, 5])
 
-    assert tracker.get("t", batch_id).state is State.COMPLETE
+    assert tracker.get("t", batch_id).state is State.FAILED
     assert found == [(0, {Verdict.ACCEPTED: 2}, 2, 2, 0), (1, {Verdict.LATE: 1}, 0, 0, 0)]
 
 

@@ -19,7 +19,7 @@ def drawn() -> set[tuple[str, str]]:
 
 def admitted() -> set[tuple[str, str]]:
     ends = [Transition(to, START, START, START) for to in State if to is not State.OPEN]
-    early = Transition(State.COMPLETE, START, START, START, failures=1)
+    early = Transition(State.FAILED, START, START, START, failures=1)
     return {(source.value, change.to.value) for change in (*ends, early) for source in change.sources}
 
 

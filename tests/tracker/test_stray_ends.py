@@ -41,19 +41,20 @@ def tracker(store, clock):
     return Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
 
 
-def told(report):
-    return [done.caller for done in report.completions]
+def state(tracker, batch_id):
+    return tracker.get("t", batch_id).state
 
 
-def test_who_was_told_that_the_batch_goes_on_does_not_end_it_later(tracker, store):
+def test_a_failure_that_is_not_the_last_one_leaves_no_request_that_ends_the_batch_later(tracker, store):
     batch_id, group = opened(tracker, 9, max_failures=2)
     leaf = PageKey(BatchKey("t", batch_id), 0, 0)
     fail(tracker, batch_id, group, 0, caller="first")
     store.add_bits(leaf, PageMasks(failure=0b10), START + DAY)
     store.land()
 
-    assert tracker.get("t", batch_id).state is State.OPEN
-    assert told(fail(tracker, batch_id, group, 1, caller="second")) == ["second"]
+    assert state(tracker, batch_id) is State.OPEN
+    fail(tracker, batch_id, group, 1, caller="second")
+    assert state(tracker, batch_id) is State.FAILED
 
 
 def test_an_end_for_failures_that_were_healed_meanwhile_does_not_come_back_with_new_ones(tracker, store):
@@ -61,15 +62,15 @@ def test_an_end_for_failures_that_were_healed_meanwhile_does_not_come_back_with_
     leaf = PageKey(BatchKey("t", batch_id), 0, 0)
     fail(tracker, batch_id, group, 0, caller="first")
     store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
-    report = fail(tracker, batch_id, group, 1, caller="second")
+    fail(tracker, batch_id, group, 1, caller="second")
     store.meanwhile = None
     store.add_bits(leaf, PageMasks(failure=0b100), START + DAY)
     store.land()
 
     assert store.strays
-    assert told(report) == []
-    assert tracker.get("t", batch_id).state is State.OPEN
-    assert told(fail(tracker, batch_id, group, 2, caller="third")) == ["third"]
+    assert state(tracker, batch_id) is State.OPEN
+    fail(tracker, batch_id, group, 2, caller="third")
+    assert state(tracker, batch_id) is State.FAILED
 
 
 def test_one_failure_healed_of_more_than_enough_leaves_the_end_to_who_asked_for_it(tracker, store):
@@ -79,4 +80,5 @@ def test_one_failure_healed_of_more_than_enough_leaves_the_end_to_who_asked_for_
     store.add_bits(leaf, PageMasks(failure=0b100), START + DAY)
     store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
 
-    assert told(fail(tracker, batch_id, group, 1, caller="second")) == ["second"]
+    fail(tracker, batch_id, group, 1, caller="second")
+    assert state(tracker, batch_id) is State.FAILED

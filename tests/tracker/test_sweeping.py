@@ -112,7 +112,7 @@ def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_di
     clock.at += CHECK_AFTER
     tracker.sweep()
 
-    assert tracker.get("t", batch_id).result == "completed_with_failures"
+    assert tracker.get("t", batch_id).result == "too_many_failures"
 
 
 def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_off(clock):

@@ -20,6 +20,7 @@ from fanin.tracker.model import (
     Batch,
     Closed,
     Completion,
+    ItemRange,
     Progress,
     Result,
     Sample,
@@ -155,8 +156,12 @@ class ListedRanges(Answer):
     @classmethod
     def of(cls, found: Slice, **more: Any) -> Self:
         """Return the page of *found*; *more*: fields beside the ranges."""
-        ranges = [RangeAnswer.like(items) for items in found.ranges]
-        return cls(ranges=ranges, cursor=cursors.of_item(found.resume), **more)
+        return cls.listed(found.ranges, cursor=cursors.of_item(found.resume), **more)
+
+    @classmethod
+    def listed(cls, ranges: Sequence[ItemRange], **more: Any) -> Self:
+        """Return a page of *ranges*; *more*: fields beside them."""
+        return cls(ranges=[RangeAnswer.like(items) for items in ranges], **more)
 
 
 class OutstandingItems(ListedRanges):
@@ -172,7 +177,8 @@ class SampleAnswer(Answer):
 
 
 class FailedItems(ListedRanges):
-    """A page of failed items. *samples*: at most 128 reasons of failures, on the first page only."""
+    """A page of failed items. *samples*: at most 128 reasons of failures, on the first page of a
+    list only."""
 
     samples: list[SampleAnswer]
 

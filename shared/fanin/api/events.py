@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
-from fanin.api.instants import iso
+from fanin.api.ending_event import EndingEvent
 from fanin.calling import log_failure
 from fanin.errors import InvalidRequest, NewerSchema
-from fanin.names import camel
-from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, checked_batch_id
+from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
-from fanin.tracker.events import EVENT_TYPES, CompletionEvent, event_id
+from fanin.tracker.events import EVENT_TYPES, event_id
 
 logger = logging.getLogger("fanin")
-RANGES_IN_EVENT = 100
-"""Outstanding ranges in an event; the route ``outstanding`` lists all."""
 
 
 def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
@@ -29,7 +24,8 @@ def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict
     """
     keys = (key_of(record["dynamodb"]["Keys"]["pk"]["S"]) for record in records)
     found = (_readable(key, tracker) for key in keys)
-    return [_detail(batch, tracker) for batch in found if batch is not None and not batch.is_alive]
+    ended = (batch for batch in found if batch is not None and not batch.is_alive)
+    return [EndingEvent.ended(batch, tracker).detail() for batch in ended]
 
 
 def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
@@ -64,18 +60,3 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
         return tracker.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
     except InvalidRequest:
         return None
-
-
-def _detail(batch: Batch, tracker: Tracker) -> dict[str, Any]:
-    event = CompletionEvent.of(batch)
-    detail: dict[str, Any] = {camel(fact.name): _value(getattr(event, fact.name)) for fact in fields(event)}
-    if batch.state is State.COMPLETE or batch.mode is not Mode.EXACT:
-        return detail
-    ranges = tracker.outstanding(batch, 0, RANGES_IN_EVENT).ranges
-    shown = [{"groupId": part.group_id, "from": part.first, "to": part.last} for part in ranges]
-    return detail | {"outstanding": shown}
-
-
-def _value(fact: Any) -> Any:
-    """Return *fact* as JSON has it: a time as text, all else as it is."""
-    return iso(fact) if isinstance(fact, datetime) else fact

@@ -8,7 +8,7 @@ from typing import Any
 
 from fanin.aws import clients
 from fanin.aws.settings import Tables
-from fanin.client.direct_acks import DirectAcks, caller_of
+from fanin.client.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.items import Items
 from fanin.client.model import (
     BundleSummary,
@@ -31,7 +31,7 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Slice, Tracker
+from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.options import filter_of
 
@@ -87,13 +87,13 @@ class DirectTransport(DirectAcks):
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
         found = self.tracker.outstanding(self.tracker.get(self.tenant, batch_id), cursor or 0)
-        return Ranges(_items(batch_id, found), found.resume)
+        return Ranges(items_of(batch_id, found.ranges), found.resume)
 
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         batch = self.tracker.get(self.tenant, batch_id)
         found = self.tracker.failures(batch, cursor or 0)
         samples = () if cursor else tuple(self.tracker.samples(batch))
-        return Failures(_items(batch_id, found), samples, found.resume)
+        return Failures(items_of(batch_id, found.ranges), samples, found.resume)
 
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
@@ -122,10 +122,6 @@ class DirectTransport(DirectAcks):
 
     def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
         raise InvalidRequest(NO_ADMINISTRATION)
-
-
-def _items(batch_id: str, found: Slice) -> tuple[Items, ...]:
-    return tuple(Items.between(batch_id, part.group_id, part.first, part.last) for part in found.ranges)
 
 
 def _facts(batch: Batch) -> dict[str, Any]:

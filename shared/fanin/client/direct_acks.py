@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fanin.client.items import Items
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
-from fanin.tracker import Ack, Batch, Result, Tracker
+from fanin.tracker import Ack, Batch, ItemRange, Result, Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,19 @@ class DirectAcks:
             tuple(_completion(done.batch) for done in report.completions),
             tuple(_range(result) for result in report.results if result.ack.size > 1),
         )
+
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        batch = self.tracker.get(self.tenant, batch_id)
+        found = self.tracker.window(batch, group_id, first, last)
+        wanted = found.outstanding | (found.failed if failed else 0)
+        return items_of(batch_id, found.ranges(wanted))
+
+
+def items_of(batch_id: str, ranges: Sequence[ItemRange]) -> tuple[Items, ...]:
+    """Return *ranges* of a batch as their item ids."""
+    return tuple(Items.between(batch_id, part.group_id, part.first, part.last) for part in ranges)
 
 
 def caller_of(route: str, key: str) -> str:

@@ -20,7 +20,7 @@ from urllib3.util import Timeout, Url, parse_url
 from fanin.aws.forking import PerProcess
 from fanin.aws.limits import ANSWER_SECONDS
 from fanin.client import documents, retrying, task_documents
-from fanin.client.items import Items
+from fanin.client.items import Items, merged
 from fanin.client.model import (
     BundleSummary,
     Cancelled,
@@ -141,6 +141,16 @@ class HttpTransport:
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         path = _path(batch_id, "/failures")
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        asked = {"groupId": group_id, "from": str(first), "to": str(last)}
+        reader = partial(documents.ranges_of, batch_id)
+        found = self._get(_path(batch_id, "/outstanding"), asked, reader).items
+        if failed and sum(map(len, found)) <= last - first:
+            found = merged(*found, *self._get(_path(batch_id, "/failures"), asked, reader).items)
+        return found
 
     def register(self, task: NewTask, key: str) -> Registered:
         return self._post("/v1/tasks", task_documents.task_body(task), key, task_documents.registered_of)

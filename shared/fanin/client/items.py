@@ -96,3 +96,15 @@ class Items(Sequence[str]):
             return -1
         ours = parsed and (parsed.batch_id, parsed.group_id) == (self.batch_id, self.group_id)
         return parsed.index if parsed and ours else -1
+
+
+def merged(*ranges: Items) -> tuple[Items, ...]:
+    """Return *ranges* of one group, which do not overlap, in order; those that touch become one."""
+    found: list[Items] = []
+    for part in sorted(ranges, key=lambda part: part.indexes.start):
+        before = found[-1].indexes if found else None
+        if before is not None and before.stop == part.indexes.start:
+            found[-1] = Items.between(part.batch_id, part.group_id, before.start, part.indexes[-1])
+        else:
+            found.append(part)
+    return tuple(found)

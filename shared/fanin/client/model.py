@@ -18,8 +18,9 @@ R = TypeVar("R")
 class Summary(ShownOptions):
     """A batch as lists return it.
 
-    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``, ``cancelled`` or
-    ``timed_out``. *reason*: the reason of a cancel, if one was given. Times are aware.
+    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``,
+    ``too_many_failures``, ``cancelled`` or ``timed_out``. *reason*: the reason of a cancel, if one was
+    given. Times are aware.
     """
 
     batch_id: str

@@ -46,12 +46,21 @@ class TooManyBytes(InvalidRequest):
 
 
 class Acks(Protocol):
-    """The call that a consumer needs."""
+    """The calls that a consumer needs."""
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
 
         *key*: None if the callers are messages, which may be redelivered together with others.
+        """
+
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        """Return those of at most 10,000 items of a group that are outstanding, by a consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound for
+        a batch that does not exist or has expired, and for a group of another batch.
         """
 
 

@@ -26,6 +26,7 @@ from fanin.tracker.page import PageMasks
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import Sweep
+from fanin.tracker.window import Window
 
 __all__ = [
     "COUNT_MAX",
@@ -60,5 +61,6 @@ __all__ = [
     "Tracker",
     "TrackerStore",
     "Verdict",
+    "Window",
     "checked_batch_id",
 ]

@@ -15,6 +15,7 @@ from fanin.tracker.tree import capacity, stretches
 
 TOO_LATE = {
     State.COMPLETE: Verdict.LATE,
+    State.FAILED: Verdict.LATE,
     State.TIMED_OUT: Verdict.LATE,
     State.CANCELLED: Verdict.CANCELLED,
     State.EXPIRED: Verdict.EXPIRED,

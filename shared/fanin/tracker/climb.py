@@ -79,7 +79,7 @@ class Climber:
     def _after(self, batch: Batch, key: PageKey, page: Page, caller: str, failures: bool) -> Batch | None:
         """Return the batch if it has ended by the write of *page*: the page is full, or failures suffice."""
         ended = self.climb(batch, key, page, caller)
-        return ended or (self.end_by_failures(batch, caller) if failures else None)
+        return ended or (self.end_by_failures(batch) if failures else None)
 
     def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
         """Set a full page's bit in its parent, then compact the page; return the batch if it has ended."""
@@ -115,12 +115,11 @@ class Climber:
         written = self.store.add_bits(above, masks, batch.pages_expire_at)
         return self.climb(batch, above, written.page, caller)
 
-    def end_by_failures(self, batch: Batch, caller: str) -> Batch | None:
-        """End a batch that has reached ``max_failures``; return the stored batch if it has ended.
+    def end_by_failures(self, batch: Batch) -> Batch | None:
+        """End a batch that has reached ``max_failures`` as FAILED; return the stored batch if it has ended.
 
         The batch is read first, and ends only if no item was healed since. Without that condition a delayed
-        copy of a refused transition could apply later, after other failures, and name a caller that was
-        answered that the batch is still live.
+        copy of a refused transition could apply later, after other failures, with a time before them.
         """
         if batch.max_failures is None:
             return None
@@ -128,15 +127,15 @@ class Climber:
         for attempt in range(WRITE_ATTEMPTS):
             if stored is None or not stored.is_alive or stored.failed < batch.max_failures:
                 return _ended(stored)
-            stored = self.store.transition(batch.key, self._enough(stored, caller))
+            stored = self.store.transition(batch.key, self._enough(stored))
             if stored is not None and stored.is_alive:
                 self.pause(attempt)
         raise StoreUnavailable("too many concurrent requests heal failures of the batch; repeat the request")
 
-    def _enough(self, batch: Batch, caller: str) -> Transition:
+    def _enough(self, batch: Batch) -> Transition:
         """Return the transition that ends a batch for its failures, as the batch was read."""
-        at, most = self.now(), batch.max_failures
-        return transition(batch, State.COMPLETE, at, caller=caller, failures=most, healed=batch.healed)
+        most = batch.max_failures
+        return transition(batch, State.FAILED, self.now(), failures=most, healed=batch.healed)
 
     def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
         """Heal the failed bits of *mask*; return those that this call healed."""

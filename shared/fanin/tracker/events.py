@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from datetime import datetime
+from typing import Any
 
 from fanin import names
 from fanin.tracker.model import Batch, State
 
 EVENT_TYPES: Mapping[State, str] = {
     State.COMPLETE: names.BATCH_COMPLETED,
+    State.FAILED: names.BATCH_FAILED,
     State.CANCELLED: names.BATCH_CANCELLED,
     State.TIMED_OUT: names.BATCH_TIMED_OUT,
     State.EXPIRED: names.BATCH_EXPIRED,
@@ -22,9 +24,18 @@ def event_id(batch: Batch) -> str:
     return f"{batch.batch_id}:{batch.state}"
 
 
-@dataclass(frozen=True, slots=True)
+ONLY_SOME = {"only some": True}
+"""The metadata of a field that is absent from the events whose batch has no such value."""
+
+
+def is_optional(fact: Field[Any]) -> bool:
+    """Return whether the field *fact* is absent from an event where its value is None."""
+    return fact.metadata == ONLY_SOME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionEvent:
-    """How a batch ended: what the event on the bus and the data source's stream report."""
+    """How a batch ended, by its row: what the event on the bus and the data source's stream report."""
 
     event_id: str
     detail_type: str
@@ -44,7 +55,12 @@ class CompletionEvent:
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
         """Return the event of *batch*, which has ended."""
-        return cls(
+        return CompletionEvent(**cls.facts(batch))
+
+    @staticmethod
+    def facts(batch: Batch) -> dict[str, Any]:
+        """Return the fields that the row of *batch* has."""
+        return dict(
             event_id=event_id(batch),
             detail_type=EVENT_TYPES[batch.state],
             tenant=batch.tenant,

@@ -41,7 +41,7 @@ class Transition:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE and self.failures is None:
+        if self.to is State.COMPLETE:
             return (State.CLOSED,)
         return ALIVE
 

@@ -23,12 +23,14 @@ SHARDS = 8
 class State(StrEnum):
     """The state of a batch: OPEN and CLOSED are live, the others are final.
 
+    A batch is COMPLETE where every item is acked; FAILED, where its failures ended it before that.
     The row of an EXPIRED batch is kept for its event only; every reader treats the batch as not found.
     """
 
     OPEN = "OPEN"
     CLOSED = "CLOSED"
     COMPLETE = "COMPLETE"
+    FAILED = "FAILED"
     CANCELLED = "CANCELLED"
     TIMED_OUT = "TIMED_OUT"
     EXPIRED = "EXPIRED"
@@ -126,6 +128,8 @@ class Batch(BatchOptions):
         """How the batch ended; None while it is live."""
         if self.state in ALIVE:
             return None
+        if self.state is State.FAILED:
+            return "too_many_failures"
         if self.state is not State.COMPLETE:
             return self.state.lower()
         return "completed_with_failures" if self.failed else "succeeded"

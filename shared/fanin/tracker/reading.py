@@ -21,6 +21,7 @@ from fanin.tracker.sampling import samples
 from fanin.tracker.store import Listing, TrackerStore
 from fanin.tracker.sweeping import end_by_time, longest_open
 from fanin.tracker.walking import slice_of
+from fanin.tracker.window import Window, window
 
 CACHED_BATCHES = 10_000
 
@@ -70,6 +71,11 @@ class Reader:
         """Return the failed items as ranges, from the item *start* of the batch on."""
         self._need_exact(batch, "which items failed")
         return slice_of(self.store, batch, start, limit, failures=True)
+
+    def window(self, batch: Batch, group_id: str, first: int, last: int) -> Window:
+        """Return which of the items *first* to *last* of a group are outstanding, and which failed."""
+        self._need_exact(batch, "the state of an item")
+        return window(self.store, batch, group_id, first, last)
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
         """Return a bounded number of failure reasons, without those of healed items."""

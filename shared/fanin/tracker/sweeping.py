@@ -123,7 +123,7 @@ class Sweeper:
         if was_alive:
             batch = self._ended_by_time(batch)
         if batch.is_alive:
-            batch = self.climber.end_by_failures(batch, SWEEPER) or batch
+            batch = self.climber.end_by_failures(batch) or batch
         if batch.state is State.CLOSED:
             batch = self._repaired(batch)
         if batch.is_alive:

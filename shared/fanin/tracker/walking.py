@@ -53,7 +53,7 @@ class Walk:
         for pages in self._read(keys, 0, LEAVES_A_READ):
             for key, page in pages.items():
                 first = self._first(key)
-                for low, high in _runs(self._wanted(page, self._capacity(key))):
+                for low, high in runs(self._wanted(page, self._capacity(key))):
                     if first + high >= self.start:
                         yield max(first + low, self.start), first + high
 
@@ -154,7 +154,7 @@ def _from(stretches: Sequence[Stretch], item: int) -> list[Stretch]:
     return [(max(low, item), high) for low, high in stretches if high >= item]
 
 
-def _runs(mask: int) -> list[Stretch]:
+def runs(mask: int) -> list[Stretch]:
     """Return the runs of set bits in *mask*, as (first, last)."""
     bits = [at for at in range(mask.bit_length()) if mask >> at & 1]
     if not bits:

@@ -3,7 +3,7 @@
 from tests.api.bad_inputs.acks import ITEMS, RANGES, REASONS
 from tests.api.bad_inputs.batches import COUNTS, IDS, SETTINGS, USER_KEYS, WHERE
 from tests.api.bad_inputs.forms import FORMS, KEYS
-from tests.api.bad_inputs.lists import QUERIES
+from tests.api.bad_inputs.lists import QUERIES, WINDOWS
 from tests.api.bad_inputs.table import Bad
 
 __all__ = ["ALL", "Bad"]
@@ -14,6 +14,7 @@ ALL = [
     *SETTINGS,
     *REASONS,
     *QUERIES,
+    *WINDOWS,
     *KEYS,
     *COUNTS,
     *WHERE,

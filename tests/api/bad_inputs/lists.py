@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.api.bad_inputs.table import (
     LISTS,
     OPEN,
+    UNKNOWN,
     querying,
 )
 
@@ -86,4 +87,37 @@ QUERIES = [
         for text in ("", "open", "EXPIRED", "x", "OPEN,CLOSED")
     ),
     querying(17, "/v1/batches/<BATCH>", "limit", {"limit": "5"}),
+]
+_WINDOW = {"groupId": "<GROUP>", "from": "0", "to": "9"}
+WINDOWS = [
+    *(
+        querying(29, path, f"{name} {text!r:.20}", {**_WINDOW, name: text})
+        for path in LISTS[1:]
+        for name in ("from", "to")
+        for text in (*_STRANGE_NUMBERS[1:], "1e400")
+    ),
+    *(
+        querying(36, path, f"groupId {text!r:.20}", {**_WINDOW, "groupId": text})
+        for path in LISTS[1:]
+        for text in ("", "x", "<GROUP>\n", "<GROUP>#", "A" * 10_000)
+    ),
+    *(
+        querying(18, path, f"a window without {name}", {k: v for k, v in _WINDOW.items() if k != name})
+        for path in LISTS[1:]
+        for name in _WINDOW
+    ),
+    *(querying(17, path, "a window with limit", {**_WINDOW, "limit": "5"}) for path in LISTS[1:]),
+    *(querying(17, path, "a window with cursor", {**_WINDOW, "cursor": "AAAAAAAA"}) for path in LISTS[1:]),
+    *(querying(14, path, "from twice", {**_WINDOW, "from": ["0", "0"]}) for path in LISTS[1:]),
+    *(
+        querying(28, path, f"a window {name} {text}", {**_WINDOW, name: text})
+        for path in LISTS[1:]
+        for name, text in (("to", "10"), ("from", "10"), ("to", str(2**36 - 1)), ("to", str(2**36)))
+    ),
+    *(
+        querying(31, path, f"a window of {name}", {**_WINDOW, "groupId": name}, expect=(404,))
+        for path in LISTS[1:]
+        for name in (UNKNOWN, "00000000-0000-8000-8000-000000000000", "<BATCH>")
+    ),
+    querying(17, OPEN, "a window", _WINDOW),
 ]

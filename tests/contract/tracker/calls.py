@@ -14,7 +14,7 @@ KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")
 LEAF = PageKey(KEY, 0, 3)
 ENDINGS = [
     Transition(State.CANCELLED, NOW, LATER, LATER, reason="no longer wanted"),
-    Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=0),
+    Transition(State.FAILED, NOW, LATER, LATER, failures=0),
     Transition(State.TIMED_OUT, NOW, LATER, LATER, reason="deadline"),
     Transition(State.EXPIRED, NOW, LATER, LATER),
 ]

@@ -149,16 +149,17 @@ def test_close_waits_for_the_items_that_are_expected(store, batch, expected, sta
 def test_failures_end_a_batch_only_where_there_are_enough(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(failure=0b11), LATER)
-    step = Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=3)
+    step = Transition(State.FAILED, NOW, LATER, LATER, failures=3)
 
     assert store.transition(KEY, step).state is State.OPEN
-    assert store.transition(KEY, replace(step, failures=2)).state is State.COMPLETE
+    ended = store.transition(KEY, replace(step, failures=2))
+    assert (ended.state, ended.ended_at, ended.completed_at) == (State.FAILED, NOW, None)
 
 
 def test_failures_end_a_batch_only_if_none_was_healed_since_they_were_seen(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(failure=0b1111), LATER)
-    unhealed = Transition(State.COMPLETE, NOW, LATER, LATER, caller="me", failures=1)
+    unhealed = Transition(State.FAILED, NOW, LATER, LATER, failures=1)
     store.heal_bits(LEAF, 0b1)
     healed = store.get(KEY)
 
@@ -166,7 +167,7 @@ def test_failures_end_a_batch_only_if_none_was_healed_since_they_were_seen(store
     assert store.transition(KEY, unhealed) == healed
     store.heal_bits(LEAF, 0b110)
     assert store.transition(KEY, replace(unhealed, healed=1)).state is State.OPEN
-    assert store.transition(KEY, replace(unhealed, healed=3)).state is State.COMPLETE
+    assert store.transition(KEY, replace(unhealed, healed=3)).state is State.FAILED
 
 
 def test_a_live_batch_lives_longer_but_never_shorter(store, batch):

@@ -40,7 +40,6 @@ def test_the_sound_batches_are_in_the_states_that_they_are_named_for():
     assert [name for name, state in states.items() if state is State.COMPLETE] == [
         "complete",
         "complete_with_failures",
-        "ended_by_failures",
         "one_leaf_full_before_close",
         "one_level_full_before_close",
         "empty",

@@ -187,7 +187,14 @@ def looks(batch) -> str:
         ({"state": "CLOSED", "idle": 7200.0}, "not over, and nothing happened for 2 h"),
         ({"event_at": None}, "its event is not confirmed yet"),
         ({"notices": 2}, "had to be sent again (2 times)"),
-        ({"failed": 9, "max_failures": 9}, "ended by its failures: 9, of 9 borne"),
+        (
+            {"failed": 9, "state": "FAILED", "outstanding": 1},
+            "ended by its failures: 9, with 1 item not acked",
+        ),
+        (
+            {"failed": 9, "max_failures": 9, "outstanding": 2},
+            "ended by its failures: 9, with 2 items not acked",
+        ),
         ({"tail_at": after(22)}, "the last percent of its items took 40 s, 66.7 % of its time"),
         ({"state": "UNKNOWN", "event_at": None}, "whose own row is not in the archive"),
     ],

@@ -54,7 +54,7 @@ def test_every_batch_is_there_once_the_child_of_another_too(built, batches):
     [
         ("well", "COMPLETE", 50, 50, 0, 0),
         ("with failures", "COMPLETE", 20, 20, 4, 0),
-        ("ended by failures", "COMPLETE", 10, 2, 2, 8),
+        ("ended by failures", "FAILED", 10, 2, 2, 8),
         ("timed out", "TIMED_OUT", 20, 13, 0, 7),
         ("cancelled", "CANCELLED", 5, 0, 0, 5),
         ("estimated", "COMPLETE", 10, 12, 0, 0),

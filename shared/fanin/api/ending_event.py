@@ -1,0 +1,74 @@
+"""The ending event as it is on the bus: the one model of its detail, from which its JSON schema is made.
+
+It needs no pydantic, because the function that makes the events starts without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Self
+
+from fanin.api.instants import iso
+from fanin.names import camel
+from fanin.tracker import Batch, ItemRange, Mode, Tracker
+from fanin.tracker.events import CompletionEvent, is_optional
+from fanin.tracker.model import Progress, Slice
+
+RANGES_IN_EVENT = 100
+"""Outstanding ranges in an event; the route ``outstanding`` lists all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndingEvent(CompletionEvent):
+    """How a batch ended, and how far it was.
+
+    At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
+    *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
+    are more. An estimated batch has no ranges.
+    """
+
+    acked: int
+    upper_bound: int
+    exact: bool
+    outstanding: int
+    ranges: tuple[ItemRange, ...]
+    more_ranges: bool
+
+    @classmethod
+    def ended(cls, batch: Batch, tracker: Tracker) -> Self:
+        """Return the event of *batch*, which has ended, with what is stored of its items now."""
+        progress, left = tracker.progress(batch), Slice((), None)
+        if batch.mode is Mode.EXACT and progress.acked < batch.total:
+            left = tracker.outstanding(batch, 0, RANGES_IN_EVENT)
+            progress = _counted(batch, progress, left)
+        return cls(
+            **cls.facts(batch),
+            acked=progress.acked,
+            upper_bound=progress.upper_bound,
+            exact=progress.exact,
+            outstanding=batch.total - progress.acked,
+            ranges=left.ranges,
+            more_ranges=left.resume is not None,
+        )
+
+    def detail(self) -> dict[str, Any]:
+        """Return the event as JSON has it; a field that only some events have is absent from the others."""
+        known = {fact: getattr(self, fact.name) for fact in fields(self)}
+        told = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
+        return {camel(fact.name): _value(value) for fact, value in told.items()}
+
+
+def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
+    """Return the progress that follows from *left*, if it lists all that is outstanding, else *progress*."""
+    if left.resume is not None:
+        return progress
+    acked = batch.total - sum(items.last - items.first + 1 for items in left.ranges)
+    return Progress(acked, progress.failed, acked, exact=True)
+
+
+def _value(fact: Any) -> Any:
+    """Return *fact* as JSON has it: a time as text, ranges as objects, all else as it is."""
+    if isinstance(fact, tuple):
+        return [{"groupId": items.group_id, "from": items.first, "to": items.last} for items in fact]
+    return iso(fact) if isinstance(fact, datetime) else fact
