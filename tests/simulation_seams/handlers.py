@@ -49,7 +49,10 @@ class Handling:
             item.raised += 1
             item.failed |= work.last
             raise
-        item.done |= not work.handed
+        else:
+            item.done |= not work.handed
+        finally:
+            self.delivery.free_at = world.now()
 
     def _begin(self, record: Record, item: Item) -> Work:
         """Note that work begins, and judge whether it may."""

@@ -32,7 +32,7 @@ class Referee(referee.Referee):
         """S: no work begins after its consumer could know that it is not wanted."""
         item, received = work.item, work.delivery.received_at
         batch = self.memory.batches[item.batch]
-        over = not batch.is_alive and self.turned[item.batch] + self.fresh_for < received
+        over = not batch.is_alive and self.turned[item.batch] + self.fresh_for < work.delivery.free_at
         require(not over, "skip", lambda: f"work on {item.id} began, its batch was {batch.state} for long")
         known = item.acked_at is not None and item.acked_at < received and not self.is_set(item, failed=True)
         again = known and work.receives > 1

@@ -60,12 +60,13 @@ class Process:
 
 @dataclass(eq=False, slots=True)
 class Delivery:
-    """Messages in the hands of a consumer; also the context of its Lambda invocation."""
+    """The messages of a consumer's invocation, and its context. *free_at*: when the last work ended."""
 
     world: World
     records: list[Record]
     received_at: datetime
     last_at: datetime
+    free_at: datetime
 
     def get_remaining_time_in_millis(self) -> int:
         return int((self.last_at - self.world.loop.at).total_seconds() * 1000)
@@ -175,7 +176,7 @@ class World:
         moments = [actor.wake for actor in self.loop.running]
         moments += [at for at, _, _ in self.later]
         moments += [owner.ends_at for owner in self.outside.owners.values() if owner.outcome is None]
-        if self.slots:
+        if self.slots > 0:
             queues = (self.queue, self.dead_letters)
             moments += [message.visible_at for queue in queues for message in queue.messages.values()]
         if moments:
@@ -263,7 +264,7 @@ class World:
             self.network.faults[KILLED] += 1
             killed_at = now + timedelta(seconds=self.random.random() * 3)
         self.slots -= 1
-        delivery = Delivery(self, records, now, last_at)
+        delivery = Delivery(self, records, now, last_at, now)
         self.start(f"{queue.name} consumer", partial(self._settle, queue, delivery), killed_at)
 
     def _settle(self, queue: Queue, delivery: Delivery) -> None:
