@@ -11,9 +11,10 @@ from random import Random
 from uuid import UUID
 
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import dead_letter_message_ack, handler_of
+from fanin.client.consumer import handler_of
 from fanin.client.direct import DirectTransport
 from fanin.client.fanin import Fanin
+from fanin.client.records import dead_letter_message_ack
 from fanin.errors import StoreUnavailable
 from fanin.isolating import Record
 from fanin.tracker import Tracker
