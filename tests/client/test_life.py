@@ -292,7 +292,7 @@ def test_successes_and_last_failures_of_a_delivery_go_in_one_request(over_http, 
     service.seen.clear()
     handler(sqs_event(*items), None)
 
-    assert len(service.seen) == 1
+    assert [request.method for request in service.seen] == ["GET", "POST"]
     assert (batch.status().acked, batch.status().failed) == (3, 1)
 
 

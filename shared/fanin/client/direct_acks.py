@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fanin.client.items import Items
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
-from fanin.tracker import Ack, Batch, ItemRange, Result, Tracker
+from fanin.tracker import Ack, Batch, ItemRange, Result, State, Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ class DirectAcks:
             tuple(_completion(done.batch) for done in report.completions),
             tuple(_range(result) for result in report.results if result.ack.size > 1),
         )
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self.tracker.state_of(self.tenant, batch_id)
 
     def left(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class Acks(Protocol):
         """Ack 1 to 1,000 items and ranges, each under its caller; ``acked`` divides what is too much.
 
         *key*: None if the callers are messages, which may be redelivered together with others.
+        """
+
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
         """
 
     def left(

@@ -54,6 +54,14 @@ class Reader:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
+    def state_of(self, tenant: str, batch_id: str) -> State | None:
+        """Return the state of the batch, at most *fresh_for* old; None if the tenant has no such batch.
+
+        EXPIRED if it has expired, as long as its row is not deleted.
+        """
+        batch = self._known_batch(BatchKey(tenant, checked_batch_id(batch_id)))
+        return None if batch is None else State.EXPIRED if self._is_over(batch) else batch.state
+
     def list(self, tenant: str, query: ListQuery) -> Listing:
         """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
         return listing(self.store, tenant, query, self.now())
