@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.api.events import confirm, endings
 from fanin.names import BATCH_COMPLETED
-from fanin.tracker import BatchKey
+from fanin.tracker import Batch, BatchKey, GroupId
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import TENANT
 
@@ -45,9 +45,9 @@ class Bus:
         """Carry out a request of the pipe."""
         getattr(self, name)(*args)
 
-    def put(self, detail: dict[str, Any]) -> None:
-        """Bring an event to each rule."""
-        self._judge(detail)
+    def put(self, detail: dict[str, Any], landed: int) -> None:
+        """Bring an event to each rule. *landed*: the items that were acked when it was begun."""
+        self._judge(detail, landed)
         copies = 2 if self.world.random.random() < 0.1 else 1
         for _ in range(copies):
             self._later("rule", partial(self._confirm, detail), TRIES)
@@ -64,19 +64,37 @@ class Bus:
 
     def _describe(self, key: BatchKey) -> None:
         """Make the event of a record by the production code, and put it on the bus."""
-        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}}}}
+        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}, "sk": {"S": "batch"}}}}
+        landed = self.world.referee.landed[key]
         for detail in endings([record], self.world.tracker()):
-            self.world.network.send(self, "put", detail)
+            self.world.network.send(self, "put", detail, landed)
 
     def _confirm(self, detail: dict[str, Any]) -> None:
         self.arrived[detail["eventId"]] += 1
         confirm(detail, self.world.tracker())
 
-    def _judge(self, detail: dict[str, Any]) -> None:
+    def _judge(self, detail: dict[str, Any], landed: int) -> None:
         """E: an event says how its batch ended, and says that it completed only if all is done."""
         key = BatchKey(TENANT, detail["batchId"])
-        batch, referee = self.world.memory.batches[key], self.world.referee
+        batch, now = self.world.memory.batches[key], self.world.referee.landed[key]
         require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
+        of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
+        require(of_state and detail["total"] == batch.total, "events", f"{detail} of {batch}")
         if detail["detailType"] == BATCH_COMPLETED:
-            done = referee.landed[key].bit_count()
-            require(done == detail["total"], "early end", f"{detail} was put with {done} items done")
+            require(now == (1 << batch.total) - 1, "early end", f"{detail} was put with {now:b} done")
+        low, high, acked = landed.bit_count(), now.bit_count(), detail["acked"]
+        right = acked <= high and detail["upperBound"] >= low and (not detail["exact"] or acked >= low)
+        right &= detail["outstanding"] + acked == batch.total and detail["failed"] == batch.failed
+        require(right, "progress", lambda: f"{detail}, {landed:b} were acked, and {now:b} are")
+        self._judge_ranges(detail, batch, landed)
+
+    def _judge_ranges(self, detail: dict[str, Any], batch: Batch, landed: int) -> None:
+        """E: the ranges of an event are what was outstanding when it was made."""
+        listed = 0
+        for part in detail["ranges"]:
+            group = GroupId.decode(part["groupId"])
+            start = group.start if group else 0
+            listed |= (1 << part["to"] - part["from"] + 1) - 1 << start + part["from"]
+        left = (1 << batch.total) - 1 & ~self.world.referee.landed[batch.key]
+        wrong = listed & landed or (left & ~listed and not detail["moreRanges"])
+        require(not wrong, "progress", lambda: f"{detail}, {landed:b} were acked, and {left:b} are left")

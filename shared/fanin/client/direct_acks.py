@@ -26,9 +26,6 @@ class DirectAcks:
             tuple(_range(result) for result in report.results if result.ack.size > 1),
         )
 
-    def state_of(self, batch_id: str) -> State | None:
-        return self.tracker.state_of(self.tenant, batch_id)
-
     def left(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
@@ -36,6 +33,9 @@ class DirectAcks:
         found = self.tracker.window(batch, group_id, first, last)
         wanted = found.outstanding | (found.failed if failed else 0)
         return items_of(batch_id, found.ranges(wanted))
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self.tracker.state_of(self.tenant, batch_id)
 
 
 def items_of(batch_id: str, ranges: Sequence[ItemRange]) -> tuple[Items, ...]:

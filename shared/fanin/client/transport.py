@@ -54,12 +54,6 @@ class Acks(Protocol):
         *key*: None if the callers are messages, which may be redelivered together with others.
         """
 
-    def state_of(self, batch_id: str) -> State | None:
-        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
-
-        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
-        """
-
     def left(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
@@ -67,6 +61,12 @@ class Acks(Protocol):
 
         *failed*: also those that have failed, so that all others are done with success. Raises NotFound for
         a batch that does not exist or has expired, and for a group of another batch.
+        """
+
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
         """
 
 
