@@ -70,8 +70,10 @@ class Handling:
         kind, item = work.item.plan.kind, work.item
         if kind == CHILD:
             self._open_child(item)
-        elif kind in (TASK, JOB):
-            self.world.network.send(self.world.outside, "register", kind, f"{kind}-{item.id}", item.id)
+        elif kind == TASK:
+            self.fanin.task("a target", None, task_id=f"task-{item.id[-12:].replace(':', '-')}", item_id=item.id)
+        elif kind == JOB:
+            self.world.network.send(self.world.outside, "register", JOB, f"job-{item.id}", item.id)
         if kind in (CHILD, TASK, JOB):
             work.handed = True
             self.world.events[f"handed to a {kind}"] += 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from fanin.tracker import BatchKey, GroupId, ItemId, Outcome
+from fanin.tracker import Ack, BatchKey, GroupId, ItemId, Outcome
 from fanin.tracker.memory import MemoryStore
-from tests.simulation_seams.scenario import TENANT, Plan, Scenario, plan_of
+from tests.simulation_seams.scenario import POISON, TENANT, WORK, Plan, Scenario, plan_of
 
 
 @dataclass(eq=False, slots=True)
@@ -74,6 +74,7 @@ class Outside:
     items: dict[str, Item] = field(default_factory=dict)
     at: dict[BatchKey, dict[int, Item]] = field(default_factory=lambda: defaultdict(dict))
     owners: dict[tuple[str, str], Owner] = field(default_factory=dict)
+    poisons: int = 0
 
     def item(self, item_id: str) -> Item:
         """Return the item of an id, whose plan is drawn when it is first asked for."""
@@ -82,7 +83,7 @@ class Outside:
             group = GroupId.decode(parsed.group_id)
             assert group is not None
             batch = BatchKey(TENANT, parsed.batch_id)
-            plan = plan_of(self.random, self.scenario, self._depth(batch))
+            plan = self._plan(self._depth(batch))
             item = Item(item_id, batch, group.start + parsed.index, plan)
             self.items[item_id] = self.at[batch][item.position] = item
         return self.items[item_id]
@@ -101,12 +102,27 @@ class Outside:
             item.owners.append(owner)
         return self.owners[kind, name]
 
+    def answered(self, ack: Ack) -> None:
+        """Note that an ack of success was answered, so that it is stored."""
+        for index in range(ack.first, ack.last + 1):
+            item = self.item(f"{ack.batch_id}:{ack.group_id}:{index}")
+            item.acked_at = item.acked_at or self.now()
+
     def ending(self) -> Iterator[Owner]:
         """End each owner whose time has come, and yield it."""
         for owner in self.owners.values():
             if owner.outcome is None and owner.ends_at <= self.now():
                 owner.outcome = self.random.choice((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILURE))
                 yield owner
+
+    def _plan(self, depth: int) -> Plan:
+        """Draw a plan; a run has a bounded number of poisoned items."""
+        plan = plan_of(self.random, self.scenario, depth)
+        if plan.kind == POISON:
+            self.poisons += 1
+            if self.poisons > self.scenario.poisons:
+                return replace(plan, kind=WORK)
+        return plan
 
     def _depth(self, batch: BatchKey) -> int:
         depth = 0

@@ -44,7 +44,8 @@ class Scenario:
     *stubborn*: and never stops. *slots*: deliveries at once; *fold*: messages in a delivery, at most;
     *duplicates* and *kills*: how often at most. *fail_after* and *max_receives* are those of the queue's
     consumer. *tick*: how far the clock goes in a step. *lost*: the part of the events that the stream loses.
-    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most.
+    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *longest*: seconds
+    that work takes. *poisons*: items that end their process, at most; *alone*: nothing else goes wrong.
     """
 
     batches: tuple[BatchScript, ...]
@@ -67,10 +68,31 @@ class Scenario:
     faults: frozenset[Fault] = frozenset()
     cancels: int = 0
     longest: float = 1.0
+    poisons: int = 3
+    alone: bool = False
 
 
 def draw(random: Random) -> Scenario:
-    """Draw a run."""
+    """Draw a run: in one of eight, a poisoned item is all that goes wrong."""
+    return _poisoned(random) if random.random() < 0.12 else _any(random)
+
+
+def _poisoned(random: Random) -> Scenario:
+    """Draw a run in which one item always ends its process, and nothing else goes wrong."""
+    count = random.choice((2, 5, 10, 20))
+    return Scenario(
+        batches=(BatchScript("root", (count,)),),
+        kinds=(WORK,) * random.choice((1, 4, 10)) + (POISON,),
+        slots=random.choice((1, 2, 3)),
+        max_receives=random.choice((3, 4, 6)),
+        tick=timedelta(milliseconds=random.choice((50, 500))),
+        longest=0.5,
+        poisons=1,
+        alone=True,
+    )
+
+
+def _any(random: Random) -> Scenario:
     batches = tuple(_batch(random, f"root {number}") for number in range(random.choice((1, 1, 1, 2))))
     max_receives = random.choice((2, 3, 4, 6))
     calm = random.random() < 0.3

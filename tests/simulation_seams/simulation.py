@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from unittest.mock import patch
 
+from fanin.client import checking
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.world import World
@@ -14,7 +16,8 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
     world = World(scenario.draw(random), random, lines)
-    violation = played(world.run, lambda: aftermath.check(world))
+    with patch.object(checking, "uuid4", world.new_id):
+        violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
 
 

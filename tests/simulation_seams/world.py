@@ -12,7 +12,6 @@ from uuid import UUID
 
 from fanin.client.adapter import Adapter
 from fanin.client.consumer import handler_of
-from fanin.client.direct import DirectTransport
 from fanin.client.fanin import Fanin
 from fanin.client.records import dead_letter_message_ack
 from fanin.errors import StoreUnavailable
@@ -29,8 +28,9 @@ from tests.simulation_seams.outside import Outside, Owner
 from tests.simulation_seams.publishing import Publisher, item_of
 from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
-from tests.simulation_seams.scenario import START, TENANT, Scenario
+from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
 from tests.simulation_seams.sqs import Message, Queue
+from tests.simulation_seams.transport import transport_of
 
 TIMEOUT = timedelta(seconds=20)
 VISIBILITY = 6 * TIMEOUT
@@ -55,7 +55,7 @@ class Process:
 
     def __init__(self, world: World) -> None:
         self.tracker = world.tracker()
-        self.fanin = Fanin(DirectTransport(self.tracker, TENANT))
+        self.fanin = Fanin(transport_of(world, self.tracker))
         self.handling = Handling(world, self.fanin)
 
 
@@ -291,7 +291,7 @@ class World:
                 self.events["undeleted"] += 1
 
     def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
-        acks = DirectTransport(process.tracker, TENANT)
+        acks = transport_of(self, process.tracker)
         hide = lambda _, pauses: self.network.send(self.dead_letters, "hide", pauses)  # noqa: E731
         return handler_of(
             Adapter(acks, ack_of=partial(dead_letter_message_ack), hide=hide, chance=self.random.random)
@@ -302,4 +302,7 @@ class World:
 
     def _died(self, message: Message) -> None:
         self.events["dead-letter messages"] += 1
-        self.outside.item(item_of(message.body)).dead = True
+        item = self.outside.item(item_of(message.body))
+        item.dead = True
+        alone = not self.scenario.alone or item.plan.kind == POISON
+        require(alone, "poison", lambda: f"{item.id} was received too often, beside one that is poisoned")
