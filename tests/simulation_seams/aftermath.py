@@ -20,7 +20,7 @@ def check(world: World) -> None:
         require(not batch.is_alive, "liveness", f"{key} is {batch.state} for ever")
         confirmed = key in world.memory.confirmed
         require(confirmed, "events", f"{key} is {batch.state}, and its event is not confirmed")
-        arrived = world.bus.arrived[f"{batch.batch_id}:{batch.state}"]
+        arrived = world.bus.arrived["confirm", f"{batch.batch_id}:{batch.state}"]
         require(arrived, "events", f"{key} is {batch.state}, and no event of that came")
         require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
     for owner in world.outside.owners.values():

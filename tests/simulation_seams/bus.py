@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +17,33 @@ from tests.simulation_seams.scenario import TENANT
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
 
+Detail = dict[str, Any]
 TRIES = 8
 LOST_MAX = 4
 DELAYS = (0.0, 0.0, 1.0, 40.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the bus: the events that it *matches* go to its *target*, again if that fails."""
+
+    name: str
+    matches: Callable[[Detail], bool]
+    target: Callable[[Detail], None]
+
+
 class Bus:
     """Brings the events of batches to its rules: at least once, unless the stream loses a record.
 
-    *arrived*: how often each event came to its rules, by event id.
+    *arrived*: how often each event came to each of the rules, by rule and event id. *left*: how many records
+    the stream may still lose.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.left = LOST_MAX
-        self.arrived: Counter[str] = Counter()
+        self.arrived: Counter[tuple[str, str]] = Counter()
+        self.rules = (Rule("confirm", lambda _: True, self._confirm),)
 
     def publish(self, keys: Sequence[BatchKey]) -> None:
         """Take the records of batches that ended, or whose event is to be sent again."""
@@ -45,12 +58,13 @@ class Bus:
         """Carry out a request of the pipe."""
         getattr(self, name)(*args)
 
-    def put(self, detail: dict[str, Any], landed: int) -> None:
+    def put(self, detail: Detail, landed: int) -> None:
         """Bring an event to each rule. *landed*: the items that were acked when it was begun."""
         self._judge(detail, landed)
-        copies = 2 if self.world.random.random() < 0.1 else 1
-        for _ in range(copies):
-            self._later("rule", partial(self._confirm, detail), TRIES)
+        for rule in self.rules:
+            if rule.matches(detail):
+                for _ in range(2 if self.world.random.random() < 0.1 else 1):
+                    self._later(rule.name, partial(self._arrive, rule, detail), TRIES)
 
     def _later(self, name: str, work: Any, left: int) -> None:
         """Do something in a process of its own, after some time, and again if it fails."""
@@ -69,11 +83,14 @@ class Bus:
         for detail in endings([record], self.world.tracker()):
             self.world.network.send(self, "put", detail, landed)
 
-    def _confirm(self, detail: dict[str, Any]) -> None:
-        self.arrived[detail["eventId"]] += 1
+    def _arrive(self, rule: Rule, detail: Detail) -> None:
+        self.arrived[rule.name, detail["eventId"]] += 1
+        rule.target(detail)
+
+    def _confirm(self, detail: Detail) -> None:
         confirm(detail, self.world.tracker())
 
-    def _judge(self, detail: dict[str, Any], landed: int) -> None:
+    def _judge(self, detail: Detail, landed: int) -> None:
         """E: an event says how its batch ended, and says that it completed only if all is done."""
         key = BatchKey(TENANT, detail["batchId"])
         batch, now = self.world.memory.batches[key], self.world.referee.landed[key]
@@ -88,7 +105,7 @@ class Bus:
         require(right, "progress", lambda: f"{detail}, {landed:b} were acked, and {now:b} are")
         self._judge_ranges(detail, batch, landed)
 
-    def _judge_ranges(self, detail: dict[str, Any], batch: Batch, landed: int) -> None:
+    def _judge_ranges(self, detail: Detail, batch: Batch, landed: int) -> None:
         """E: the ranges of an event are what was outstanding when it was made."""
         listed = 0
         for part in detail["ranges"]:

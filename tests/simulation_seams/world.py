@@ -304,5 +304,5 @@ class World:
         self.events["dead-letter messages"] += 1
         item = self.outside.item(item_of(message.body))
         item.dead = True
-        alone = not self.scenario.alone or item.plan.kind == POISON
-        require(alone, "poison", lambda: f"{item.id} was received too often, beside one that is poisoned")
+        alone = not self.scenario.alone or item.plan.kind == POISON or self.referee.is_set(item)
+        require(alone, "poison", lambda: f"{item.id} was received too often, and another is poisoned")
