@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fanin.client.chunks import ChunkItem
 from fanin.client.fanin import Fanin
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
 from tests.simulation_seams.outside import Item, Work
-from tests.simulation_seams.publishing import item_of, message_of
+from tests.simulation_seams.publishing import items_of, send
 from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK, options_of
 
 if TYPE_CHECKING:
@@ -26,17 +27,23 @@ class Handling:
     def __init__(self, world: World, fanin: Fanin) -> None:
         self.world, self.fanin = world, fanin
         self.delivery: Any = None
-        consume = fanin.acks(fail_after=world.scenario.fail_after)
-        self._handler = consume(self._handle)
+        fail_after = world.scenario.fail_after
+        self._handler = fanin.acks(fail_after=fail_after)(self._handle)
+        self._each = fanin.acks_each(fail_after=fail_after)(self._handle_item)
 
-    def settle(self, event: Mapping[str, Any], delivery: Any) -> dict[str, Any]:
+    def settle(self, event: Mapping[str, Any], delivery: Any, in_chunks: bool) -> dict[str, Any]:
         """Process a delivery as Lambda's handler does."""
         self.delivery = delivery
-        return self._handler(event, delivery)
+        return (self._each if in_chunks else self._handler)(event, delivery)
 
     def _handle(self, record: Record) -> None:
-        world, item = self.world, self.world.outside.item(item_of(record["body"]))
-        work = self._begin(record, item)
+        self._work(record, self.world.outside.item(items_of(record["body"])[0]))
+
+    def _handle_item(self, item: ChunkItem) -> None:
+        self._work(item.record, self.world.outside.item(item.id))
+
+    def _work(self, record: Record, item: Item) -> None:
+        world, work = self.world, self._begin(record, item)
         try:
             world.spend(item.plan.seconds)
             if item.plan.kind == POISON:
@@ -81,6 +88,4 @@ class Handling:
     def _open_child(self, item: Item) -> None:
         world = self.world
         with self.fanin.open(parent=item.id, key=f"of-{item.id}"[:128]) as child:
-            for each in child.add(1 + item.position % 3, key="a"):
-                world.outside.item(each)
-                world.network.send(world.queue, "send", message_of(each))
+            send(world, child.add(1 + item.position % 3, key="a"), set())

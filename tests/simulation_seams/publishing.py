@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from fanin.client.chunks import range_of
+from fanin.client.items import Items
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from tests.simulating.faults import Crash
 from tests.simulation_seams.scenario import BatchScript
@@ -15,15 +17,22 @@ if TYPE_CHECKING:
 AGAIN_SECONDS = 3.0
 
 
-def message_of(item_id: str) -> str:
-    """Return the body of the message of an item."""
-    return json.dumps({"itemId": item_id})
+def send(world: World, items: Items, sent: set[str]) -> None:
+    """Send the messages of some items, single or in chunks, but for those that are known to be *sent*."""
+    size = world.scenario.chunk
+    for part in items.chunks(size) if size else (items[at : at + 1] for at in range(len(items))):
+        if part.text not in sent:
+            for item in part:
+                world.outside.item(item)
+            body = part.message() if size else json.dumps({"itemId": part[0]})
+            world.network.send(world.chunks if size else world.queue, "send", body)
+            sent.add(part.text)
 
 
-def item_of(body: str) -> str:
-    """Return the item that a message is of."""
-    item: str = json.loads(body)["itemId"]
-    return item
+def items_of(body: str) -> list[str]:
+    """Return the items that a message is of."""
+    message = json.loads(body)
+    return list(range_of(message["items"])) if "items" in message else [message["itemId"]]
 
 
 class Publisher:
@@ -48,13 +57,5 @@ class Publisher:
         fanin = Process(self.world).fanin
         batch = fanin.open(self.script.name, key=f"open-{name}", **self.script.options)
         for number, count in enumerate(self.script.adds):
-            for item in batch.add(count, key=f"{name}-{number}"):
-                self._send(item)
+            send(self.world, batch.add(count, key=f"{name}-{number}"), self.sent)
         batch.close()
-
-    def _send(self, item: str) -> None:
-        """Send the message of an item, unless it is known that it was sent."""
-        if item not in self.sent:
-            self.world.outside.item(item)
-            self.world.network.send(self.world.queue, "send", message_of(item))
-            self.sent.add(item)

@@ -46,6 +46,7 @@ class Scenario:
     consumer. *tick*: how far the clock goes in a step. *lost*: the part of the events that the stream loses.
     *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *longest*: seconds
     that work takes. *poisons*: items that end their process, at most; *alone*: nothing else goes wrong.
+    *chunk*: items in a message; 0: a message is of one item.
     """
 
     batches: tuple[BatchScript, ...]
@@ -70,6 +71,7 @@ class Scenario:
     longest: float = 1.0
     poisons: int = 3
     alone: bool = False
+    chunk: int = 0
 
 
 def draw(random: Random) -> Scenario:
@@ -89,6 +91,7 @@ def _poisoned(random: Random) -> Scenario:
         longest=0.5,
         poisons=1,
         alone=True,
+        chunk=random.choice((0, 0, 4)),
     )
 
 
@@ -118,6 +121,7 @@ def _any(random: Random) -> Scenario:
         faults=frozenset(fault for fault in ON_TRANSACTIONS if random.random() < share),
         cancels=random.choice((0, 0, 0, 1, 2)),
         longest=random.choice((0.1, 1.0, 4.0)),
+        chunk=random.choice((0, 0, 1, 2, 4, 16)),
     )
 
 

@@ -25,7 +25,7 @@ from tests.simulation_seams.bus import Bus
 from tests.simulation_seams.handlers import Handling
 from tests.simulation_seams.network import Network
 from tests.simulation_seams.outside import Outside, Owner
-from tests.simulation_seams.publishing import Publisher, item_of
+from tests.simulation_seams.publishing import Publisher, items_of
 from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
 from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
@@ -86,16 +86,8 @@ class World:
         self.store = self.network.remote(self.referee)
         self.bus = Bus(self)
         self.dead_letters = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
-        self.queue = Queue(
-            "work",
-            random,
-            self.now,
-            VISIBILITY,
-            scenario.max_receives,
-            self.dead_letters,
-            self._deleted,
-            self._died,
-        )
+        self.queue, self.chunks = self._queue("work"), self._queue("chunks")
+        self.queues = (self.queue, self.chunks, self.dead_letters)
         self.events: Counter[str] = Counter()
         self.idle: list[Process] = []
         self.slots, self.names = scenario.slots, 0
@@ -105,6 +97,11 @@ class World:
         self.rounds = 0
         for script in scenario.batches:
             self.start(f"publisher of {script.name}", Publisher(self, script).run)
+
+    def _queue(self, name: str) -> Queue:
+        """Return a queue of items, whose dead-letter queue is that of all."""
+        receives, dead = self.scenario.max_receives, self.dead_letters
+        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, self._deleted, self._died)
 
     def now(self) -> datetime:
         return self.loop.at
@@ -161,7 +158,7 @@ class World:
         runnable = loop.runnable()
         if self.network.stalled and random.random() < 0.05:
             self.network.land(random.randrange(len(self.network.stalled)))
-        can_deliver = self.slots > 0 and (self.queue.visible() or self.dead_letters.visible())
+        can_deliver = self.slots > 0 and any(queue.visible() for queue in self.queues)
         if not runnable and not can_deliver:
             return self._jump()
         if random.random() < 0.3:
@@ -178,8 +175,7 @@ class World:
         moments += [at for at, _, _ in self.later]
         moments += [owner.ends_at for owner in self.outside.owners.values() if owner.outcome is None]
         if self.slots > 0:
-            queues = (self.queue, self.dead_letters)
-            moments += [message.visible_at for queue in queues for message in queue.messages.values()]
+            moments += [message.visible_at for queue in self.queues for message in queue.messages.values()]
         if moments:
             self.loop.at = max(self.loop.at, min(moments))
             self.sweep_at = min(self.sweep_at, self.loop.at + SWEEP_EVERY)
@@ -244,9 +240,7 @@ class World:
 
     def _deliver(self) -> None:
         """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
-        queue = self.queue if self.queue.visible() else self.dead_letters
-        if self.queue.visible() and self.dead_letters.visible() and self.random.random() < 0.5:
-            queue = self.dead_letters
+        queue = self.random.choice([queue for queue in self.queues if queue.visible()])
         records = queue.receive(self.random.randint(1, self.scenario.fold))
         if not records:
             return
@@ -272,10 +266,10 @@ class World:
         process = self.idle.pop() if self.idle else Process(self)
         event = {"Records": delivery.records}
         try:
-            if queue is self.queue:
-                answer = process.handling.settle(event, delivery)
-            else:
+            if queue is self.dead_letters:
                 answer = self._dead_letter_handler(process)(event, delivery)
+            else:
+                answer = process.handling.settle(event, delivery, in_chunks=queue is self.chunks)
             failed = [each["itemIdentifier"] for each in answer["batchItemFailures"]]
             self.network.write(f"{self.loop.actor.name} returned {failed} of {len(delivery.records)}")
             self.idle.append(process)
@@ -298,11 +292,15 @@ class World:
         )
 
     def _deleted(self, message: Message) -> None:
-        self.referee.message_deleted(self.outside.item(item_of(message.body)))
+        for item in items_of(message.body):
+            self.referee.message_deleted(self.outside.item(item))
 
     def _died(self, message: Message) -> None:
+        """Note that a message was received too often; where one item is poisoned, it is that one's."""
         self.events["dead-letter messages"] += 1
-        item = self.outside.item(item_of(message.body))
-        item.dead = True
-        alone = not self.scenario.alone or item.plan.kind == POISON or self.referee.is_set(item)
-        require(alone, "poison", lambda: f"{item.id} was received too often, and another is poisoned")
+        for item in map(self.outside.item, items_of(message.body)):
+            item.dead = True
+            alone = not self.scenario.alone or item.plan.kind == POISON or self.referee.is_set(item)
+            require(
+                alone, "poison", lambda item=item: f"{item.id} was received too often, another is poisoned"
+            )
