@@ -78,14 +78,17 @@ class Handling:
         if kind == CHILD:
             self._open_child(item)
         elif kind == TASK:
-            self.fanin.task("a target", None, task_id=f"task-{item.id[-12:].replace(':', '-')}", item_id=item.id)
+            self.fanin.task("a target", None, item_id=item.id)
         elif kind == JOB:
             self.world.network.send(self.world.outside, "register", JOB, f"job-{item.id}", item.id)
+            self.fanin.hand_over()
         if kind in (CHILD, TASK, JOB):
             work.handed = True
             self.world.events[f"handed to a {kind}"] += 1
 
     def _open_child(self, item: Item) -> None:
-        world = self.world
-        with self.fanin.open(parent=item.id, key=f"of-{item.id}"[:128]) as child:
-            send(world, child.add(1 + item.position % 3, key="a"), set())
+        """Open a batch for the item, of items whose messages go to the same queue."""
+        key = f"of-{item.id[-12:]}" if item.plan.keyed else None
+        with self.fanin.open(parent=item.id, key=key, **item.plan.options) as child:
+            for count in item.plan.adds:
+                send(self.world, child.add(count), set())

@@ -20,11 +20,17 @@ WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "tas
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the work on an item is: one of the kinds above. *raises*: so often it raises before that."""
+    """What the work on an item is: one of the kinds above. *raises*: so often it raises before that.
+
+    *adds*, *options*, *keyed*: of the batch that it opens, and whether it does so under a key of its own.
+    """
 
     kind: str = WORK
     raises: int = 0
     seconds: float = 0.0
+    adds: tuple[int, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +164,8 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     raises = 0
     if random.random() < scenario.raising:
         raises = 99 if random.random() < scenario.stubborn else random.randint(1, 2)
-    return Plan(kind, raises, random.random() * scenario.longest)
+    seconds = random.random() * scenario.longest
+    if kind != CHILD:
+        return Plan(kind, raises, seconds)
+    adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
+    return Plan(kind, raises, seconds, adds, options_of(random), random.random() < 0.2)

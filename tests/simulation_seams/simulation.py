@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, UserDict
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
-from fanin.client import checking
+from fanin.client import checking, handing
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.world import World
@@ -16,9 +17,20 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
     world = World(scenario.draw(random), random, lines)
-    with patch.object(checking, "uuid4", world.new_id):
+    with patch.object(checking, "uuid4", world.new_id), patch.object(handing, "_all", _OfProcess(world)):
         violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
+
+
+class _OfProcess(UserDict[int, Any]):
+    """The calls under work of whichever process runs, in place of those of the one that simulates."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    @property
+    def data(self) -> dict[int, Any]:
+        return self.world.under_work
 
 
 def _events(world: World) -> Counter[str]:

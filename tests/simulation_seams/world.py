@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
+from typing import Any
 from uuid import UUID
 
 from fanin.client.adapter import Adapter
@@ -45,9 +46,10 @@ PATIENCE = 8
 
 @dataclass(eq=False)
 class Actor(loop.Actor):
-    """Work under way. *killed_at*: when its process is killed, if it is."""
+    """Work under way. *killed_at*: when its process is killed, if it is; *calls*: of functions there."""
 
     killed_at: datetime | None = None
+    calls: dict[int, Any] = field(default_factory=dict)
 
 
 class Process:
@@ -105,6 +107,11 @@ class World:
 
     def now(self) -> datetime:
         return self.loop.at
+
+    @property
+    def under_work(self) -> dict[int, Any]:
+        """The calls of functions in the running actor's process."""
+        return self.loop.actor.calls if self.loop.actor else {}
 
     def run(self) -> None:
         """Go on until nothing is left to do, every batch has ended, and the bus has every event."""
