@@ -22,9 +22,20 @@ def check(world: World) -> None:
         require(confirmed, "events", f"{key} is {batch.state}, and its event is not confirmed")
         arrived = world.bus.arrived["confirm", f"{batch.batch_id}:{batch.state}"]
         require(arrived, "events", f"{key} is {batch.state}, and no event of that came")
+        _check_waiting(world, batch)
         require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
     for owner in world.outside.owners.values():
         require(owner.reported, "owners", f"{owner} has ended and was not reported")
+
+
+def _check_waiting(world: World, batch: Batch) -> None:
+    """K: the callback of a batch has each of its events, and the task that waits for it has ended."""
+    marks = [str(batch.state), *(mark for key, mark in world.memory.reports if key == batch.key)]
+    for mark in marks if batch.callback else ():
+        arrived = world.bus.arrived[batch.callback or "", f"{batch.batch_id}:{mark}"]
+        require(arrived, "callbacks", f"{batch.callback} did not get {mark} of {batch.key}")
+    if batch.resumes:
+        require(world.workflows.is_over(batch.key), "resume", f"the task of {batch.key} waits for ever")
 
 
 def _parent_knows(world: World, batch: Batch) -> bool:

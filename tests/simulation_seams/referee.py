@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fanin.tracker import Batch, BatchKey, Outcome, State
+from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from tests.simulating.violation import require
 from tests.simulation import referee
 from tests.simulation_seams.outside import Item, Outside, Work
+from tests.simulation_seams.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.bus import Bus
 
 
 class Referee(referee.Referee):
     """The tracker's referee, which also knows what became of each item outside of the tracker."""
 
     outside: Outside
+    thresholds: Thresholds
+    bus: Bus
 
     def __init__(self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta) -> None:
         super().__init__(memory, now)
@@ -57,10 +64,12 @@ class Referee(referee.Referee):
                 lambda item=item, outcome=outcome: f"{item} is acked as {outcome}, and nothing ended so",
             )
         super()._note_bits(name, key, placed, failed)
+        self.thresholds.acked(key.batch)
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""
         super()._check_step(before, after)
+        self.thresholds.changed(after.key)
         if after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
@@ -76,7 +85,18 @@ class Referee(referee.Referee):
         return self._ended(self._children_of(item), outcome)
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
-        return super().apply(name, args)
+        """Carry a request out, and judge it; the notice of a threshold goes to the bus."""
+        if name == "record_ack":
+            self.thresholds.acked(args[0], recorded=True)
+        if name != "report":
+            return super().apply(name, args)
+        batch, reached = self.memory.batches[args[0].key], args[1]
+        done = self.memory.report(*args)
+        if done:
+            self.thresholds.judge(batch, reached)
+            item = notice_item(batch, reached)
+            self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})
+        return done
 
 
 def _bits(mask: int) -> list[int]:

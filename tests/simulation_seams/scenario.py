@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from fanin.tracker import Retention
+from fanin.tracker import OpenBatch, Retention
 from tests.simulating.faults import ON_TRANSACTIONS, Fault
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -15,6 +15,8 @@ TENANT = "t"
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DEPTH_MAX = 3
+CALLBACKS = ("orders", "audit")
+THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
 
 
@@ -145,14 +147,34 @@ def _batch(random: Random, name: str) -> BatchScript:
 
 
 def options_of(random: Random) -> dict[str, Any]:
-    """Return the options of a batch that may end early."""
+    """Return the options of a batch: it may end early, and be waited for."""
     options: dict[str, Any] = {}
-    if random.random() < 0.25:
+    if random.random() < 0.2:
         options["max_failures"] = random.randint(1, 3)
+    if hasattr(OpenBatch(), "max_failure_percent") and random.random() < 0.1:
+        options["max_failure_percent"] = random.choice((1, 34, 50, 100))
     if random.random() < 0.1:
         options["deadline"] = timedelta(seconds=random.choice((5, 90, 600)))
     if random.random() < 0.1:
         options["retention"] = Retention(*(random.choice((2 * MINUTE, HOUR, 8 * HOUR)) for _ in range(3)))
+    return options | _waited_for(random)
+
+
+def _waited_for(random: Random) -> dict[str, Any]:
+    """Return the options by which somebody waits for a batch, or wants to know of it before its end."""
+    options: dict[str, Any] = {}
+    if random.random() < 0.3:
+        options["callback"] = random.choice(CALLBACKS)
+    if random.random() < 0.3:
+        options["notify_at"] = [each for each in THRESHOLDS if random.random() < 0.6]
+    if random.random() < 0.2:
+        options["stuck_after"] = random.choice((1, 3)) * MINUTE
+    if random.random() < 0.15:
+        token = f"token-{random.getrandbits(32):x}"
+        options |= {"task_token": token, "on_failures": random.choice(("succeed", "fail"))}
+        options["deadline"] = timedelta(seconds=random.choice((90, 7200)))
+    if "notify_at" in options or "stuck_after" in options:
+        options["retention"] = Retention(HOUR, HOUR, HOUR)  # it is checked each minute as long as it lives
     return options
 
 

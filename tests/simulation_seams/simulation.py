@@ -10,6 +10,7 @@ from unittest.mock import patch
 from fanin.client import checking, handing
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
+from tests.simulation_seams.scenario import CALLBACKS
 from tests.simulation_seams.world import World
 
 
@@ -38,4 +39,8 @@ def _events(world: World) -> Counter[str]:
     events = Counter(world.events)
     for batch in world.memory.batches.values():
         events[f"{'child' if batch.parent_item_id else 'root'} {batch.result}"] += 1
+    for key, mark in world.memory.reports:
+        events[f"reported {mark.partition(':')[0]}"] += 1
+    events["tasks resumed"] = len(world.workflows.ended)
+    events["callbacks"] = sum(world.bus.arrived[each] for each in world.bus.arrived if each[0] in CALLBACKS)
     return +events

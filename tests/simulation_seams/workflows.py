@@ -14,14 +14,16 @@ from tests.simulation_seams.scenario import TENANT
 
 @dataclass(eq=False)
 class Workflows:
-    """The tasks by their tokens, and the output or the error with which each ended.
+    """The tasks by their tokens, and how each ended and with which batch.
 
-    *network* carries the requests that end a task; *batches*: what is stored.
+    *network* carries the requests that end a task; *batches*: what is stored; *reached*: batches for which
+    a request to end a task came.
     """
 
     network: Any
     batches: dict[BatchKey, Any]
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
 
     def resume(self, detail: dict[str, Any], tracker: Tracker) -> None:
         """End the task of an event by the production code."""
@@ -43,7 +45,12 @@ class Workflows:
         batch = self.batches[BatchKey(TENANT, json.loads(text)["batchId"])]
         require(not batch.is_alive, "resume", lambda: f"{how} of {token} came, its batch is {batch.state}")
         require(batch.state is State.COMPLETE or how == "fail", "resume", lambda: f"{batch.state}: {how}")
+        self.reached.add(batch.batch_id)
         if token in self.ended:
             return False
         self.ended[token] = how, batch.batch_id
         return True
+
+    def is_over(self, key: BatchKey) -> bool:
+        """Whether an end of the task of a batch came."""
+        return key.batch_id in self.reached

@@ -31,7 +31,9 @@ from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
 from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
 from tests.simulation_seams.sqs import Message, Queue
+from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
+from tests.simulation_seams.workflows import Workflows
 
 TIMEOUT = timedelta(seconds=20)
 VISIBILITY = 6 * TIMEOUT
@@ -86,7 +88,9 @@ class World:
         self.network = Network(scenario, random, self.loop, lines)
         self.outside = self.referee.outside = Outside(scenario, random, self.memory, self.now)
         self.store = self.network.remote(self.referee)
-        self.bus = Bus(self)
+        self.bus = self.referee.bus = Bus(self)
+        self.thresholds = self.referee.thresholds = Thresholds(self)
+        self.workflows = Workflows(self.network, self.memory.batches)
         self.dead_letters = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
         self.queue, self.chunks = self._queue("work"), self._queue("chunks")
         self.queues = (self.queue, self.chunks, self.dead_letters)
@@ -215,7 +219,7 @@ class World:
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            self.start("sweeper", lambda: self.attempt(lambda: self.tracker().sweep(), lambda: None))
+            self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         if self.cancels and self.memory.batches and self.random.random() < 0.005:
             self.cancels -= 1
             self.start("canceller", self._cancel)
@@ -231,6 +235,11 @@ class World:
             owner.reported = True
 
         self.start(f"report of {owner.name[:14]}", partial(self.attempt, work, again))
+
+    def _sweep(self) -> None:
+        owed = list(self.thresholds.owed())
+        if not self.tracker().sweep().failed:
+            self.thresholds.check(owed)
 
     def _cancel(self) -> None:
         batch = self.random.choice(list(self.memory.batches.values()))
