@@ -64,7 +64,7 @@ class Referee(referee.Referee):
                 lambda item=item, outcome=outcome: f"{item} is acked as {outcome}, and nothing ended so",
             )
         super()._note_bits(name, key, placed, failed)
-        self.thresholds.acked(key.batch)
+        self.thresholds.changed(key.batch)
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""
@@ -87,7 +87,7 @@ class Referee(referee.Referee):
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and judge it; the notice of a threshold goes to the bus."""
         if name == "record_ack":
-            self.thresholds.acked(args[0], recorded=True)
+            self.thresholds.recorded(args[0])
         if name != "report":
             return super().apply(name, args)
         batch, reached = self.memory.batches[args[0].key], args[1]

@@ -22,8 +22,7 @@ SLACK = timedelta(seconds=10)
 class Thresholds:
     """What is true of the thresholds of each batch. *since*: from when on each condition holds.
 
-    *acked_at*: the times of acks. Once a fault has struck, an ack may be stored without its time, so that only
-    those whose times are stored count.
+    *acked_at*: the stored times of acks, each of which is stored some time after its ack.
     """
 
     def __init__(self, world: World) -> None:
@@ -38,11 +37,9 @@ class Thresholds:
             if self._holds(batch, threshold, self.world.now()):
                 self.since.setdefault((key, threshold), self.world.now())
 
-    def acked(self, key: BatchKey, recorded: bool = False) -> None:
-        """Note that an ack of a batch is stored, or that its time is."""
-        if recorded or not self.world.network.faults:
-            self.acked_at.setdefault(key, []).append(self.world.now())
-        self.changed(key)
+    def recorded(self, key: BatchKey) -> None:
+        """Note that the time of an ack is stored."""
+        self.acked_at.setdefault(key, []).append(self.world.now())
 
     def judge(self, batch: Batch, reached: Reached) -> None:
         """K: a threshold is reported of a live batch, once its condition holds."""
@@ -55,13 +52,14 @@ class Thresholds:
         for (key, threshold), since in self.since.items():
             batch = self.world.memory.batches[key]
             if batch.is_alive and threshold in batch.notify_at and since <= before:
-                yield key, threshold
+                self._check_planned(batch, threshold)
+                if self._is_due(batch):
+                    yield key, threshold
         for key, batch in self.world.memory.batches.items():
             if batch.is_alive and batch.stuck_after is not None:
                 quiet = batch.stuck_after + batch.stuck_after / ACKS_COUNT_AFTER
-                if self._quiet_since(batch) + quiet <= before and not self._is_reported(
-                    batch, Threshold.STUCK
-                ):
+                is_stuck = self._quiet_since(batch) + quiet <= before and self._is_due(batch)
+                if is_stuck and not self._is_reported(batch, Threshold.STUCK):
                     yield key, Threshold.STUCK
 
     def check(self, owed: list[tuple[BatchKey, Threshold]]) -> None:
@@ -73,6 +71,15 @@ class Thresholds:
                 "thresholds",
                 lambda batch=batch, threshold=threshold: f"{threshold} of {batch} was not reported",
             )
+
+    def _check_planned(self, batch: Batch, threshold: Threshold) -> None:
+        """K: a threshold that is reached and not reported is looked for within a minute."""
+        planned = batch.next_check_at is not None and batch.next_check_at <= self.world.now() + CHECK_EVERY
+        known = self._is_reported(batch, threshold)
+        require(known or planned, "thresholds", lambda: f"{threshold} of {batch} is not looked for")
+
+    def _is_due(self, batch: Batch) -> bool:
+        return batch.next_check_at is not None and batch.next_check_at <= self.world.now()
 
     def _is_reported(self, batch: Batch, threshold: Threshold) -> bool:
         if threshold is not Threshold.STUCK:
