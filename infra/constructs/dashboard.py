@@ -20,15 +20,18 @@ from infra.constructs.metrics import (
     LEADERS,
     MESSAGES,
     OF_REGISTRATIONS,
+    OF_RESUMES,
     PERIOD,
     REGISTERED,
     SWEEPS,
+    WEBHOOKS,
     WITHOUT_EFFECT,
     WOKEN,
     Emitted,
 )
 from infra.constructs.watched import Watched
 from infra.group_handlers import REGISTRATIONS
+from infra.handlers import RESUMES
 
 HALF, HEIGHT = 12, 6
 ALARMS = 100
@@ -43,13 +46,15 @@ def draw(
     for number in range(0, len(alarms), ALARMS):
         shown = alarms[number : number + ALARMS]
         dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
-    ours = (*_of_batches(emitted), *_of_bundles(emitted, watched), *_of_jobs(emitted))
+    of_batches = (*_of_batches(emitted, watched), *_of_webhooks(emitted, watched))
+    ours = (*of_batches, *_of_bundles(emitted, watched), *_of_jobs(emitted))
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
 
 
-def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+def _of_batches(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    events = (*EVENTS, *(OF_RESUMES if RESUMES in watched.consumed else ()))
     oldest = emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
     return [
         [
@@ -61,10 +66,15 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
             _graph("Acks that changed nothing", emitted.sums(WITHOUT_EFFECT)),
         ],
         [
-            _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
+            _graph("Sweeper and events", emitted.sums((*SWEEPS, *events))),
             _graph("DynamoDB", emitted.sums((names.WRITE_UNITS, names.CONFLICTS))),
         ],
     ]
+
+
+def _of_webhooks(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    """Return nothing for a stack without webhooks."""
+    return [[_graph("Events for webhooks", emitted.sums(WEBHOOKS))]] if "Webhooks" in watched.consumed else []
 
 
 def _of_bundles(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:

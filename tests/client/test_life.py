@@ -7,8 +7,12 @@ from datetime import timedelta
 import pytest
 
 from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Verdict
+from fanin.aws.settings_file import SettingsFile
 from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
+from fanin.tracker.tokens import OnFailures, TaskToken
+from functions import open_batch
+from functions.wiring import callbacks
 from tests.client.conftest import lost_after, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
@@ -46,6 +50,11 @@ def test_every_option_of_open_arrives(fanin):
         {"deadline": timedelta(seconds=1.5)},
         {"deadline": timedelta(days=400, seconds=1)},
         {"parent": "x"},
+        {"task_token": "x"},
+        {"task_token": 7, "deadline": timedelta(hours=1)},
+        {"task_token": "a b", "deadline": timedelta(hours=1)},
+        {"task_token": "x", "deadline": timedelta(hours=1), "on_failures": "ignore"},
+        {"on_failures": "fail"},
         {"parent": f"{UNKNOWN}:{UNKNOWN}:0"},
     ],
     ids=str,
@@ -53,6 +62,16 @@ def test_every_option_of_open_arrives(fanin):
 def test_an_option_out_of_bounds_is_refused(fanin, options):
     with pytest.raises(InvalidRequest):
         fanin.open(**options)
+
+
+def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
+    resumed = SettingsFile(resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:s"])
+    monkeypatch.setattr(open_batch, "settings_file", lambda: resumed)
+    batch = fanin.open(task_token="t0ken", on_failures="fail", deadline=timedelta(hours=1))
+
+    (stored,) = tracker.store.tokens.values()
+    assert stored == TaskToken("t0ken", OnFailures.FAIL)
+    assert "t0ken" not in repr(batch.status())
 
 
 def test_an_open_with_other_options_under_its_key_is_refused(fanin):
@@ -341,3 +360,28 @@ def test_the_old_name_of_the_dead_letter_handler_warns_and_works(fanin):
 
     assert handler(sqs_event(item), None) == {"batchItemFailures": []}
     assert batch.status().failed == 1
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    """Let the API accept the callback ``orders`` of any tenant."""
+    row = {"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders", "tenants": ["*"]}
+    monkeypatch.setattr(callbacks, "settings_file", lambda: SettingsFile(callbacks=[row]))
+
+
+@pytest.mark.usefixtures("allowed")
+def test_what_a_batch_asks_for_comes_with_it(fanin):
+    wish = {"callback": "orders", "notify_at": ("firstFailure", "50%"), "stuck_after": timedelta(minutes=5)}
+    batch = fanin.open(**wish)
+    status, (summary,) = batch.status(), fanin.batches()
+
+    assert {name: getattr(status, name) for name in wish} == wish
+    assert {name: getattr(summary, name) for name in wish} == wish
+
+
+@pytest.mark.parametrize(
+    "wish", [{"callback": 5}, {"callback": "a b"}, {"notify_at": "50%"}, {"stuck_after": 60}], ids=str
+)
+def test_malformed_wishes_are_refused_before_a_request(fanin, wish):
+    with pytest.raises(InvalidRequest):
+        fanin.open(**wish)

@@ -23,6 +23,7 @@ CONSUMED = (
     "GrouperTaskMessagesQueue",
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
+    "ResumingEventsQueue",
 )
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 

@@ -118,6 +118,9 @@ class HttpTransport:
     def get(self, batch_id: str) -> Status:
         return self._get(_path(batch_id), {}, documents.status_of)
 
+    def poll(self, batch_id: str) -> State:
+        return self._get(_path(batch_id), {}, documents.state_of)
+
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
 
@@ -197,7 +200,7 @@ class HttpTransport:
     def _state(self, batch_id: str) -> State | None:
         """Read the state of a batch; None if there is none, or it has expired."""
         with suppress(NotFound):
-            return self._get(_path(batch_id), {}, documents.state_of)
+            return self.poll(batch_id)
         return None
 
     def _get(

@@ -81,6 +81,9 @@ class Transport(Acks, Protocol):
 
     def get(self, batch_id: str) -> Status: ...
 
+    def poll(self, batch_id: str) -> State:
+        """Return the state of a batch, read now, without its progress. Raises NotFound."""
+
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 
     def close(self, batch_id: str, key: str) -> Closed: ...

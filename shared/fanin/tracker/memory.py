@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from fanin.tracker import thresholds
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import (
     Batch,
@@ -23,6 +24,8 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
+from fanin.tracker.thresholds import Reached
+from fanin.tracker.tokens import TaskToken
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""
@@ -37,12 +40,14 @@ class MemoryStore:
     """
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
+    tokens: dict[BatchKey, TaskToken] = field(default_factory=dict)
     receipts: dict[tuple[BatchKey, str], Receipt] = field(default_factory=dict)
     stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
     kept: dict[tuple[BatchKey, int], Sample] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
+    reports: dict[tuple[BatchKey, str], Reached] = field(default_factory=dict)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     expiring: dict[Row, datetime] = field(default_factory=dict, repr=False)
@@ -57,20 +62,23 @@ class MemoryStore:
                     getattr(self, name).pop(key, None)
                     del self.expiring[row]
 
-    def create(self, batch: Batch) -> Batch:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
         with self.lock:
-            self.expiring.setdefault(("batches", batch.key), batch.row_expires_at)
-            return self.batches.setdefault(batch.key, batch)
+            if batch.key not in self.batches:
+                self._create(batch, token)
+            return self.batches[batch.key]
 
     def named(self, tenant: str, key: str) -> str | None:
         with self.lock:
             return self.names.get((tenant, key))
 
-    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
         with self.lock:
             named = (batch.tenant, key)
             if self.names.get(named) in (None, instead_of) and batch.key not in self.batches:
-                self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
+                self._create(batch, token)
                 self.names[named] = batch.batch_id
                 self.expiring["names", named] = batch.row_expires_at
             return self.names.get(named)
@@ -78,6 +86,14 @@ class MemoryStore:
     def get(self, key: BatchKey) -> Batch | None:
         with self.lock:
             return self.batches.get(key)
+
+    def task_token(self, key: BatchKey) -> TaskToken | None:
+        with self.lock:
+            return self.tokens.get(key)
+
+    def drop_token(self, key: BatchKey) -> None:
+        with self.lock:
+            self.tokens.pop(key, None)
 
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
         with self.lock:
@@ -124,6 +140,22 @@ class MemoryStore:
     def notice(self, batch: Batch, at: datetime) -> None:
         with self.lock:
             self.notices.add((batch.key, at))
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            batch = self.batches.get(seen.key)
+            if batch is None or not thresholds.admits(batch, seen, reached):
+                return False
+            self.batches[seen.key] = thresholds.reported(batch, reached)
+            self.reports[seen.key, reached.mark] = reached
+            return True
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(
+            key,
+            lambda batch: batch.is_alive and (batch.acked_at is None or batch.acked_at < at),
+            lambda batch: replace(batch, acked_at=at),
+        )
 
     def announced(self, key: BatchKey) -> bool:
         with self.lock:
@@ -219,6 +251,11 @@ class MemoryStore:
         found = [batch for batch in looked if query.matches(batch)][: query.limit]
         last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
         return Listing(tuple(found), last.position if last and last is not rows[-1] else None)
+
+    def _create(self, batch: Batch, token: TaskToken | None) -> None:
+        self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
+        if token is not None:
+            self.tokens[batch.key], self.expiring["tokens", batch.key] = token, batch.row_expires_at
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]

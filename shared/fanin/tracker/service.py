@@ -28,6 +28,7 @@ from fanin.tracker.page import PageMasks
 from fanin.tracker.reading import Reader
 from fanin.tracker.recording import Recorder, unless_newer
 from fanin.tracker.sweeping import Sweep, Sweeper
+from fanin.tracker.thresholds import counts_as_ack
 
 ADD_ATTEMPTS = 10
 LEVELS_AT_ONCE = 16
@@ -54,14 +55,14 @@ class Tracker(Reader):
         with other options.
         """
         if key is None:
-            return self.store.create(self._new(tenant, request))
+            return self.store.create(self._new(tenant, request), request.token)
         held = self.store.named(tenant, key)
         for _ in range(OPEN_ATTEMPTS):
             stored = held and self._standing(tenant, held)
             if stored:
                 return same_request(stored, request)
             batch = self._new(tenant, request)
-            held = self.store.create_under(batch, key, held)
+            held = self.store.create_under(batch, key, held, request.token)
             if held == batch.batch_id:
                 return batch
         raise StoreUnavailable(
@@ -148,7 +149,7 @@ class Tracker(Reader):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         done = recorder.record_folded(batch, pages, caller, at)
-        self._prolong(batch)
+        self._was_acked(batch)
         for batch in ended.values():
             self._has_ended(batch)
         return done
@@ -252,6 +253,14 @@ class Tracker(Reader):
         if stored is not None:
             self._remember(stored)
 
+    def _was_acked(self, batch: Batch) -> None:
+        """Record the time of an ack in a batch that asks for stalls, and extend its expiry."""
+        at = self.now()
+        stored = self.store.record_ack(batch.key, at) if counts_as_ack(batch, at) else None
+        if stored is not None:
+            self._remember(stored)
+        self._prolong(stored or batch)
+
     def _has_ended(self, batch: Batch) -> None:
         self._remember(batch)
         self._ack_parent(batch)
@@ -275,7 +284,7 @@ class Tracker(Reader):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         completions = recorder.record(request)
-        self.each(self._prolong, request.batches())
+        self.each(self._was_acked, request.batches())
         for batch in ended.values():
             self._remember(batch)
         return AckReport(request.results(), tuple(completions)), tuple(ended.values())
