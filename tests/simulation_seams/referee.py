@@ -87,7 +87,7 @@ class Referee(referee.Referee):
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and judge it; the notice of a threshold goes to the bus."""
         if name == "record_ack":
-            self.thresholds.recorded(args[0])
+            self.thresholds.recorded(*args)
         if name != "report":
             return super().apply(name, args)
         batch, reached = self.memory.batches[args[0].key], args[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanin.api.task_acks import ack_items
 from fanin.client.direct import DirectTransport
-from fanin.client.jobs import acking
+from fanin.client.job_acks import acking
 from fanin.grouper import ItemAck
 from fanin.queue import OutboxEntry
 from fanin.tracker import Outcome, Tracker

@@ -37,9 +37,9 @@ class Thresholds:
             if self._holds(batch, threshold, self.world.now()):
                 self.since.setdefault((key, threshold), self.world.now())
 
-    def recorded(self, key: BatchKey) -> None:
+    def recorded(self, key: BatchKey, at: datetime) -> None:
         """Note that the time of an ack is stored."""
-        self.acked_at.setdefault(key, []).append(self.world.now())
+        self.acked_at.setdefault(key, []).append(at)
 
     def judge(self, batch: Batch, reached: Reached) -> None:
         """K: a threshold is reported of a live batch, once its condition holds."""
@@ -100,7 +100,7 @@ class Thresholds:
         return batch.state is State.CLOSED and share
 
     def _quiet_since(self, batch: Batch) -> datetime:
-        return self._acks(batch)[-1]
+        return max(self._acks(batch))
 
     def _acks(self, batch: Batch) -> list[datetime]:
         return [batch.created_at, *self.acked_at.get(batch.key, ())]
