@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -60,7 +60,12 @@ class Process:
     def __init__(self, world: World) -> None:
         self.tracker = world.tracker()
         self.fanin = Fanin(transport_of(world, self.tracker))
-        self.handling = Handling(world, self.fanin)
+        self.world = world
+
+    @cached_property
+    def handling(self) -> Handling:
+        """The consumer of the process, if it has one."""
+        return Handling(self.world, self.fanin)
 
 
 @dataclass(eq=False, slots=True)
@@ -219,7 +224,8 @@ class World:
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
+            if any(batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()):
+                self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         if self.cancels and self.memory.batches and self.random.random() < 0.005:
             self.cancels -= 1
             self.start("canceller", self._cancel)
