@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.jobs import JobSettings
     from fanin.aws.settings import Tables
+    from fanin.client.aio import AsyncBatch, AsyncFanin
     from fanin.client.batch import Batch
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         BundleSummary,
         Cancelled,
         Closed,
+        Deleted,
         ListedTask,
         NewTask,
         QueueDescription,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.repairs import Reopened
     from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AckReport",
+    "AsyncBatch",
+    "AsyncFanin",
     "AsyncQueue",
     "Batch",
     "BundleSummary",
@@ -51,6 +56,7 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "Deleted",
     "DeletedJobs",
     "Fanin",
     "FaninError",
@@ -78,6 +84,7 @@ __all__ = [
     "QueueStatus",
     "RangeVerdict",
     "Registered",
+    "Reopened",
     "Retention",
     "RevivedJobs",
     "Sample",
@@ -98,6 +105,7 @@ __all__ = [
 _ROOMS = {
     "fanin.aws.jobs": ("JobSettings",),
     "fanin.aws.settings": ("Tables",),
+    "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
     "fanin.client.batch": ("Batch",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
@@ -105,6 +113,7 @@ _ROOMS = {
         "BundleSummary",
         "Cancelled",
         "Closed",
+        "Deleted",
         "ListedTask",
         "NewTask",
         "QueueDescription",
@@ -116,6 +125,7 @@ _ROOMS = {
         "TaskStatus",
     ),
     "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
+    "fanin.client.repairs": ("Reopened",),
     "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",

@@ -11,7 +11,8 @@ import pytest
 from fanin import InvalidRequest, NewJob, NewTask, Options
 from fanin.client import handing
 from fanin.client.consumer import Consumer
-from fanin.client.jobs import HandingQueue, acking
+from fanin.client.handing_queue import HandingQueue
+from fanin.client.job_acks import acking
 from fanin.grouper import Grouper, World
 from fanin.grouper.memory import MemoryStore as GroupStore
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
@@ -280,3 +281,19 @@ def test_a_consumer_in_the_function_of_another_one_has_its_own_item(fanin):
 
     assert fanin.acks(lambda _: nested(sqs_event(inner), None))(sqs_event(outer), None) == DELETED
     assert [item for left in batch.outstanding() for item in left] == [inner]
+
+
+def test_an_item_of_a_chunk_is_handed_over_by_itself(fanin):
+    batch = fanin.open()
+    items = batch.add(4)
+    body = {"items": f"{batch.id}:{items.group_id}:0-3", "rows": [0, 1, 2, 3]}
+
+    @fanin.acks_each
+    def work(item):
+        if item.row == 1:
+            fanin.open(parent=item.id)
+        if item.row == 2:
+            fanin.hand_over()
+
+    assert work(sqs_event(body), None) == DELETED
+    assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Self
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
 from fanin.client.reasons import reason_of
-from fanin.errors import FaninError
+from fanin.errors import FaninError, InvalidRequest
 from fanin.tracker import Sample
 
 if TYPE_CHECKING:
     from fanin.client.fanin import Fanin
     from fanin.client.handing import UnderWork
+    from fanin.client.repairs import Reopened
 
 logger = logging.getLogger("fanin")
 
@@ -34,6 +36,7 @@ class Batch:
         self.id = batch_id
         self.closed: Closed | None = None
         self._entered_in: int | None = None
+        self._entered_by: int | None = None
         self._fanin = fanin
         self._key = key
         self._work = work
@@ -49,7 +52,21 @@ class Batch:
 
     def cancel(self, reason: str | None = None) -> Cancelled:
         """End the batch without waiting for its items, unless it has ended before."""
-        return self._fanin.cancel(self.id, reason)
+        answer = self._fanin.cancel(self.id, reason)
+        self._entered_by = None  # the batch has ended, so a wait in the block returns
+        return answer
+
+    def end(self, reason: str) -> Cancelled:
+        """End the batch as failed, with a reason, unless it has ended before."""
+        return self._fanin.end(self.id, reason)
+
+    def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
+        """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
+        return self._fanin.reopen(self.id, items=items, key=key)
+
+    def delete(self) -> None:
+        """Remove the user data of the batch, which has ended."""
+        self._fanin.delete(self.id)
 
     def notify(self) -> str:
         """Send the ending event again and return its id."""
@@ -58,6 +75,22 @@ class Batch:
     def status(self) -> Status:
         """Return the state and progress of the batch."""
         return self._fanin.get(self.id)
+
+    def wait(self, timeout: float | None = None) -> Status:
+        """Return the status once the batch has ended, in whatever way; see ``Fanin.wait``.
+
+        Raises InvalidRequest inside the batch's own block, whose end closes it.
+        """
+        self._refuse_in_block()
+        return self._fanin.wait(self.id, timeout)
+
+    def watch(self, timeout: float | None = None) -> Iterator[Status]:
+        """Yield the status now and whenever it is found changed, to the end; see ``Fanin.watch``.
+
+        Raises InvalidRequest as :meth:`wait` does.
+        """
+        self._refuse_in_block()
+        return self._fanin.watch(self.id, timeout)
 
     def outstanding(self) -> Iterator[Items]:
         """Yield the ranges of items that are not acked yet."""
@@ -72,18 +105,24 @@ class Batch:
         return self._fanin.samples(self.id)
 
     def __enter__(self) -> Self:
-        self._entered_in = os.getpid()
+        self._entered_in, self._entered_by = os.getpid(), threading.get_ident()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.closed is not None or self._entered_in != os.getpid():
+        entered_in, self._entered_in = self._entered_in, None
+        if self.closed is not None or entered_in != os.getpid():
             return
         if error is None:
             self.close()
         elif self._work is None or not self._work.left(self, error):
             self.cancel_for(error)
+
+    def _refuse_in_block(self) -> None:
+        """Raise InvalidRequest where a wait would keep its own thread from closing the batch."""
+        if self.is_in_block and self._entered_by == threading.get_ident():
+            raise refusal_in_block(self.id)
 
     def cancel_for(self, error: BaseException) -> bool:
         """Cancel the batch because of *error*; return False after a failed cancel, which is not raised.
@@ -101,5 +140,19 @@ class Batch:
         error.add_note(outcome)
         return cancelled
 
+    @property
+    def is_in_block(self) -> bool:
+        """Whether this process is in the batch's block, whose end will close the batch."""
+        entered = self._entered_in == os.getpid() and self._entered_by is not None
+        return entered and self.closed is None
+
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
+
+
+def refusal_in_block(batch_id: str) -> InvalidRequest:
+    """Return the error of a wait in the batch's own block."""
+    return InvalidRequest(
+        f"batch {batch_id} is closed at the end of its block, so a wait in the block would not return:"
+        " wait after the block, or call close() before"
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
-from fanin.aws import clients
 from fanin.aws.settings import Tables
 from fanin.client.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.items import Items
@@ -14,9 +14,11 @@ from fanin.client.model import (
     BundleSummary,
     Cancelled,
     Closed,
+    Deleted,
     Failures,
     ListedTask,
     NewTask,
+    Pairs,
     QueueDescription,
     Ranges,
     Registered,
@@ -31,10 +33,12 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Tracker
-from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.options import filter_of
+from fanin.tracker.reopening import OriginSlice, ReopenBatch, whole_group
 
+DIRECT = "direct"
+"""The principal of a forced end: no service authenticates a direct client."""
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 NO_ADMINISTRATION = "a direct client does not administer work queues; do so over HTTP, Fanin(url)"
 
@@ -46,6 +50,9 @@ class DirectTransport(DirectAcks):
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
         """Return the transport over *tables*, with the credentials of this process."""
+        from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
+        from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
+
         store = DynamoStore(clients.dynamodb(), tables)
         return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
@@ -63,6 +70,9 @@ class DirectTransport(DirectAcks):
             exact=progress.exact,
         )
 
+    def poll(self, batch_id: str) -> State:
+        return self.tracker.get(self.tenant, batch_id).state
+
     def add(self, batch_id: str, count: int, key: str) -> Items:
         (group,) = self.tracker.add(self.tenant, batch_id, count, key=key).groups
         return Items(batch_id, group.id, group.upto)
@@ -76,9 +86,27 @@ class DirectTransport(DirectAcks):
     def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
         self.tracker.bind_key(self.tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
         batch = self.tracker.cancel(self.tenant, batch_id, reason)
-        return Cancelled(
-            batch_id, batch.user_key, batch.state, batch.total, batch.result, batch.end_reason, batch.ended_at
-        )
+        return _cancelled(batch)
+
+    def reopen(self, request: ReopenBatch, key: str) -> Items:
+        batch = self.tracker.reopen(self.tenant, request, caller_of("reopen", key), key=key)
+        return Items(batch.batch_id, whole_group(batch).id, batch.total)
+
+    def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
+        batch = self.tracker.get(self.tenant, batch_id)
+        found = self.tracker.origin(batch, cursor or (0, 0))
+        return Pairs(_pairs(batch, found), found.resume)
+
+    def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
+        self.tracker.bind_key(self.tenant, "end", key, f"{batch_id}\n{reason}")
+        return _cancelled(self.tracker.end(self.tenant, batch_id, reason, DIRECT))
+
+    def delete(self, batch_id: str) -> None:
+        self.tracker.delete(self.tenant, batch_id)
+
+    def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
+        part = self.tracker.delete_ended(self.tenant, before, cursor)
+        return Deleted(part.count, part.unconfirmed, part.resume)
 
     def notify(self, batch_id: str, key: str) -> str:
         self.tracker.bind_key(self.tenant, "notify", key, batch_id)
@@ -122,6 +150,22 @@ class DirectTransport(DirectAcks):
 
     def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
         raise InvalidRequest(NO_ADMINISTRATION)
+
+
+def _cancelled(batch: Batch) -> Cancelled:
+    same = {fact.name: getattr(batch, fact.name) for fact in fields(Cancelled) if fact.name != "reason"}
+    return Cancelled(**same, reason=batch.end_reason)
+
+
+def _pairs(batch: Batch, found: OriginSlice) -> tuple[tuple[Items, Items], ...]:
+    """Return the ranges of the origin, each with the items of *batch* that stand for it."""
+    items, rank = Items(batch.batch_id, whole_group(batch).id, batch.total), found.rank
+    pairs: list[tuple[Items, Items]] = []
+    for part in found.ranges:
+        old = Items.between(str(batch.origin_batch_id), part.group_id, part.first, part.last)
+        pairs.append((old, items[rank : rank + len(old)]))
+        rank += len(old)
+    return tuple(pairs)
 
 
 def _facts(batch: Batch) -> dict[str, Any]:

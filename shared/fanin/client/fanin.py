@@ -17,17 +17,18 @@ from fanin.client.checking import (
     item_id_given,
     key_or_fresh,
     listed_ids,
+    listed_range,
     listed_ranges,
     ranged,
     reason_given,
     state_of,
     text,
     text_or_none,
-    transport_given,
     whole,
 )
 from fanin.client.children import opened
 from fanin.client.consumers import Consumers
+from fanin.client.environment import ENVIRONMENT, Environment, maker_of
 from fanin.client.handing import add_key, taken_over, tasks_key
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
@@ -35,27 +36,33 @@ from fanin.client.opening import OpenOptions, spec_of
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
+from fanin.client.repairs import Repairs
 from fanin.client.reports import AckReport
+from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
+from fanin.client.waiting import Waiting
 from fanin.tracker import Ack, BatchFilter, ItemId, Outcome, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration):
+class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
+    Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
+    ``FANIN_PAGES_TABLE`` and ``FANIN_TENANT``.
     *region*: the region of the AWS signatures, if the URL does not contain it.
     Every call that writes takes an idempotency *key*, 1 to 128 printable ASCII characters; a call that is
     repeated with its key has no further effect. Without one the client generates a key for its own retries.
     All calls raise the errors of ``fanin.errors``; after StoreUnavailable, repeat the call with its key.
     """
 
-    def __init__(self, to: str | Transport, *, region: str | None = None) -> None:
+    def __init__(self, to: str | Transport | Environment = ENVIRONMENT, *, region: str | None = None) -> None:
         text_or_none(region, "a region")
-        self._transport = _over_http(to, region) if isinstance(to, str) else transport_given(to)
+        self._slot = TransportSlot(maker_of(to, region))
+        self._transport = self._slot.as_transport()
 
     @classmethod
     def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024) -> Self:
@@ -143,6 +150,14 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             for items in page.items
         )
 
+    def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
+        """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
+        """
+        asked = ranged(listed_range(items), "")
+        return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
+
     def failures(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of failed items, one request for each page."""
         return (
@@ -205,9 +220,3 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
             report += acked(self._transport, part, part_key)
         return report
-
-
-def _over_http(url: str, region: str | None) -> Transport:
-    from fanin.client.http import HttpTransport  # noqa: PLC0415  # only HTTP needs urllib3
-
-    return HttpTransport(url, region=region)

@@ -25,7 +25,7 @@ def runs_of(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     its own; they go last, those that were received most often first, because they have the fewest receives
     left. A FIFO queue keeps its order.
     """
-    in_order = any(str(record.get("eventSourceARN", "")).endswith(".fifo") for record in records)
+    in_order = any(is_in_order(record) for record in records)
     for redelivered, group in groupby(records if in_order else _reordered(records), _is_redelivered):
         part = list(group)
         yield from ([record] for record in part) if redelivered else [part]
@@ -57,3 +57,8 @@ def _hash(record: Record, cycle: int) -> bytes:
 
 def _is_redelivered(record: Record) -> bool:
     return receives(record) > 1
+
+
+def is_in_order(record: Record) -> bool:
+    """Return whether *record* is of a FIFO queue, whose messages keep their order."""
+    return str(record.get("eventSourceARN", "")).endswith(".fifo")
