@@ -139,7 +139,7 @@ def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Ga
         "isClosed": False,
         "isComplete": False,
         "total": 10,
-        "progress": {"acked": 4, "failed": 0, "upperBound": 4, "exact": True},
+        "progress": {"acked": 4, "failed": 0, "estimate": 4, "upperBound": 4, "exact": True},
     }
 
 
@@ -152,7 +152,13 @@ def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gat
     assert (body["state"], body["isClosed"], body["isComplete"]) == ("COMPLETE", True, True)
     assert body["result"] == "succeeded"
     assert body["createdAt"] <= body["closedAt"] <= body["completedAt"] < body["expiresAt"]
-    assert body["progress"] == {"acked": 10, "failed": 0, "upperBound": 10, "exact": True}
+    assert body["progress"] == {
+        "acked": 10,
+        "failed": 0,
+        "estimate": 10,
+        "upperBound": 10,
+        "exact": True,
+    }
 
 
 def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:

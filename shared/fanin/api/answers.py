@@ -74,10 +74,14 @@ class OpenedBatch(Answer):
 
 
 class ProgressAnswer(Answer):
-    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal."""
+    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, within two percent of the total.
+    """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 

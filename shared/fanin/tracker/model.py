@@ -259,10 +259,14 @@ class AckReport:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Bounds of the acked items: at least *acked*, at most *upper_bound*; *exact* if the two are equal."""
+    """How many items are acked: at least *acked*, at most *upper_bound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, between the two, if the pages that were read are like the others.
+    """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 
