@@ -100,6 +100,7 @@ class BatchSummary(Answer):
     total: int
     expected_items: int | None = Optional
     max_failures: int | None = Optional
+    max_failure_percent: int | None = Optional
     parent_item_id: str | None = Optional
     labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
     created_at: Instant

@@ -22,6 +22,7 @@ from fanin.client.checking import (
     listed_ids,
     listed_ranges,
     mode_of,
+    percent,
     ranged,
     reason_given,
     retention_of,
@@ -80,6 +81,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
         deadline: timedelta | None = None,
         parent: str | ItemId | None = None,
         max_failures: int | None = None,
+        max_failure_percent: int | None = None,
         retention: Retention | None = None,
         labels: Mapping[str, str] | None = None,
         key: str | None = None,
@@ -88,7 +90,8 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
 
         *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
         now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
-        this one. *max_failures*: failed items that end the batch. More in docs/client.md.
+        this one. *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the
+        final total. More in docs/client.md.
         """
         spec = OpenBatch(
             user_key=text_or_none(user_key, "a user key", "userKey"),
@@ -98,6 +101,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             deadline=deadline_of(deadline),
             parent_item_id=item_id_given(parent, "parentItemId"),
             max_failures=counted(max_failures, "maxFailures", 1),
+            max_failure_percent=percent(max_failure_percent, "maxFailurePercent"),
             labels={} if labels is None else labels,
         )
         return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)

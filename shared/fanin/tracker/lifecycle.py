@@ -22,7 +22,8 @@ class Transition:
     """A change of state of a batch: the condition under which it applies, and the values that it writes.
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
-    have failed, and *healed* must still be the number of healed items. TIMED_OUT and EXPIRED need a
+    have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
+    batch must be CLOSED. TIMED_OUT and EXPIRED need a
     deadline or an expiry that is not later than *at*.
     """
 
@@ -35,13 +36,14 @@ class Transition:
     expected: bool = False
     failures: int | None = None
     healed: int = 0
+    final: bool = False
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE:
+        if self.to is State.COMPLETE or self.final:
             return (State.CLOSED,)
         return ALIVE
 
@@ -127,6 +129,7 @@ def transition(
     reason: str | None = None,
     failures: int | None = None,
     healed: int = 0,
+    final: bool = False,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -140,4 +143,5 @@ def transition(
         expected=to is State.CLOSED,
         failures=failures,
         healed=healed,
+        final=final,
     )

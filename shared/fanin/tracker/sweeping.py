@@ -122,10 +122,10 @@ class Sweeper:
         was_alive = batch.is_alive
         if was_alive:
             batch = self._ended_by_time(batch)
+        if batch.state is State.CLOSED:
+            batch = self._repaired(batch)  # what is all done completes, however much of it failed
         if batch.is_alive:
             batch = self.climber.end_by_failures(batch) or batch
-        if batch.state is State.CLOSED:
-            batch = self._repaired(batch)
         if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:

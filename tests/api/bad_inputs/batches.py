@@ -43,6 +43,10 @@ SETTINGS = [
         for name, least in (("expectedItems", 0), ("deadlineSeconds", 1), ("maxFailures", 1))
         for value in (least - 1, -1, 1.5, 7.0, "7", True, [7], {"n": 7}, 2**40 + 1, 2**63, 10**4000)
     ),
+    *(
+        opening(22, f"maxFailurePercent {value!r}", {"maxFailurePercent": value})
+        for value in (0, 101, -1, 1.5, 7.0, "7", True, [7])
+    ),
     opening(22, "deadlineSeconds of more than 400 days", {"deadlineSeconds": 400 * 24 * 3600 + 1}),
     *(
         opening(50, f"parentItemId {value!r}", {"parentItemId": value})
