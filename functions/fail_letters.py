@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import dead_letter_message_ack
+from fanin.client.records import dead_letter_message_ack
 from functions.metrics.counts import count_settled, measured
 from functions.wiring import tracking
 

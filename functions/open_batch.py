@@ -7,8 +7,10 @@ from fanin.api.answers import OpenedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
+from fanin.api.resuming import resumable
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
+from functions.wiring.deployed import settings_file
 
 app = edge(tracking.settings)
 
@@ -22,7 +24,8 @@ app = edge(tracking.settings)
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch. A retry with the same idempotency key returns the same batch."""
-    batch = tracking.tracker().open(caller(app).tenant, body.spec(), key=idempotency_key)
+    spec = resumable(body.spec(), lambda: settings_file().resumed_state_machines)
+    batch = tracking.tracker().open(caller(app).tenant, spec, key=idempotency_key)
     count({names.BATCHES_OPENED: 1})
     return OpenedBatch.of(batch)
 

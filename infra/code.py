@@ -9,8 +9,8 @@ from pathlib import Path
 
 from infra.paths import FUNCTIONS, PACKAGE
 
-# The command, the local run and the prices are not part of a Lambda function.
-LEFT_OUT = frozenset({"cli", "cost", "local"})
+# The command, the local run, the prices and what tests use are not part of a Lambda function.
+LEFT_OUT = frozenset({"cli", "cost", "local", "testing"})
 
 
 def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:

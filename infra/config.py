@@ -57,6 +57,8 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
+    ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
+    the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
@@ -96,6 +98,7 @@ class Config:
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
+    resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
@@ -257,6 +260,11 @@ def _is_of_different_queues(entries: Any) -> bool:
     return len({queue.split(":")[3] for queue in queues}) <= 1
 
 
+def _is_of_one_region(pattern: str) -> Callable[[Any], bool]:
+    """Return the rule of a list of different ARNs of *pattern* in one region."""
+    return lambda arns: _distinct(pattern)(arns) and len({arn.split(":")[3] for arn in arns}) <= 1
+
+
 def _is_schedule(text: Any) -> bool:
     """Return whether *text* is empty or a cron expression; AWS requires ``?`` for one of the two days."""
     fields = text[5:-1].split(" ")
@@ -301,6 +309,7 @@ DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 # Minute, hour, day of the month, month, day of the week, year.
 CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
+STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A-Za-z0-9_-]{1,80}"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -331,6 +340,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         _is_of_different_kinds,
         f"KIND=ARN for different tables, each the ARN of a table or of its stream; KIND is one of "
         f"{', '.join(restored.KINDS)}",
+    ),
+    "resumed_state_machines": (
+        _is_of_one_region(STATE_MACHINE_ARN),
+        "ARNs of different state machines of Step Functions in the stack's region",
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),

@@ -77,6 +77,11 @@ CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, 
 # visibility timeout is below the function's timeout.
 DEAD_LETTER_HANDLER = Handler(name="fail_letters", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 DESCRIBE_EVENT = Handler(name="describe_event", batches=DESCRIBE, pages=READ_PAGES, timeout_seconds=30)
+RESUMES = "Resumes"
+"""The name of the queue of ending events for whose batches a task waits."""
+RESUME_TASK = Handler(
+    name="resume_task", batches=("dynamodb:GetItem", "dynamodb:DeleteItem"), timeout_seconds=30
+)
 # It acks the parent item of a batch, in case the function that ended the batch crashed before it did.
 CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES)
 # A sweep starts no batch after its first minute, but one batch may have many pages to repair, so sweeps may

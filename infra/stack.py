@@ -24,11 +24,20 @@ from infra.constructs.grouper import Grouper
 from infra.constructs.jobs import Jobs
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
+from infra.constructs.resuming import Resuming
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import Tables
 from infra.constructs.watched import Watched, WatchedTable
 from infra.group_handlers import REGISTRATIONS
-from infra.handlers import CONFIRM_EVENT, CONSUME_ACKS, DEAD_LETTER_HANDLER, DESCRIBE_EVENT, ROUTES, SWEEP
+from infra.handlers import (
+    CONFIRM_EVENT,
+    CONSUME_ACKS,
+    DEAD_LETTER_HANDLER,
+    DESCRIBE_EVENT,
+    RESUMES,
+    ROUTES,
+    SWEEP,
+)
 
 
 class FaninStack(Stack):
@@ -79,6 +88,8 @@ class FaninStack(Stack):
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
         self._add_jobs()
+        if self.config.resumed_state_machines:
+            self._add_resuming()
         if self.config.grouper:
             self._add_grouper()
         if self.config.demo:
@@ -126,6 +137,12 @@ class FaninStack(Stack):
             QueueTable=jobs.table.table_name,
             DoorbellPrefix=jobs.prefix,
         )
+
+    def _add_resuming(self) -> None:
+        queue = Resuming(self, "Resuming", self.config, self.functions, self.events.bus).queue
+        self.queues |= {RESUMES: queue.queue}
+        self.consumed |= {RESUMES: queue.queue}
+        self.dead_letter_queues |= {RESUMES: queue.dead_letter_queue}
 
     def _add_grouper(self) -> None:
         self.grouper = grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)

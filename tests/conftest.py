@@ -10,8 +10,6 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
-CONSUMERS = ("BATCHES", "PAGES", "TENANT")
-"""Names that ``fanin local env`` prints beside those."""
 
 LANES = {
     "tests/pipeline/": "one Spark session",
@@ -78,5 +76,5 @@ def pytest_configure() -> None:
     A test that needs such a name sets it.
     """
     for name in list(os.environ):
-        if name.startswith(OURS) or name in CONSUMERS:
+        if name.startswith(OURS):
             del os.environ[name]

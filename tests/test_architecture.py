@@ -33,6 +33,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.archive": {*LEAVES, "fanin.aws"},
     "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin.testing": {*LEAVES, "fanin.client", "fanin.tracker", "fanin.queue", "fanin.api.events"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {"fanin.errors", "fanin.client", "fanin.local"},
     "functions": {"fanin"},
@@ -122,6 +123,8 @@ RULES = {
         "options",
         "page",
         "reasons",
+        "resuming",
+        "tokens",
         "tree",
     },
     "fanin.grouper": {

@@ -19,12 +19,18 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Message:
-    """The metadata of the wheel as it is built."""
+def built(tmp_path_factory) -> Path:
+    """The wheel as it is built."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("fanin-*.whl")
+    (wheel,) = folder.glob("fanin-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> Message:
+    """The metadata of the wheel."""
     with ZipFile(built) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         return Parser().parsestr(archive.read(name).decode())
@@ -48,6 +54,13 @@ def pins(name: str) -> dict[str, str]:
 
 def test_a_client_asks_for_boto3_and_urllib3_in_ranges_and_nothing_else(wheel):
     assert ranges(required(wheel)) == {"boto3": "<2,>=1.34", "urllib3": "<3,>=2"}
+
+
+def test_every_module_of_the_package_is_in_the_wheel(built):
+    modules = {str(path.relative_to(ROOT / "shared")) for path in (ROOT / "shared").rglob("*.py")}
+
+    assert "fanin/testing/__init__.py" in modules
+    assert modules <= set(ZipFile(built).namelist())
 
 
 def test_the_extras_are_these(wheel):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.api import strict_json
-from fanin.client.consumer import Consumer, Outcomes, Settled
+from fanin.client.consumer import Consumer
+from fanin.client.settling import Outcomes, Settled
 from fanin.client.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, Verdict

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fanin import names
-from fanin.client.consumer import Settled
+from fanin.client.settling import Settled
 from fanin.tracker import State, Verdict
 from functions.metrics.measuring import age, count, measured
 

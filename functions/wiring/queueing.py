@@ -9,7 +9,7 @@ from itertools import chain
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.direct_acks import DirectAcks
-from fanin.client.jobs import acking
+from fanin.client.job_acks import acking
 from fanin.errors import InvalidRequest, NotFound
 from fanin.queue import Queue, QueueContext, QueueKey
 from fanin.queue.creating import QueueCreator

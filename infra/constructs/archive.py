@@ -34,9 +34,9 @@ FOLDER = "changes"
 RECORDS_AT_ONCE = 1000
 WINDOW = Duration.minutes(1)
 TRIED_FOR = Duration.hours(12)
-# Rows that are archived, where not all are: no idempotency keys, and no heartbeats of workers.
+# Rows that are archived, where not all are: no idempotency keys, task tokens, or heartbeats of workers.
 ROWS: dict[str, dict[str, Any]] = {
-    "batches": {"sk": {"S": [{"anything-but": ["key"]}]}},
+    "batches": {"sk": {"S": [{"anything-but": ["key", "token"]}]}},
     "jobs": {"pk": {"S": [{"prefix": "J#"}, {"prefix": "D#"}]}},
 }
 

@@ -20,6 +20,7 @@ from infra.constructs.metrics import (
     LEADERS,
     MESSAGES,
     OF_REGISTRATIONS,
+    OF_RESUMES,
     PERIOD,
     REGISTERED,
     SWEEPS,
@@ -29,6 +30,7 @@ from infra.constructs.metrics import (
 )
 from infra.constructs.watched import Watched
 from infra.group_handlers import REGISTRATIONS
+from infra.handlers import RESUMES
 
 HALF, HEIGHT = 12, 6
 ALARMS = 100
@@ -43,13 +45,14 @@ def draw(
     for number in range(0, len(alarms), ALARMS):
         shown = alarms[number : number + ALARMS]
         dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
-    ours = (*_of_batches(emitted), *_of_bundles(emitted, watched), *_of_jobs(emitted))
+    ours = (*_of_batches(emitted, watched), *_of_bundles(emitted, watched), *_of_jobs(emitted))
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
 
 
-def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
+def _of_batches(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    events = (*EVENTS, *(OF_RESUMES if RESUMES in watched.consumed else ()))
     oldest = emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
     return [
         [
@@ -61,7 +64,7 @@ def _of_batches(emitted: Emitted) -> list[list[cloudwatch.IWidget]]:
             _graph("Acks that changed nothing", emitted.sums(WITHOUT_EFFECT)),
         ],
         [
-            _graph("Sweeper and events", emitted.sums((*SWEEPS, *EVENTS))),
+            _graph("Sweeper and events", emitted.sums((*SWEEPS, *events))),
             _graph("DynamoDB", emitted.sums((names.WRITE_UNITS, names.CONFLICTS))),
         ],
     ]

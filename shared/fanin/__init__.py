@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.jobs import JobSettings
     from fanin.aws.settings import Tables
+    from fanin.client.aio import AsyncBatch, AsyncFanin
     from fanin.client.batch import Batch
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AckReport",
+    "AsyncBatch",
+    "AsyncFanin",
     "AsyncQueue",
     "Batch",
     "BundleSummary",
@@ -98,6 +101,7 @@ __all__ = [
 _ROOMS = {
     "fanin.aws.jobs": ("JobSettings",),
     "fanin.aws.settings": ("Tables",),
+    "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
     "fanin.client.batch": ("Batch",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),

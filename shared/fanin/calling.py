@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -24,6 +25,9 @@ KINDS = {
     "a generator function": inspect.isgeneratorfunction,
 }
 INSTEAD = "pass a plain function, which may run a coroutine with asyncio.Runner().run(...)"
+
+
+_NOTED: ContextVar[list[BaseException] | None] = ContextVar("fanin_noted_failures", default=None)
 
 
 class WorkNotDone(TypeError):
@@ -83,8 +87,24 @@ def log_failure(
     The formatter of Lambda's JSON logs calls ``str(error)``, and an exception in it propagates through the
     logger to its caller.
     """
+    if (noted := _NOTED.get()) is not None:
+        noted.append(error)
     trace = error if has_text(error) else None
     logger.error(f"{line}: %s", *facts, text_of(error), exc_info=trace, extra=extra)
+
+
+@contextmanager
+def noted_failures() -> Iterator[list[BaseException]]:
+    """Yield the list to which each error is added that ``log_failure`` logs in the block.
+
+    A consumer logs what the user's function raises, and goes on; a test raises it.
+    """
+    noted: list[BaseException] = []
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
 
 
 class Block(AbstractContextManager[T]):

@@ -16,6 +16,7 @@ from tests.archive.streams import STREAM, record
 PAGE = {"pk": {"S": "t#b#0#7"}, "n": {"N": "8"}, "ttl": {"N": "9"}, "d0": {"N": "63"}, "d1": {"N": "3"}}
 ACKED = PAGE | {"n": {"N": "9"}, "d1": {"N": "7"}}
 BATCH = {"pk": {"S": "t#b"}, "sk": {"S": "batch"}, "state": {"S": "OPEN"}, "salt": {"B": "c2VjcmV0"}}
+TOKEN = {"pk": {"S": "t#b"}, "sk": {"S": "token"}, "taskToken": {"S": "t0ken"}}
 JOB = {"pk": {"S": "J#t#q#0000"}, "sk": {"S": "k#a"}, "payload": {"S": "a"}, "rerun_payload": {"S": "b"}}
 
 
@@ -29,7 +30,7 @@ def lines(body: bytes) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_neither_the_salt_nor_a_payload_lands_in_a_file(kind):
-    whole = BATCH | JOB
+    whole = TOKEN | BATCH | JOB
     _, body = file_of(kind, [change_of(record(whole | {"n": {"N": "1"}}, whole), kind)])
     (line,) = lines(body)
 

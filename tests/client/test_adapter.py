@@ -18,8 +18,8 @@ from fanin.client.adapter import (
     Adapter,
     pause_of,
 )
-from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
+from fanin.client.records import dead_letter_message_ack
 from fanin.errors import StoreUnavailable
 from fanin.isolating import TRIES
 from fanin.tracker import OpenBatch, Tracker

@@ -11,11 +11,12 @@ from datetime import timedelta
 import pytest
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
-from fanin.client.consumer import Consumer, item_id_of
+from fanin.client.consumer import Consumer
 from fanin.client.direct import DirectTransport
+from fanin.client.records import item_id_of
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT, answers, sqs_event
+from tests.client.conftest import TENANT, answers, served, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
@@ -372,16 +373,17 @@ def test_a_record_that_names_no_item_is_refused(given):
         item_id_of(given)
 
 
-def test_over_http_a_delivery_is_one_request_under_a_key_of_its_own(over_http, service):
+def test_over_http_a_delivery_is_a_look_and_one_request_under_a_key_of_its_own(over_http, service):
     with over_http.open() as batch:
         items = batch.add(4)
     handler = over_http.acks(refusing())
     service.seen.clear()
-    service.faults.append(answers(503))
+    service.faults += [served, answers(503)]
     first = handler(sqs_event(*items), None)
     handler(sqs_event(*items), None)
 
     assert first == NONE_RETURN
-    assert len(service.seen) == 3
-    assert len(set(service.keys)) == 1
+    look, *sent = service.seen
+    assert (look.method, len(sent)) == ("GET", 3)
+    assert len({request.key for request in sent}) == 1
     assert batch.status().is_complete

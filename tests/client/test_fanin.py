@@ -307,5 +307,5 @@ def test_times_are_timedeltas_and_a_refusal_says_so(fanin):
 
 @pytest.mark.parametrize("state", ["DONE", "open", "EXPIRED", ""])
 def test_the_refusal_of_an_unknown_state_lists_the_states(fanin, state):
-    with pytest.raises(InvalidRequest, match="OPEN, CLOSED, COMPLETE, CANCELLED, TIMED_OUT"):
+    with pytest.raises(InvalidRequest, match="OPEN, CLOSED, COMPLETE, FAILED, CANCELLED, TIMED_OUT"):
         fanin.batches(state=state)

@@ -9,7 +9,7 @@ import pytest
 
 from fanin import Fanin, Outcome
 from fanin.client.direct import DirectTransport
-from fanin.client.jobs import DIED, OF_JOBS, acking
+from fanin.client.job_acks import DIED, OF_JOBS, acking
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.queue import MemoryDoorbell, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStoreInMemory

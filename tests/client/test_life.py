@@ -7,8 +7,11 @@ from datetime import timedelta
 import pytest
 
 from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Verdict
+from fanin.aws.settings_file import SettingsFile
 from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
+from fanin.tracker.tokens import OnFailures, TaskToken
+from functions import open_batch
 from tests.client.conftest import lost_after, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
@@ -46,6 +49,11 @@ def test_every_option_of_open_arrives(fanin):
         {"deadline": timedelta(seconds=1.5)},
         {"deadline": timedelta(days=400, seconds=1)},
         {"parent": "x"},
+        {"task_token": "x"},
+        {"task_token": 7, "deadline": timedelta(hours=1)},
+        {"task_token": "a b", "deadline": timedelta(hours=1)},
+        {"task_token": "x", "deadline": timedelta(hours=1), "on_failures": "ignore"},
+        {"on_failures": "fail"},
         {"parent": f"{UNKNOWN}:{UNKNOWN}:0"},
     ],
     ids=str,
@@ -53,6 +61,16 @@ def test_every_option_of_open_arrives(fanin):
 def test_an_option_out_of_bounds_is_refused(fanin, options):
     with pytest.raises(InvalidRequest):
         fanin.open(**options)
+
+
+def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
+    resumed = SettingsFile(resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:s"])
+    monkeypatch.setattr(open_batch, "settings_file", lambda: resumed)
+    batch = fanin.open(task_token="t0ken", on_failures="fail", deadline=timedelta(hours=1))
+
+    (stored,) = tracker.store.tokens.values()
+    assert stored == TaskToken("t0ken", OnFailures.FAIL)
+    assert "t0ken" not in repr(batch.status())
 
 
 def test_an_open_with_other_options_under_its_key_is_refused(fanin):
@@ -292,7 +310,7 @@ def test_successes_and_last_failures_of_a_delivery_go_in_one_request(over_http, 
     service.seen.clear()
     handler(sqs_event(*items), None)
 
-    assert len(service.seen) == 1
+    assert [request.method for request in service.seen] == ["GET", "POST"]
     assert (batch.status().acked, batch.status().failed) == (3, 1)
 
 

@@ -42,7 +42,7 @@ def test_only_the_messages_of_a_newer_batch_return_and_one_line_for_each_batch_s
     assert acked == ["m0", "m1", "m5"]
     lines = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert [line.getMessage().partition(":")[0] for line in lines] == [
-        "2 messages return to the queue",
-        "1 messages return to the queue",
+        "2 messages return to the queue, not started",
+        "1 messages return to the queue, not started",
     ]
     assert all("upgrade fanin in this process" in line.getMessage() for line in lines)

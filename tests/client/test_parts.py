@@ -9,9 +9,9 @@ import pytest
 from fanin import Verdict
 from fanin.api import admission
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
 from fanin.client.http import BODY_MAX, HttpTransport
+from fanin.client.records import dead_letter_message_ack
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.tracker import Ack, OpenBatch, Outcome, acking
 from tests.client.conftest import TENANT, lost_after, sqs_event

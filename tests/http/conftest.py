@@ -19,10 +19,15 @@ from fanin.tracker.dynamodb import DynamoStore
 from tests.api.published import Unpublished, checked
 from tests.http.events import Events
 
+SETTINGS = {
+    "grouper_registrations": True,
+    "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
+}
+
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[LocalRun]:
-    with LocalRun.start(page_bits=4, demo=True, context={"grouper_registrations": True}) as run:
+    with LocalRun.start(page_bits=4, demo=True, context=SETTINGS) as run:
         yield run
 
 

@@ -13,7 +13,10 @@ from tests.http.events import Events
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
-ORDERED = ("client", "direct", "publish", "ack", "look", "heal", "options", "end", "nested", "estimated")
+ORDERED = (
+    *("client", "direct", "environment", "publish", "ack", "look", "heal", "wait", "coroutines"),
+    *("options", "end", "nested", "estimated"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +24,13 @@ def names(run):
     """What the examples define, with the lines that each of them printed."""
     names = {"work_on": lambda body: json.loads(body)["work"], "printed": {}}
     with pytest.MonkeyPatch.context() as environment:
-        for name, value in (run.environment | _of_the_readme(run)).items():
+        for name, value in run.environment.items():
             environment.setenv(name, value)
         for title, code in EXAMPLES:
             lines = names["printed"][title] = []
             names["print"] = lambda *values, lines=lines: lines.append(" ".join(map(str, values)))
             exec(code.replace("http://127.0.0.1:8080", run.url), names)  # noqa: S102
         yield names
-
-
-def _of_the_readme(run):
-    outputs = run.outputs
-    return {"BATCHES": outputs["BatchesTable"], "PAGES": outputs["PagesTable"], "TENANT": "000000000000"}
 
 
 def test_every_python_block_of_the_page_is_run(names):
@@ -46,6 +44,8 @@ def test_what_the_page_says_is_printed_is_printed(names):
     assert printed["ack"][1:] == ["CLOSED 4 1 10"]
     assert printed["look"] == ["6 True no picture"]
     assert printed["heal"][1:] == ["succeeded"]
+    assert printed["wait"] == ["succeeded", "COMPLETE 10 10"]
+    assert printed["coroutines"] == ["COMPLETE", "succeeded"]
     assert printed["nested"] == ["succeeded"]
     assert printed["end"] == [f"{names['mailing'].id} cancelled not this week"]
     assert printed["errors"] == [f"batch {names['batch'].id} is COMPLETE; items are added while it is OPEN"]
@@ -59,6 +59,7 @@ def test_reports_have_the_verdicts_and_completions_of_the_page(names):
 
 def test_the_client_on_the_tables_sees_what_the_client_over_http_did(names):
     assert names["direct"].get(names["batch"].id) == names["batch"].status()
+    assert names["from_environment"].get(names["batch"].id) == names["batch"].status()
     assert names["views"].status().state is State.COMPLETE
 
 

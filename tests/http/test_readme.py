@@ -22,9 +22,6 @@ def test_the_readmes_publisher_consumer_and_acks_work_together(run, api, monkeyp
     sent, batch = published["sent"], published["batch"].id
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("BATCHES", run.outputs["BatchesTable"])
-    monkeypatch.setenv("PAGES", run.outputs["PagesTable"])
-    monkeypatch.setenv("TENANT", "000000000000")
     worked: list[str] = []
     names = {"work_on": worked.append}
     exec(CONSUMER, names)  # noqa: S102

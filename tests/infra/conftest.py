@@ -4,6 +4,8 @@ import pytest
 
 from tests.infra.synthesis import Assembly, synthesised
 
+STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+
 
 @pytest.fixture(scope="session")
 def plain() -> Assembly:
@@ -13,5 +15,5 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def demo() -> Assembly:
-    """The deployment with the demo's parts and the registrations queue."""
-    return synthesised(demo=True, grouper_registrations=True)
+    """The deployment with the demo's parts, the registrations queue and a resumed state machine."""
+    return synthesised(demo=True, grouper_registrations=True, resumed_state_machines=STATE_MACHINE)

@@ -37,6 +37,10 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "throttle_alarms": (True, False),
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
+    "resumed_state_machines": (
+        [],
+        ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
+    ),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),

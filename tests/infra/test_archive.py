@@ -193,6 +193,10 @@ def test_idempotency_keys_are_not(mappings):
     assert not passes(mappings["batches"], {"pk": text("t#key#x"), "sk": text(items.KEY_ROW)})
 
 
+def test_a_task_token_is_not_archived(mappings):
+    assert not passes(mappings["batches"], {"pk": text("t#b"), "sk": text(items.TOKEN_ROW)})
+
+
 def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(mappings):
     part = PartKey(QUEUE, 0)
     rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(QUEUE)}

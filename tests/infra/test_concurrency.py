@@ -17,6 +17,7 @@ MAPPING_MIN = 2
 """The minimum of ``MaximumConcurrency`` (Lambda API, ScalingConfig)."""
 SHORTEST_REQUEST_SECONDS = 0.1
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:a-dead,arn:aws:sqs:eu-west-1:123456789012:b-dead"
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 EVERY_QUEUE = {"archive": True, "demo": True, "grouper_registrations": True, "dead_letter_queue_arns": DEAD}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -26,6 +27,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "archive without the group-batcher": {"archive": True, "grouper": False},
     "registrations": {"grouper_registrations": True},
     "dead-letter queues of users": {"dead_letter_queue_arns": DEAD},
+    "a resumed state machine": {"resumed_state_machines": MACHINE},
     "a raised quota": {"lambda_concurrency": 1000, **EVERY_QUEUE},
 }
 

@@ -75,6 +75,8 @@ def test_an_ended_batch_that_is_only_postponed_or_confirmed_is_not_announced_aga
         pytest.param(record("REMOVE", old="COMPLETE", new=None), id="expired"),
         pytest.param(record(sk="group#0000000000000"), id="not the batch item"),
         pytest.param(record("INSERT", old=None, new="", sk="event"), id="a confirmation"),
+        pytest.param(record("INSERT", old=None, new="", sk="token"), id="a task token"),
+        pytest.param(record("REMOVE", old="", new=None, sk="token"), id="a task token that is dropped"),
         pytest.param(record("INSERT", old=None, new="", sk="sample#001"), id="a reason of a failure"),
         pytest.param(record("INSERT", old=None, new="", sk=f"add#{NOTICE}"), id="a receipt"),
         pytest.param(record("REMOVE", old="", new=None, sk=NOTICE), id="a notice that goes"),

@@ -7,6 +7,7 @@ import pytest
 from infra.group_handlers import GROUP_ROUTES
 from infra.handlers import ROUTES
 from infra.job_handlers import JOB_ROUTES
+from tests.infra.conftest import STATE_MACHINE
 from tests.infra.synthesis import handler_of, synthesised
 
 X_RAY = frozenset({"xray:PutTelemetryRecords", "xray:PutTraceSegments"})
@@ -51,6 +52,11 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "fail_letters": ACK,
     "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},
+    "resume_task": {
+        "TablesBatches": {"dynamodb:GetItem", "dynamodb:DeleteItem"},
+        "ResumingEventsQueue": QUEUE_EATER,
+        STATE_MACHINE: {"states:SendTaskFailure", "states:SendTaskSuccess"},
+    },
     "confirm_event": ACK
     | {"ConfirmationDeadLetters": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}},
     "register_task": {
@@ -205,7 +211,7 @@ def test_the_handlers_are_these(functions):
 def test_by_default_there_is_no_demo_and_no_consumer_of_registrations(plain):
     handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
-    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs", "consume_tasks"}
+    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs", "consume_tasks", "resume_task"}
     assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
 
 
@@ -214,7 +220,9 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
-        name if name in {DOORBELLS, *OWN_DOORBELLS} else logical_id(demo, owner) + slash + path: set(actions)
+        name
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE}
+        else logical_id(demo, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]
     }

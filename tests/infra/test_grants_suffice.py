@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.api.events import confirm, endings
+from fanin.api.resuming import resume
 from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
@@ -20,6 +22,7 @@ from infra.handlers import (
     DEAD_LETTER_HANDLER,
     DEMO_WORKER,
     DESCRIBE_EVENT,
+    RESUME_TASK,
     ROUTES,
     SWEEP,
     WRITE_INDEX,
@@ -36,6 +39,7 @@ HANDLERS = {
         DEMO_WORKER,
         DESCRIBE_EVENT,
         CONFIRM_EVENT,
+        RESUME_TASK,
         DEAD_LETTER_HANDLER,
         SWEEP,
     )
@@ -270,12 +274,38 @@ def confirm_twice(tracker, batch_id):
     assert confirm(detail, tracker)
 
 
+def with_a_token(tracker):
+    """Two batches with task tokens, one opened under a key; both have ended."""
+    request = OpenBatch(task_token="t0ken", deadline=MOMENT)
+    ids = [tracker.open("t", request, key=key).batch_id for key in ("k", None)]
+    for batch_id in ids:
+        tracker.cancel("t", batch_id, "enough")
+    return ids
+
+
+class Ended:
+    """Step Functions, which ends every task."""
+
+    def succeed(self, *_):
+        return True
+
+    fail = succeed
+
+
+def resume_twice(tracker, ids):
+    for batch_id in ids * 2:
+        batch = tracker.store.get(BatchKey("t", batch_id))
+        detail = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:{batch.state}"}
+        resume(json.dumps({"detail": detail}), tracker, Ended())
+
+
 # What every handler that acks has in common.
 ACKERS = ("ack_items", "consume_acks", "fail_letters", "demo_worker")
 ACKING = [(closed, fail), (closed, ack_later), (overdue, ack_later), (child_of, fail_all)]
 # handler, what others did before, what it does
 DEEDS = [
     ("open_batch", lambda _: None, open_twice),
+    ("open_batch", lambda _: None, lambda tracker, _: with_a_token(tracker)),
     ("open_batch", overdue, open_a_child_of_an_overdue_batch),
     ("list_batches", added, list_all_and_some),
     ("add_items", opened, add_twice),
@@ -307,6 +337,7 @@ DEEDS = [
     ("sweep", child_of, sweep_again_and_again),
     ("sweep", closed, sweep_again_and_again),
     ("describe_event", cancelled, describe),
+    ("resume_task", with_a_token, resume_twice),
     ("confirm_event", cancelled, confirm_twice),
     ("confirm_event", child_of, confirm_a_child_that_was_to_tell_its_parent),
 ]

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from fanin import names
+from infra.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES
 from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
@@ -146,8 +147,10 @@ def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(demo
     assert drawn(demo, "fanin") == {(name, "fanin-dev") for name in emitted()}
 
 
-def test_the_dashboard_draws_registrations_only_if_their_queue_exists(plain, demo):
-    assert drawn(demo, "fanin") - drawn(plain, "fanin") == {(names.REGISTRATIONS_RETURNED, "fanin-dev")}
+def test_the_dashboard_draws_registrations_and_resumes_only_if_their_queue_exists(plain, demo):
+    optional = (*OF_REGISTRATIONS, *OF_RESUMES)
+
+    assert drawn(demo, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}
 
 
 def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
@@ -174,6 +177,7 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
         "GrouperRe",
         "GrouperTa",
         "JobsDoorb",
+        "ResumingE",
     ]
 
 

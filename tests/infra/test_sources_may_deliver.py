@@ -13,7 +13,12 @@ ENFORCE_TLS = {"Bool": {"aws:SecureTransport": "false"}}
 DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 STAGES: dict[str, dict[str, Any]] = {
     "plain": {},
-    "demo": {"demo": True, "archive": True, "alarm_email": "ops@example.com"},
+    "demo": {
+        "demo": True,
+        "archive": True,
+        "alarm_email": "ops@example.com",
+        "resumed_state_machines": "arn:aws:states:eu-west-1:123456789012:stateMachine:waits",
+    },
     "glue": {"analytics": "glue", "archive": True, "dead_letter_queue_arns": DEAD_LETTER_QUEUE},
     "emr": {"analytics": "emr", "analytics_schedule": "cron(0 3 * * ? *)"},
 }

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fanin.client.adapter import Adapter
-from fanin.client.consumer import dead_letter_message_ack
 from fanin.client.direct import DirectTransport
+from fanin.client.records import dead_letter_message_ack
 from fanin.isolating import TRIES
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -23,6 +23,7 @@ CONSUMED = (
     "GrouperTaskMessagesQueue",
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
+    "ResumingEventsQueue",
 )
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 

@@ -28,7 +28,7 @@ if __name__ == "__main__":
     from pyspark.daemon import manager
     from pyspark.sql import worker  # noqa: F401
 
-    from fanin.tracker import dynamodb  # noqa: F401
+    from fanin.tracker.dynamodb import store  # noqa: F401
 
     gc.freeze()
     manager()

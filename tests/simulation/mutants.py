@@ -92,7 +92,7 @@ def _close_always(self, key, step):
     return self.batches[key]
 
 
-def _create_always(self, batch, key, instead_of):
+def _create_always(self, batch, key, instead_of, token=None):
     """Whatever the key stands for by now."""
     self.batches[batch.key] = batch
     self.names[batch.tenant, key] = batch.batch_id

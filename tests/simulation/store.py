@@ -10,6 +10,7 @@ from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import Written
+from fanin.tracker.tokens import TaskToken
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
 from tests.simulation.choices import Choices
@@ -26,15 +27,17 @@ class UnreliableStore(Network):
         super().__init__(loop)
         self._referee, self._loop, self._choices, self._trace = referee, loop, choices, trace
 
-    def create(self, batch: Batch) -> Batch:
-        return self._send("create", batch)
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+        return self._send("create", batch, token)
 
     def named(self, tenant: str, key: str) -> str | None:
         return self._send("named", tenant, key)
 
-    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
         """As DynamoDB does it: a refused transaction does not bring the key's row along, so it is read."""
-        named = self._send("create_under", batch, key, instead_of)
+        named = self._send("create_under", batch, key, instead_of, token)
         return named if named == batch.batch_id else self._send("named", batch.tenant, key)
 
     def get(self, key: BatchKey) -> Batch | None:

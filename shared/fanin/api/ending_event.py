@@ -5,14 +5,14 @@ It needs no pydantic, because the function that makes the events starts without 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self
 
 from fanin.api.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
-from fanin.tracker.events import CompletionEvent, is_optional
+from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
 from fanin.tracker.model import Progress, Slice
 
 RANGES_IN_EVENT = 100
@@ -25,7 +25,7 @@ class EndingEvent(CompletionEvent):
 
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
     *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
-    are more. An estimated batch has no ranges.
+    are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task waits for the end.
     """
 
     acked: int
@@ -34,6 +34,7 @@ class EndingEvent(CompletionEvent):
     outstanding: int
     ranges: tuple[ItemRange, ...]
     more_ranges: bool
+    resumes: bool | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def ended(cls, batch: Batch, tracker: Tracker) -> Self:
@@ -50,6 +51,7 @@ class EndingEvent(CompletionEvent):
             outstanding=batch.total - progress.acked,
             ranges=left.ranges,
             more_ranges=left.resume is not None,
+            resumes=batch.resumes or None,
         )
 
     def detail(self) -> dict[str, Any]:

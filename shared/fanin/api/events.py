@@ -37,11 +37,19 @@ def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
 
 def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
     """Record that the bus has the event of *detail*; return False if no stored batch has this event."""
-    batch = _named(detail, tracker)
-    if batch is None or batch.is_alive or detail.get("eventId") != event_id(batch):
+    batch = batch_of_event(detail, tracker)
+    if batch is None:
         return False
     tracker.confirm(batch)
     return True
+
+
+def batch_of_event(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
+    """Return the batch whose ending event *detail* is; None if no stored batch has this event."""
+    batch = _named(detail, tracker)
+    if batch is None or batch.is_alive or detail.get("eventId") != event_id(batch):
+        return None
+    return batch
 
 
 def _readable(key: BatchKey, tracker: Tracker) -> Batch | None:

@@ -22,6 +22,7 @@ from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
 from fanin.tracker.model import Ack, Outcome
 from fanin.tracker.options import LABELS_MAX, LIFETIME_MAX, Mode, OpenBatch, Retention
 from fanin.tracker.reasons import PRINTABLE, REASON_MAX
+from fanin.tracker.tokens import TOKEN_MAX, OnFailures
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -32,6 +33,7 @@ KEPT_MAX_SECONDS = 366 * 24 * 3600
 DEADLINE_MAX_SECONDS = LIFETIME_MAX // timedelta(seconds=1)
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+GRAPHIC = r"^[\x21-\x7e]+$"
 ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
 
 
@@ -135,6 +137,16 @@ Labels = Annotated[
 ]
 
 
+TaskToken = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=GRAPHIC),
+    Field(
+        description="The token of a Step Functions task, which ends when the batch does; requires"
+        " `deadlineSeconds`. No answer, event or log has it."
+    ),
+]
+
+
 class OpenBatchBody(Body):
     """The options of a new batch; ``{}``, or no body, takes the defaults."""
 
@@ -150,6 +162,11 @@ class OpenBatchBody(Body):
     max_failures: MaxFailures | None = None
     max_failure_percent: MaxFailurePercent | None = None
     labels: Labels = {}
+    task_token: TaskToken | None = None
+    on_failures: Annotated[
+        Literal["succeed", "fail"],
+        Field(description="How the task of `taskToken` ends if all items are done and some of them failed."),
+    ] = "succeed"
 
     def spec(self) -> OpenBatch:
         """Return the options of the tracker's open."""
@@ -158,6 +175,7 @@ class OpenBatchBody(Body):
         seconds = self.deadline_seconds
         converted = {
             "mode": Mode(self.mode),
+            "on_failures": OnFailures(self.on_failures),
             "retention": self.retention_seconds.retention(),
             "deadline": None if seconds is None else timedelta(seconds=seconds),
         }

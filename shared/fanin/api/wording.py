@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
-from fanin.api.requests import ITEM_FORM, UUID_FORM
+from fanin.api.requests import GRAPHIC, ITEM_FORM, UUID_FORM
 from fanin.api.row_cursors import ROW_CURSOR_FORM
 from fanin.queue.keys import QUEUE_FORM
 from fanin.tracker.reasons import PRINTABLE
@@ -22,6 +22,7 @@ PATTERN_TEXTS: Mapping[str, str] = {
     CURSOR_FORM: "not a cursor of this list",
     ROW_CURSOR_FORM: "not a cursor or id of a list of this queue",
     KEY_PATTERN: "not 1 to 128 printable ASCII characters",
+    GRAPHIC: "not printable ASCII characters without spaces",
     TARGET_PATTERN: "not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
     TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",
     QUEUE_PATTERN: f"not 1 to 80 {NAME_FORM}",

@@ -28,8 +28,8 @@ Image = dict[str, Any]
 PAGES, BATCHES, TASKS, BUNDLES, JOBS = "pages", "batches", "tasks", "bundles", "jobs"
 KINDS = (PAGES, BATCHES, TASKS, BUNDLES, JOBS)
 """The kinds of rows; each has its own folder."""
-WITHHELD = frozenset({"salt", "payload", "rerun_payload"})
-"""Attributes that are never archived: the secret of a batch, and the payloads of tasks and jobs."""
+WITHHELD = frozenset({"salt", "payload", "rerun_payload", "taskToken"})
+"""Attributes that are never archived: the secrets of a batch, and the payloads of tasks and jobs."""
 ROOT = "changes"
 
 _IMAGES = ("OldImage", "NewImage")

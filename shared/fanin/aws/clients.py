@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-SERVICES = ("dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs")
+SERVICES = ("dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs", "stepfunctions")
 # A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -130,3 +130,4 @@ events: Service[EventBridgeClient] = Service("events", RETRIES)
 s3: Service[S3Client] = Service("s3", RETRIES)
 functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
 secrets: Service[Any] = Service("secretsmanager", RETRIES)
+workflows: Service[Any] = Service("stepfunctions", RETRIES)

@@ -34,18 +34,21 @@ class SettingsFile:
     ``grouper_policies``, ``grouper_downstream``: a row for each pattern of targets, in the form that
     ``fanin.grouper.parsing`` defines.
     ``grouper_target``: the template of the targets of tasks that are registered without one.
+    ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
     """
 
     dead_letter_tenants: Mapping[str, str] = field(default_factory=dict)
     grouper_policies: Rows = ()
     grouper_downstream: Rows = ()
     grouper_target: str = ""
+    resumed_state_machines: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         _check("dead_letter_tenants", _is_texts(self.dead_letter_tenants), "an object of texts")
         _check("grouper_policies", _is_rows(self.grouper_policies), "a list of objects")
         _check("grouper_downstream", _is_rows(self.grouper_downstream), "a list of objects")
         _check("grouper_target", isinstance(self.grouper_target, str), "a text")
+        _check("resumed_state_machines", _is_list_of_texts(self.resumed_state_machines), "a list of texts")
 
     @classmethod
     def parse(cls, text: str, source: str = NAME) -> SettingsFile:
@@ -90,6 +93,10 @@ def _check(name: str, holds: bool, takes: str) -> None:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
 
 
 def _is_rows(value: object) -> bool:

@@ -102,7 +102,7 @@ def env(
     """Print the environment variables of a process that uses the run: eval "$(fanin local env)"."""
     with _exit_with_message():
         state = _chosen(port)
-        for name, value in environment_of(state.endpoint, state.outputs).items():
+        for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
             typer.echo(f"export {name}={shlex.quote(value)}")
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fanin.client.consumer import Consumer, Outcomes, Settled, logger
+from fanin.client.consumer import Consumer, logger
+from fanin.client.settling import Outcomes, Settled
 from fanin.isolating import SHOWN, Isolate, Record, isolated, receives
 
 FIRST_PAUSE_SECONDS = 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
 from fanin.client.reasons import reason_of
-from fanin.errors import FaninError
+from fanin.errors import FaninError, InvalidRequest
 from fanin.tracker import Sample
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Batch:
         self.id = batch_id
         self.closed: Closed | None = None
         self._entered_in: int | None = None
+        self._entered_by: int | None = None
         self._fanin = fanin
         self._key = key
 
@@ -46,7 +48,9 @@ class Batch:
 
     def cancel(self, reason: str | None = None) -> Cancelled:
         """End the batch without waiting for its items, unless it has ended before."""
-        return self._fanin.cancel(self.id, reason)
+        answer = self._fanin.cancel(self.id, reason)
+        self._entered_by = None  # the batch has ended, so a wait in the block returns
+        return answer
 
     def notify(self) -> str:
         """Send the ending event again and return its id."""
@@ -55,6 +59,22 @@ class Batch:
     def status(self) -> Status:
         """Return the state and progress of the batch."""
         return self._fanin.get(self.id)
+
+    def wait(self, timeout: float | None = None) -> Status:
+        """Return the status once the batch has ended, in whatever way; see ``Fanin.wait``.
+
+        Raises InvalidRequest inside the batch's own block, whose end closes it.
+        """
+        self._refuse_in_block()
+        return self._fanin.wait(self.id, timeout)
+
+    def watch(self, timeout: float | None = None) -> Iterator[Status]:
+        """Yield the status now and whenever it is found changed, to the end; see ``Fanin.watch``.
+
+        Raises InvalidRequest as :meth:`wait` does.
+        """
+        self._refuse_in_block()
+        return self._fanin.watch(self.id, timeout)
 
     def outstanding(self) -> Iterator[Items]:
         """Yield the ranges of items that are not acked yet."""
@@ -69,18 +89,24 @@ class Batch:
         return self._fanin.samples(self.id)
 
     def __enter__(self) -> Self:
-        self._entered_in = os.getpid()
+        self._entered_in, self._entered_by = os.getpid(), threading.get_ident()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.closed is not None or self._entered_in != os.getpid():
+        entered_in, self._entered_in = self._entered_in, None
+        if self.closed is not None or entered_in != os.getpid():
             return
         if error is None:
             self.close()
         else:
             self._cancel_for(error)
+
+    def _refuse_in_block(self) -> None:
+        """Raise InvalidRequest where a wait would keep its own thread from closing the batch."""
+        if self.is_in_block and self._entered_by == threading.get_ident():
+            raise refusal_in_block(self.id)
 
     def _cancel_for(self, error: BaseException) -> None:
         """Cancel the batch because of *error*; a failed cancel is a note on *error*, and not raised."""
@@ -92,5 +118,19 @@ class Batch:
         logger.warning(outcome)
         error.add_note(outcome)
 
+    @property
+    def is_in_block(self) -> bool:
+        """Whether this process is in the batch's block, whose end will close the batch."""
+        entered = self._entered_in == os.getpid() and self._entered_by is not None
+        return entered and self.closed is None
+
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
+
+
+def refusal_in_block(batch_id: str) -> InvalidRequest:
+    """Return the error of a wait in the batch's own block."""
+    return InvalidRequest(
+        f"batch {batch_id} is closed at the end of its block, so a wait in the block would not return:"
+        " wait after the block, or call close() before"
+    )

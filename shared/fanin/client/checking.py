@@ -17,6 +17,7 @@ from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State
 from fanin.tracker.options import LIFETIME_MAX
+from fanin.tracker.tokens import OnFailures
 
 K = TypeVar("K")
 SECOND = timedelta(seconds=1)
@@ -81,6 +82,13 @@ def mode_of(mode: Mode | str) -> Mode:
     if not isinstance(mode, str) or mode not in set(Mode):
         raise InvalidRequest("a mode is exact or estimated", field="mode")
     return Mode(mode)
+
+
+def on_failures_of(end: str) -> OnFailures:
+    """Return *end*, how a task ends whose batch has failed items."""
+    if not isinstance(end, str) or end not in set(OnFailures):
+        raise InvalidRequest("on_failures is succeed or fail", field="onFailures")
+    return OnFailures(end)
 
 
 def state_of(state: State | str) -> State:

@@ -1,57 +1,36 @@
-"""A Lambda consumer of an SQS queue: acks the items whose work is done, in one request for each delivery.
+"""A Lambda consumer of an SQS queue: acks the items whose work is done; the other messages return.
 
-The other messages return to the queue. For standard queues: a failed message does not block those after it.
+The work of an item whose batch is over is not started. A redelivered message is worked on last and alone, as
+``ordering`` says. For standard queues: a failed message does not block those after it.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanin.calling import done, is_failure, log_failure, plain
-from fanin.client.reasons import fitting, reason_of
-from fanin.client.transport import Acks, acked, requests_of
-from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
-from fanin.isolating import SHOWN, Record, receives
+from fanin.client.answering import answers_of
+from fanin.client.ordering import runs_of
+from fanin.client.reasons import reason_of
+from fanin.client.records import item_id_of
+from fanin.client.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
+from fanin.client.skipping import Look, Looks
+from fanin.client.transport import Acks
+from fanin.isolating import Record, receives
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
 logger = logging.getLogger("fanin")
 
-"""A record of an SQS event as Lambda passes it: ``messageId``, ``body``, ``messageAttributes``, ..."""
 Handle = Callable[[Record], object]
+"""The user's function. A record is one of an SQS event as Lambda passes it: ``messageId``, ``body``, ..."""
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
-Outcomes = Sequence[tuple[Record, Verdict]]
 
-UNMATCHED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
-"""Verdicts of an item that is in no batch of the tenant: its message returns to the queue."""
 MARGIN_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The result of a delivery.
-
-    *acked*: the records to delete, each with the verdict of its item. *failed*: ids of the messages that
-    return to the queue. *unmatched*: those of them whose item is in no batch of the tenant.
-    """
-
-    acked: Outcomes
-    failed: Sequence[str]
-    unmatched: Outcomes = ()
-
-    @property
-    def dropped(self) -> Outcomes:
-        """The records that are deleted although nothing was acked, because their batch has expired."""
-        return [(record, verdict) for record, verdict in self.acked if verdict is Verdict.EXPIRED]
-
-    def response(self) -> dict[str, Any]:
-        """Return the partial batch response."""
-        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in self.failed]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,40 +62,66 @@ class Consumer:
 
         *context*: Lambda's, which reports the time left; None for no limit.
         """
-        acks: list[tuple[Record, Ack]] = []
-        failed: list[str] = []
-        records = event["Records"]
-        for position, record in enumerate(records):
-            if position and _seconds_left(context) < self.margin_seconds:
-                failed += _deferred(records[position:])
-                break
-            ack = self._done(record)
-            if ack is None:
-                failed.append(record["messageId"])
-            else:
-                acks.append((record, ack))
-        return self._acked(acks, failed)
+        tally, looks = Tally(), Looks(self.transport)
+        started = _Started(context, self.margin_seconds)
+        for run in self._runs(event["Records"]):
+            self._send([self._worked(record, tally, looks) for record in started.of(run)], tally)
+        tally.fail(started.deferred)
+        started.log()
+        looks.log()
+        settled = tally.settled()
+        self._report(settled)
+        return settled
 
-    def _done(self, record: Record) -> Ack | None:
-        """Do the work of *record* and return its ack; None if the message has to return."""
+    def _runs(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+        """Yield the records in runs, each of which is acked before the next one starts."""
+        return runs_of(records) if self.handle else iter([records])
+
+    def _send(self, worked: Sequence[Worked], tally: Tally) -> None:
+        """Send the acks of a run, and count what became of its records."""
+        tally.fail([each.record for each in worked if each.returns])
+        tally.answered += answers_of(
+            self.transport, [(each.record, ack) for each in worked for ack in each.acks]
+        )
+
+    def _worked(self, record: Record, tally: Tally, looks: Looks) -> Worked:
+        """Look whether the work of *record* is due, do it, and return its acks."""
         ack = self._ack(record)
-        if ack is None or self.handle is None:
-            return ack
+        if ack is None:
+            return Worked(record, returns=True)
+        if self.handle is None:
+            return Worked(record, [ack])
+        found, state = looks.at(ack, record)
+        if found is Look.DUE:
+            return self._done(record, ack, self.handle)
+        if found is Look.UNMATCHED:
+            tally.unmatched.append((record, Verdict.NOT_FOUND))
+        if found is Look.OVER:
+            tally.skipped.append((record, str(state)))
+        return Worked(record, returns=found is Look.UNKNOWN)
+
+    def _done(self, record: Record, ack: Ack, handle: Handle) -> Worked:
+        """Do the work of *record* and return its ack; none if the message has to return."""
         try:
-            done(self.handle(record), "handle")
+            done(handle(record), "handle")
         except BaseException as error:
             if not is_failure(error):
                 raise
-            return self._failed(record, ack, error)
-        return ack
+            failed = self._failed(record, ack, error)
+            return Worked(record, returns=True) if failed is None else Worked(record, [failed])
+        return Worked(record, [ack])
 
     def _failed(self, record: Record, ack: Ack, error: BaseException) -> Ack | None:
         """Return the ack of the failure at the last attempt; None if the work is to be retried."""
-        if self.fail_after is None or receives(record) < self.fail_after:
+        if not self._is_last(record):
             _log("the work of message %s failed; the message returns to the queue", record, error)
             return None
         _log("the work of message %s failed at its last attempt; its item is failed", record, error)
         return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
+
+    def _is_last(self, record: Record) -> bool:
+        """Return whether a failure at this receive fails the item."""
+        return self.fail_after is not None and receives(record) >= self.fail_after
 
     def _ack(self, record: Record) -> Ack | None:
         """Return the ack of *record*, made before its work, or None if it names no item."""
@@ -132,64 +137,16 @@ class Consumer:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
         logger.warning("message %s names no item; it returns to the queue", facts["messageId"], extra=facts)
 
-    def _acked(self, acks: Sequence[tuple[Record, Ack]], failed: list[str]) -> Settled:
-        """Send *acks*, and report the verdicts to the log and to *on_acked*."""
-        outcomes: list[tuple[Record, Verdict]] = []
-        for part in requests_of(acks):
-            outcomes += self._sent(part, failed)
-        settled = _settled(outcomes, failed)
-        self._report(settled)
-        return settled
-
-    def _sent(self, part: Sequence[tuple[Record, Ack]], failed: list[str]) -> Outcomes:
-        """Send the acks of one request; add the messages that were not acked to *failed*."""
-        try:
-            report = acked(self.transport, [ack for _, ack in part], None)
-        except StoreUnavailable as error:
-            logger.warning("the store is unavailable; %d messages return to the queue: %s", len(part), error)
-        except NewerSchema as error:
-            return self._sent_by_batch(part, failed, error)
-        else:
-            return [(record, one.verdict) for (record, _), one in zip(part, report.results, strict=True)]
-        failed += [record["messageId"] for record, _ in part]
-        return []
-
-    def _sent_by_batch(
-        self, part: Sequence[tuple[Record, Ack]], failed: list[str], newer: NewerSchema
-    ) -> Outcomes:
-        """Send the acks of each batch alone; those of a batch that a newer release wrote return."""
-        batches = list(dict.fromkeys(ack.batch_id for _, ack in part))
-        if len(batches) == 1:
-            logger.error("%d messages return to the queue: %s", len(part), newer)
-            failed += [record["messageId"] for record, _ in part]
-            return []
-        parts = [[(record, ack) for record, ack in part if ack.batch_id == batch] for batch in batches]
-        return [outcome for each in parts for outcome in self._sent(each, failed)]
-
     def _report(self, settled: Settled) -> None:
-        """Log unmatched and dropped messages, each kind in one line, and call *on_acked*."""
+        """Log unmatched and deleted messages, and call *on_acked*."""
         if settled.unmatched:
             self._log_unmatched(settled.unmatched)
-        if dropped := settled.dropped:
-            facts = {"count": len(dropped), "dropped": _shown(dropped)}
-            logger.warning("acks dropped, because their batches have expired: %d", len(dropped), extra=facts)
+        log_deleted(settled)
         if self.on_acked and settled.acked:
             done(self.on_acked(settled.acked), "on_acked")
 
     def _log_unmatched(self, unmatched: Outcomes) -> None:
-        facts = {"count": len(unmatched), "returned": _shown(unmatched)}
-        logger.warning(
-            "%d messages return to the queue: their items are in no batch of this tenant",
-            len(unmatched),
-            extra=facts,
-        )
-
-
-def _settled(outcomes: Outcomes, failed: Sequence[str]) -> Settled:
-    """Return the result of a delivery from the verdicts and the ids of the messages without one."""
-    matched = [(record, verdict) for record, verdict in outcomes if verdict not in UNMATCHED]
-    unmatched = [(record, verdict) for record, verdict in outcomes if verdict in UNMATCHED]
-    return Settled(matched, [*failed, *(record["messageId"] for record, _ in unmatched)], unmatched)
+        log_unmatched(unmatched)
 
 
 def handler_of(consumer: Consumer) -> Handler:
@@ -201,65 +158,33 @@ def handler_of(consumer: Consumer) -> Handler:
     return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
 
 
-def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
-    """Return the ack of a dead-letter message: its item failed, because no consumer could process it.
+@dataclass(slots=True)
+class _Started:
+    """Starts records while there is time, and keeps the others, which are *deferred*."""
 
-    *item_id*: record -> item id; by default :func:`item_id_of`. Raises InvalidRequest if the message names
-    no item.
-    """
-    item = ItemId.parse((item_id or item_id_of)(record))
-    source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
-    queue = f" of {source.rsplit(':', 1)[-1]}" if source else ""
-    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead-letter message{queue}"))
+    context: Any
+    margin_seconds: float
+    deferred: list[Record] = field(default_factory=list)
+    begun: bool = False
 
+    def of(self, run: Sequence[Record]) -> Iterator[Record]:
+        """Yield the records to work on: each is started when it is requested."""
+        for record in run:
+            if self.deferred or (self.begun and self._seconds_left() < self.margin_seconds):
+                self.deferred.append(record)
+            else:
+                self.begun = True
+                yield record
 
-def item_id_of(record: Record) -> str:
-    """Return the item id of *record*.
+    def log(self) -> None:
+        if self.deferred:
+            logger.warning("no time left; %d messages return to the queue, not started", len(self.deferred))
 
-    It is ``itemId`` of a body that is a JSON object; else the whole body, if that is an item id; else the
-    message attribute ``itemId``. Raises InvalidRequest if there is none of them.
-    """
-    body = record["body"].strip()
-    attributes = record.get("messageAttributes") or {}
-    for found in (_in_json(body), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
-        if isinstance(found, str):
-            return found
-    raise InvalidRequest("the message names no item", field="itemId")
-
-
-def _in_json(body: str) -> Any:
-    """Return the value of ``itemId`` in a JSON object; None if the body is no such object."""
-    if not body.startswith("{"):
-        return None
-    try:
-        return json.loads(body).get("itemId")
-    except (ValueError, RecursionError):
-        return None
-
-
-def _whole(body: str) -> str | None:
-    try:
-        return str(ItemId.parse(body))
-    except InvalidRequest:
-        return None
-
-
-def _deferred(records: Sequence[Record]) -> list[str]:
-    """Return the ids of *records*, which are not started for lack of time."""
-    logger.warning("no time left; %d messages return to the queue, not started", len(records))
-    return [record["messageId"] for record in records]
-
-
-def _shown(outcomes: Outcomes) -> list[dict[str, str]]:
-    """Return the first of *outcomes* for a log line."""
-    return [{"messageId": record["messageId"], "verdict": verdict} for record, verdict in outcomes[:SHOWN]]
+    def _seconds_left(self) -> float:
+        return math.inf if self.context is None else self.context.get_remaining_time_in_millis() / 1000
 
 
 def _log(line: str, record: Record, error: BaseException) -> None:
     """Log that the work of *record* raised *error*, even if ``str(error)`` raises."""
     facts = {"messageId": record["messageId"]}
     log_failure(logger, line, facts["messageId"], error=error, extra=facts)
-
-
-def _seconds_left(context: Any) -> float:
-    return math.inf if context is None else context.get_remaining_time_in_millis() / 1000

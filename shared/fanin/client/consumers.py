@@ -15,10 +15,10 @@ from fanin.client.consumer import (
     Consumer,
     Handle,
     Handler,
-    Outcomes,
-    dead_letter_message_ack,
     handler_of,
 )
+from fanin.client.records import dead_letter_message_ack
+from fanin.client.settling import Outcomes
 from fanin.client.transport import Transport
 from fanin.isolating import Record
 

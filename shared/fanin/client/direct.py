@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fanin.aws import clients
 from fanin.aws.settings import Tables
 from fanin.client.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.items import Items
@@ -31,8 +30,7 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, Tracker
-from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.options import filter_of
 
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
@@ -46,6 +44,9 @@ class DirectTransport(DirectAcks):
     @classmethod
     def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
         """Return the transport over *tables*, with the credentials of this process."""
+        from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
+        from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
+
         store = DynamoStore(clients.dynamodb(), tables)
         return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
@@ -63,6 +64,9 @@ class DirectTransport(DirectAcks):
             upper_bound=progress.upper_bound,
             exact=progress.exact,
         )
+
+    def poll(self, batch_id: str) -> State:
+        return self.tracker.get(self.tenant, batch_id).state
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         (group,) = self.tracker.add(self.tenant, batch_id, count, key=key).groups

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fanin.client.items import Items
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
-from fanin.tracker import Ack, Batch, ItemRange, Result, Tracker
+from fanin.tracker import Ack, Batch, ItemRange, Result, State, Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,9 @@ class DirectAcks:
         found = self.tracker.window(batch, group_id, first, last)
         wanted = found.outstanding | (found.failed if failed else 0)
         return items_of(batch_id, found.ranges(wanted))
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self.tracker.state_of(self.tenant, batch_id)
 
 
 def items_of(batch_id: str, ranges: Sequence[ItemRange]) -> tuple[Items, ...]:

@@ -146,6 +146,10 @@ def status_of(answer: Document) -> Status:
     )
 
 
+def state_of(answer: Document) -> State:
+    return State(answer["state"])
+
+
 def summaries_of(answer: Document) -> Summaries:
     batches = tuple(Summary(**_facts(batch)) for batch in answer["batches"])
     return Summaries(batches, answer.get("cursor"))

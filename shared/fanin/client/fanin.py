@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid5
 
 from fanin.aws.settings import Tables
@@ -14,51 +13,52 @@ from fanin.client.batch import Batch
 from fanin.client.checking import (
     PAGE_BITS,
     batch_id_given,
-    counted,
-    deadline_of,
     instance,
     item_id_given,
     key_or_fresh,
     listed_ids,
     listed_ranges,
-    mode_of,
-    percent,
     ranged,
     reason_given,
-    retention_of,
     state_of,
     text,
     text_or_none,
-    transport_given,
     whole,
 )
 from fanin.client.consumers import Consumers
+from fanin.client.environment import ENVIRONMENT, Environment, maker_of
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
+from fanin.client.opening import OpenOptions, spec_of
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
 from fanin.client.reports import AckReport
+from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
-from fanin.tracker import Ack, BatchFilter, ItemId, Mode, OpenBatch, Outcome, Retention, Sample, State
+from fanin.client.waiting import Waiting
+from fanin.tracker import Ack, BatchFilter, ItemId, Outcome, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration):
+class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
+    Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
+    ``FANIN_PAGES_TABLE`` and ``FANIN_TENANT``.
     *region*: the region of the AWS signatures, if the URL does not contain it.
     Every call that writes takes an idempotency *key*, 1 to 128 printable ASCII characters; a call that is
     repeated with its key has no further effect. Without one the client generates a key for its own retries.
     All calls raise the errors of ``fanin.errors``; after StoreUnavailable, repeat the call with its key.
     """
 
-    def __init__(self, to: str | Transport, *, region: str | None = None) -> None:
+    def __init__(self, to: str | Transport | Environment = ENVIRONMENT, *, region: str | None = None) -> None:
         text_or_none(region, "a region")
-        self._transport = _over_http(to, region) if isinstance(to, str) else transport_given(to)
+        self._slot = TransportSlot(maker_of(to, region))
+        self._transport = self._slot.as_transport()
 
     @classmethod
     def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024) -> Self:
@@ -73,37 +73,13 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
         return cls(DirectTransport.on(tables, tenant, page_bits))
 
     def open(
-        self,
-        user_key: str | None = None,
-        *,
-        mode: Mode | str = Mode.EXACT,
-        expected_items: int | None = None,
-        deadline: timedelta | None = None,
-        parent: str | ItemId | None = None,
-        max_failures: int | None = None,
-        max_failure_percent: int | None = None,
-        retention: Retention | None = None,
-        labels: Mapping[str, str] | None = None,
-        key: str | None = None,
+        self, user_key: str | None = None, *, key: str | None = None, **options: Unpack[OpenOptions]
     ) -> Batch:
-        """Open a batch, or return the one opened under this *key*. *user_key*, *labels*: yours, to find it.
+        """Open a batch, or return the one opened under this *key*. *user_key*: yours, to find it.
 
-        *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from
-        now, 1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of
-        this one. *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the
-        final total. More in docs/client.md.
+        *options*: those of ``OpenOptions``; more in docs/client.md.
         """
-        spec = OpenBatch(
-            user_key=text_or_none(user_key, "a user key", "userKey"),
-            mode=mode_of(mode),
-            retention=retention_of(retention),
-            expected_items=counted(expected_items, "expectedItems", 0),
-            deadline=deadline_of(deadline),
-            parent_item_id=item_id_given(parent, "parentItemId"),
-            max_failures=counted(max_failures, "maxFailures", 1),
-            max_failure_percent=percent(max_failure_percent, "maxFailurePercent"),
-            labels={} if labels is None else labels,
-        )
+        spec = spec_of(user_key, options)
         return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
 
     def get(self, batch_id: str) -> Status:
@@ -232,9 +208,3 @@ class Fanin(Consumers, QueueCalls, QueueAdministration):
             part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
             report += acked(self._transport, part, part_key)
         return report
-
-
-def _over_http(url: str, region: str | None) -> Transport:
-    from fanin.client.http import HttpTransport  # noqa: PLC0415  # only HTTP needs urllib3
-
-    return HttpTransport(url, region=region)

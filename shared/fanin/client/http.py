@@ -8,6 +8,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -39,9 +40,10 @@ from fanin.client.model import (
     TaskStatus,
 )
 from fanin.client.reports import AckReport
+from fanin.client.states import States
 from fanin.client.transport import Cursor, TooManyBytes
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, OpenBatch, checked_batch_id
+from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign
@@ -108,12 +110,16 @@ class HttpTransport:
         timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
         pool = partial(urllib3.PoolManager, maxsize=CONNECTIONS, timeout=timeout, retries=False)
         self._pool = PerProcess(pool)
+        self._states = States(self._state)
 
     def open(self, spec: OpenBatch, key: str) -> str:
         return self._post("/v1/batches", documents.open_body(spec), key, documents.batch_id_of)
 
     def get(self, batch_id: str) -> Status:
         return self._get(_path(batch_id), {}, documents.status_of)
+
+    def poll(self, batch_id: str) -> State:
+        return self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
@@ -133,6 +139,9 @@ class HttpTransport:
         if len(json.dumps(body)) > BODY_MAX:
             raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
         return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self._states.of(batch_id)
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
         path = _path(batch_id, "/outstanding")
@@ -187,6 +196,12 @@ class HttpTransport:
         if method == "GET":
             return self._get(path, given, reader)
         return self._write(method, path, given, {}, reader)
+
+    def _state(self, batch_id: str) -> State | None:
+        """Read the state of a batch; None if there is none, or it has expired."""
+        with suppress(NotFound):
+            return self.poll(batch_id)
+        return None
 
     def _get(
         self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]

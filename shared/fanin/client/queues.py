@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from botocore.exceptions import ClientError
 
@@ -12,11 +11,12 @@ from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.checking import instance, text, whole
 from fanin.client.model import QueueDescription
+from fanin.client.queue_calls import description_of
 from fanin.client.transport import Transport
 from fanin.errors import Conflict, InvalidRequest
 from fanin.queue import QueueKey, QueueStore
 from fanin.queue.config import QueueConfig, existing
-from fanin.queue.creating import Ensured, QueueCreator
+from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.keys import PARTS_MAX, checked_queue_name
 from fanin.queue.sqs import SqsDoorbells
@@ -80,25 +80,12 @@ def created(name: str, parts: int | None, at: JobSettings | None, transport: Tra
 
 def _created_directly(name: str, parts: int | None, settings: JobSettings) -> QueueDescription:
     creator = direct(DynamoStore(clients.dynamodb(), settings.table), settings.doorbell_prefix)
-    return _description(name, creator.ensure(QueueKey(settings.tenant, name), parts))
+    return description_of(name, creator.ensure(QueueKey(settings.tenant, name), parts))
 
 
 def settings_given(at: JobSettings | None) -> JobSettings:
     """Return *at*, by default the settings of the environment."""
     return JobSettings.from_env() if at is None else instance(at, JobSettings, "at")
-
-
-def _description(name: str, done: Ensured) -> QueueDescription:
-    config = done.config
-    return QueueDescription(
-        name=name,
-        parts=config.before or config.parts,
-        doorbell_url=config.doorbell or "",
-        doorbell_arn=done.doorbell_arn,
-        target=config.parts if config.before else None,
-        phase=config.phase.value,
-        since=None if config.since_us is None else datetime.fromtimestamp(config.since_us / 1e6, UTC),
-    )
 
 
 def _not_granted(queue: QueueKey, instead: str) -> InvalidRequest:

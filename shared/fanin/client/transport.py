@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch
+from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 
 if TYPE_CHECKING:
@@ -63,6 +63,12 @@ class Acks(Protocol):
         a batch that does not exist or has expired, and for a group of another batch.
         """
 
+    def state_of(self, batch_id: str) -> State | None:
+        """Return the state of a batch, at most some seconds old; None if the tenant has no such batch.
+
+        EXPIRED for a batch that has expired, if its row is still there; over HTTP it is None, too.
+        """
+
 
 class Transport(Acks, Protocol):
     """One method for each call of the API; thread-safe, and raises the errors of ``fanin.errors``.
@@ -74,6 +80,9 @@ class Transport(Acks, Protocol):
         """Open a batch and return its id."""
 
     def get(self, batch_id: str) -> Status: ...
+
+    def poll(self, batch_id: str) -> State:
+        """Return the state of a batch, read now, without its progress. Raises NotFound."""
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from fanin.aws.settings import OUTPUTS
 from fanin.local.connection import ACCOUNT, Connection
 
-CONSUMERS = {"BATCHES": "BatchesTable", "PAGES": "PagesTable"}
-"""The variables of the README's consumer, and the stack outputs with their values."""
-TENANTS = ("FANIN_TENANT", "TENANT")
 
-
-def environment_of(endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for AWS at *endpoint*, a URL, and for the tables, doorbells and tenant."""
-    names = {name: outputs[output] for name, output in {**OUTPUTS, **CONSUMERS}.items() if output in outputs}
-    return {**Connection(endpoint).environment, **names, **dict.fromkeys(TENANTS, ACCOUNT)}
+def environment_of(url: str, endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for the API at *url*, AWS at *endpoint*, and tables, doorbells and tenant."""
+    names = {name: outputs[output] for name, output in OUTPUTS.items() if output in outputs}
+    return {**Connection(endpoint).environment, "FANIN_URL": url, **names, "FANIN_TENANT": ACCOUNT}

@@ -104,8 +104,8 @@ class LocalRun:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables of a process that uses the run: AWS, tables, doorbells and tenant."""
-        return environment_of(self.endpoint, self.outputs)
+        """The environment variables of a process that uses the run: API, AWS, tables, doorbells, tenant."""
+        return environment_of(self.url, self.endpoint, self.outputs)
 
     def check(self) -> None:
         """Raise LocalRunError if the emulator has exited."""

@@ -108,23 +108,30 @@ class AsyncQueue:
                     yield jobs[0]
 
     async def run(self, call: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
-        """Return the result of *call*, which runs in a thread; a cancellation is raised once it has ended.
+        """Return the result of *call*, which runs in a thread of this queue; see :func:`run_in`."""
+        return await run_in(self._threads(), call, stop)
 
-        *stop*: called on a cancellation, to end the call.
-        """
-        running = asyncio.get_running_loop().run_in_executor(self._threads(), call)
-        cancelled: asyncio.CancelledError | None = None
-        while not running.done():
-            try:
-                await asyncio.wait([running])
-            except asyncio.CancelledError as error:
-                cancelled = error
-                if stop is not None:
-                    stop()
-        if cancelled is not None:
-            running.exception()
-            raise cancelled
-        return running.result()
+
+async def run_in(
+    threads: ThreadPoolExecutor | None, call: Callable[[], T], stop: Callable[[], None] | None = None
+) -> T:
+    """Return the result of *call*, which runs in a thread; a cancellation is raised once it has ended.
+
+    *threads*: None for those of the event loop. *stop*: called on a cancellation, to end the call.
+    """
+    running = asyncio.get_running_loop().run_in_executor(threads, call)
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            if stop is not None:
+                stop()
+    if cancelled is not None:
+        running.exception()
+        raise cancelled
+    return running.result()
 
 
 class AsyncJobs(Sequence[Job]):

@@ -23,6 +23,7 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
+from fanin.tracker.tokens import TaskToken
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""
@@ -37,6 +38,7 @@ class MemoryStore:
     """
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
+    tokens: dict[BatchKey, TaskToken] = field(default_factory=dict)
     receipts: dict[tuple[BatchKey, str], Receipt] = field(default_factory=dict)
     stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
@@ -57,20 +59,23 @@ class MemoryStore:
                     getattr(self, name).pop(key, None)
                     del self.expiring[row]
 
-    def create(self, batch: Batch) -> Batch:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
         with self.lock:
-            self.expiring.setdefault(("batches", batch.key), batch.row_expires_at)
-            return self.batches.setdefault(batch.key, batch)
+            if batch.key not in self.batches:
+                self._create(batch, token)
+            return self.batches[batch.key]
 
     def named(self, tenant: str, key: str) -> str | None:
         with self.lock:
             return self.names.get((tenant, key))
 
-    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
         with self.lock:
             named = (batch.tenant, key)
             if self.names.get(named) in (None, instead_of) and batch.key not in self.batches:
-                self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
+                self._create(batch, token)
                 self.names[named] = batch.batch_id
                 self.expiring["names", named] = batch.row_expires_at
             return self.names.get(named)
@@ -78,6 +83,14 @@ class MemoryStore:
     def get(self, key: BatchKey) -> Batch | None:
         with self.lock:
             return self.batches.get(key)
+
+    def task_token(self, key: BatchKey) -> TaskToken | None:
+        with self.lock:
+            return self.tokens.get(key)
+
+    def drop_token(self, key: BatchKey) -> None:
+        with self.lock:
+            self.tokens.pop(key, None)
 
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
         with self.lock:
@@ -219,6 +232,11 @@ class MemoryStore:
         found = [batch for batch in looked if query.matches(batch)][: query.limit]
         last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
         return Listing(tuple(found), last.position if last and last is not rows[-1] else None)
+
+    def _create(self, batch: Batch, token: TaskToken | None) -> None:
+        self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
+        if token is not None:
+            self.tokens[batch.key], self.expiring["tokens", batch.key] = token, batch.row_expires_at
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]

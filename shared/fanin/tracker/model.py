@@ -93,6 +93,7 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    *resumes*: whether a task of Step Functions waits for its end.
     """
 
     tenant: str
@@ -113,6 +114,7 @@ class Batch(BatchOptions):
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
+    resumes: bool = False
 
     @property
     def key(self) -> BatchKey:

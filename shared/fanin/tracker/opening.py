@@ -45,6 +45,7 @@ def new_batch(key: BatchKey, request: OpenBatch, page_bits: int, salt: bytes, at
         created_at=at,
         expires_at=expires_at,
         deadline_at=at + request.deadline if request.deadline is not None else None,
+        resumes=request.task_token is not None,
         **options_of(request),
     )
     return replace(batch, next_check_at=first_check(batch, State.OPEN, at, expires_at))

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fanin.errors import InvalidRequest
+from fanin.tracker.tokens import OnFailures, TaskToken, token_given
 
 if TYPE_CHECKING:
     from fanin.tracker.model import Batch, State
@@ -71,14 +72,25 @@ class BatchOptions(ShownOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatch(BatchOptions):
-    """A request for a new batch. *deadline*: the batch times out so long after it was opened."""
+    """A request for a new batch. *deadline*: the batch times out so long after it was opened.
+
+    *task_token*: of a Step Functions task that waits for the end of the batch; *on_failures*: its end.
+    """
 
     deadline: timedelta | None = None
+    task_token: str | None = field(default=None, repr=False)
+    on_failures: OnFailures = OnFailures.SUCCEED
 
     def __post_init__(self) -> None:
         if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
             raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
         object.__setattr__(self, "labels", _checked_labels(self.labels))
+        token_given(self.task_token, self.on_failures, self.deadline)
+
+    @property
+    def token(self) -> TaskToken | None:
+        """The task token, or None."""
+        return token_given(self.task_token, self.on_failures, self.deadline)
 
 
 def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:

@@ -54,6 +54,14 @@ class Reader:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
 
+    def state_of(self, tenant: str, batch_id: str) -> State | None:
+        """Return the state of the batch, at most *fresh_for* old; None if the tenant has no such batch.
+
+        EXPIRED if it has expired, as long as its row is not deleted.
+        """
+        batch = self._known_batch(BatchKey(tenant, checked_batch_id(batch_id)))
+        return None if batch is None else State.EXPIRED if self._is_over(batch) else batch.state
+
     def list(self, tenant: str, query: ListQuery) -> Listing:
         """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
         return listing(self.store, tenant, query, self.now())
@@ -61,6 +69,10 @@ class Reader:
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
         return progress(self.store, batch)
+
+    def is_announced(self, batch: Batch) -> bool:
+        """Whether the bus has the ending event of *batch*; nothing is read for a live batch."""
+        return not batch.is_alive and self.store.announced(batch.key)
 
     def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
         """Return the items that are not acked, as ranges, from the item *start* of the batch on."""

@@ -54,14 +54,14 @@ class Tracker(Reader):
         with other options.
         """
         if key is None:
-            return self.store.create(self._new(tenant, request))
+            return self.store.create(self._new(tenant, request), request.token)
         held = self.store.named(tenant, key)
         for _ in range(OPEN_ATTEMPTS):
             stored = held and self._standing(tenant, held)
             if stored:
                 return same_request(stored, request)
             batch = self._new(tenant, request)
-            held = self.store.create_under(batch, key, held)
+            held = self.store.create_under(batch, key, held, request.token)
             if held == batch.batch_id:
                 return batch
         raise StoreUnavailable(

@@ -17,6 +17,7 @@ from typing import Protocol
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.tokens import TaskToken
 
 ROWS_A_READ = 500
 READS_A_LISTING = 4
@@ -45,20 +46,30 @@ class Listing:
 class TrackerStore(Protocol):
     """The contract of a store; the contract suite checks every implementation."""
 
-    def create(self, batch: Batch) -> Batch:
-        """Store *batch* unless a batch with its key is stored; return the stored batch."""
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+        """Store *batch* and its task *token* unless its key is stored; return the stored batch."""
 
     def named(self, tenant: str, key: str) -> str | None:
         """Return the id of the batch opened under an idempotency key; the batch may have expired."""
 
-    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
         """Store *batch* and bind *key* to it, all or nothing, if *key* is unbound or bound to *instead_of*.
+
+        Its task *token* is stored with it.
 
         Returns the id that the key is bound to now.
         """
 
     def get(self, key: BatchKey) -> Batch | None:
         """Return the batch, or None if it is not stored."""
+
+    def task_token(self, key: BatchKey) -> TaskToken | None:
+        """Return the task token of the batch, or None where it has none, or it was dropped."""
+
+    def drop_token(self, key: BatchKey) -> None:
+        """Remove the task token of the batch, whose task has ended."""
 
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
         """Grow the batch by the receipt's items, if it is still OPEN at the total *seen*.

@@ -47,6 +47,16 @@ SETTINGS = [
         opening(22, f"maxFailurePercent {value!r}", {"maxFailurePercent": value})
         for value in (0, 101, -1, 1.5, 7.0, "7", True, [7])
     ),
+    *(
+        opening(22, f"taskToken {value!r:.30}", {"taskToken": value, "deadlineSeconds": 60})
+        for value in ("", "x" * 2049, "a b", "a\n", "a\0b", "ä", "a\ud800", 7, True, ["x"], {"x": 1})
+    ),
+    *(
+        opening(22, f"onFailures {value!r}", {"taskToken": "x", "deadlineSeconds": 60, "onFailures": value})
+        for value in ("", "FAIL", "ignore", True, None, 1)
+    ),
+    opening(22, "taskToken without a deadline", {"taskToken": "x"}),
+    opening(22, "onFailures without a token", {"onFailures": "fail", "deadlineSeconds": 60}),
     opening(22, "deadlineSeconds of more than 400 days", {"deadlineSeconds": 400 * 24 * 3600 + 1}),
     *(
         opening(50, f"parentItemId {value!r}", {"parentItemId": value})

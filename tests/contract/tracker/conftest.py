@@ -1,4 +1,7 @@
-"""One suite, every store: in a dictionary, and on DynamoDB as moto plays it (one thread, so that is fair)."""
+"""One suite, every store: in a dictionary, that of a fake client, and on DynamoDB as moto plays it.
+
+moto has one thread here, so that is fair.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws.settings import Tables
+from fanin.testing import FakeFanin
 from fanin.tracker import Batch, Retention, State, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
@@ -18,10 +22,13 @@ from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.contract.tracker.calls import KEY, NOW
 
 
-@pytest.fixture(params=["memory", "dynamodb"])
+@pytest.fixture(params=["memory", "fake", "dynamodb"])
 def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
     if request.param == "memory":
         yield MemoryStore()
+        return
+    if request.param == "fake":
+        yield FakeFanin().store
         return
     with mock_aws(), deep_recursion():
         client = moto_clients.client("dynamodb")

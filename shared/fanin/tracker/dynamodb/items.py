@@ -11,12 +11,14 @@ from fanin.aws.schema import Schema
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
+from fanin.tracker.tokens import OnFailures, TaskToken
 
 SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
+TOKEN_ROW = "token"  # noqa: S105  # a sort key
 KEY_ROW = "key"
 SCHEMA = Schema(newest=1)
 """A batch's row governs the other rows of the batch and its pages: it is read before any of them is written,
@@ -106,6 +108,7 @@ def _indexes(batch: Batch) -> Item:
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
         "dueAt": batch.next_check_at and number(milliseconds(batch.next_check_at)),
         "dueShard": batch.next_check_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
+        "resumes": {"BOOL": True} if batch.resumes else None,
         "liveShard": batch.is_alive and text(live_list(shard_of(batch.batch_id))),
     }
     return {name: value for name, value in attributes.items() if value}
@@ -165,8 +168,26 @@ def batch_of(item: Item) -> Batch:
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        resumes="resumes" in item,
         **_options_of(item),
     )
+
+
+def token_item(batch: Batch, token: TaskToken) -> Item:
+    """Return the row of a batch's task token, which no reader of batches reads."""
+    return token_key(batch.key) | {
+        "taskToken": text(token.text),
+        "onFailures": text(token.on_failures),
+        "ttl": number(seconds(batch.row_expires_at)),
+    }
+
+
+def token_key(key: BatchKey) -> Item:
+    return {"pk": text(str(key)), "sk": text(TOKEN_ROW)}
+
+
+def token_of(item: Item) -> TaskToken:
+    return TaskToken(item["taskToken"]["S"], OnFailures(item["onFailures"]["S"]))
 
 
 def receipt_item(batch: Batch, receipt: Receipt) -> Item:

@@ -23,10 +23,13 @@ from fanin.tracker.dynamodb.items import (
     receipt_item,
     sample_item,
     seconds,
+    token_item,
+    token_key,
 )
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
 from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
+from fanin.tracker.tokens import TaskToken
 
 
 def create(table: str, batch: Batch) -> Item:
@@ -34,10 +37,26 @@ def create(table: str, batch: Batch) -> Item:
     return put_new(table, batch_item(batch))
 
 
-def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> Item:
+def create_with(table: str, batch: Batch, token: TaskToken) -> Item:
+    """One transaction: the batch, and its task token."""
+    return {"TransactItems": [{"Put": in_transaction(create(table, batch))}, _token(table, batch, token)]}
+
+
+def _token(table: str, batch: Batch, token: TaskToken) -> Item:
+    return {"Put": {"TableName": table, "Item": token_item(batch, token), "ConditionExpression": ABSENT}}
+
+
+def drop_token(table: str, key: BatchKey) -> Item:
+    return {"TableName": table, "Key": token_key(key)}
+
+
+def create_under(
+    table: str, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+) -> Item:
     """One transaction: the batch, and its id under a key that is unbound or bound to *instead_of*.
 
-    Batch ids are never reused, so the condition holds however late the row of an earlier batch is deleted.
+    Its task *token* is put with it. Batch ids are never reused, so the condition holds however late the row
+    of an earlier batch is deleted.
     """
     named = {"TableName": table, "Item": open_key_item(batch, key), "ConditionExpression": ABSENT}
     if instead_of is not None:
@@ -45,7 +64,8 @@ def create_under(table: str, batch: Batch, key: str, instead_of: str | None) -> 
             "ConditionExpression": f"{ABSENT} OR batchId = :seen",
             "ExpressionAttributeValues": {":seen": text(instead_of)},
         }
-    return {"TransactItems": [{"Put": named}, {"Put": in_transaction(create(table, batch))}]}
+    puts = [{"Put": named}, {"Put": in_transaction(create(table, batch))}]
+    return {"TransactItems": puts + ([_token(table, batch, token)] if token else [])}
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:

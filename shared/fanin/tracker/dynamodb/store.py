@@ -18,6 +18,7 @@ from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
+from fanin.tracker.tokens import TaskToken
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -31,7 +32,11 @@ class DynamoStore:
     tables: Tables
     pause: Callable[[int], None] = pause
 
-    def create(self, batch: Batch) -> Batch:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+        if token is not None:
+            request = requests.create_with(self.tables.batches, batch, token)
+            new = self._written(self.client.transact_write_items, request)
+            return batch if new else self.get(batch.key) or batch
         try:
             send(self.client.put_item, requests.create(self.tables.batches, batch))
         except StaleWrite as stale:
@@ -42,8 +47,10 @@ class DynamoStore:
         item = self._row(items.open_key(tenant, key))
         return items.batch_id_of(item) if item else None
 
-    def create_under(self, batch: Batch, key: str, instead_of: str | None) -> str | None:
-        request = requests.create_under(self.tables.batches, batch, key, instead_of)
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
+        request = requests.create_under(self.tables.batches, batch, key, instead_of, token)
         if self._written(self.client.transact_write_items, request):
             return batch.batch_id
         return self.named(batch.tenant, key)
@@ -51,6 +58,13 @@ class DynamoStore:
     def get(self, key: BatchKey) -> Batch | None:
         item = self._row(requests.batch_key(key))
         return items.batch_of(item) if item else None
+
+    def task_token(self, key: BatchKey) -> TaskToken | None:
+        item = self._row(items.token_key(key))
+        return items.token_of(item) if item else None
+
+    def drop_token(self, key: BatchKey) -> None:
+        self._written(self.client.delete_item, requests.drop_token(self.tables.batches, key))
 
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
         if self._written(

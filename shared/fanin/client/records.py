@@ -1,0 +1,55 @@
+"""What a record of a queue names: the item of its message, and the ack of a dead-letter message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fanin.client.reasons import fitting
+from fanin.errors import InvalidRequest
+from fanin.isolating import Record
+from fanin.tracker import Ack, ItemId, Outcome
+
+
+def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
+    """Return the ack of a dead-letter message: its item failed, because no consumer could process it.
+
+    *item_id*: record -> item id; by default :func:`item_id_of`. Raises InvalidRequest if the message names
+    no item.
+    """
+    item = ItemId.parse((item_id or item_id_of)(record))
+    source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
+    queue = f" of {source.rsplit(':', 1)[-1]}" if source else ""
+    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead-letter message{queue}"))
+
+
+def item_id_of(record: Record) -> str:
+    """Return the item id of *record*.
+
+    It is ``itemId`` of a body that is a JSON object; else the whole body, if that is an item id; else the
+    message attribute ``itemId``. Raises InvalidRequest if there is none of them.
+    """
+    body = record["body"].strip()
+    attributes = record.get("messageAttributes") or {}
+    for found in (_in_json(body), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
+        if isinstance(found, str):
+            return found
+    raise InvalidRequest("the message names no item", field="itemId")
+
+
+def _in_json(body: str) -> Any:
+    """Return the value of ``itemId`` in a JSON object; None if the body is no such object."""
+    if not body.startswith("{"):
+        return None
+    try:
+        return json.loads(body).get("itemId")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(body: str) -> str | None:
+    try:
+        return str(ItemId.parse(body))
+    except InvalidRequest:
+        return None

@@ -1,0 +1,139 @@
+"""Delivers messages to a handler as SQS and Lambda do, with redeliveries and partial batch responses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from fanin.calling import noted_failures, plain
+from fanin.client.checking import whole
+from fanin.errors import InvalidRequest
+
+Handler = Callable[[Mapping[str, Any], Any], Any]
+"""A Lambda handler of an SQS queue."""
+Message = dict[str, Any]
+"""A message of an SQS event, without what differs at each receive."""
+REGION, QUEUE, FUNCTION = "us-east-1", "work", "worker"
+ACCOUNT = "000000000000"
+RECEIVES_MAX, BATCH_MAX = 1000, 10_000
+"""The largest ``maxReceiveCount`` of a queue, and the largest batch of a standard queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """*acked*: the bodies of the messages that the handler used up; *dead*: those of dead-letter messages."""
+
+    acked: tuple[str, ...]
+    dead: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaContext:
+    """The context of an invocation, which has all its time left."""
+
+    function_name: str = FUNCTION
+    function_version: str = "$LATEST"
+    invoked_function_arn: str = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{FUNCTION}"
+    memory_limit_in_mb: str = "128"
+    aws_request_id: str = field(default_factory=lambda: str(uuid4()))
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 30_000
+
+
+def deliver(
+    handler: Handler,
+    bodies: Iterable[Any],
+    max_receives: int = 3,
+    *,
+    batch_size: int = 10,
+    raises: bool = True,
+) -> Delivered:
+    """Call *handler* with a message of each body until all are used up or dead, and return both.
+
+    *bodies*: texts, or values that are sent as JSON. *max_receives*: the queue's ``maxReceiveCount``; a
+    message that returns so often is dead. *batch_size*: messages in each delivery. The function behind the
+    handler may raise, which returns its message. Once the queue is empty, the first such exception is raised,
+    unless *raises* is False.
+    """
+    plain(handler, "handler")
+    most = whole(max_receives, "max_receives", 1, RECEIVES_MAX)
+    size = whole(batch_size, "batch_size", 1, BATCH_MAX)
+    waiting = [_message(body) for body in bodies]
+    acked: list[str] = []
+    with noted_failures() as failures:
+        for receive in range(1, most + 1):
+            returned = _returned(handler, waiting, receive, size, failures)
+            acked += [each["body"] for each in waiting if each["messageId"] not in returned]
+            waiting = [each for each in waiting if each["messageId"] in returned]
+    if raises and failures:
+        raise failures[0]
+    return Delivered(tuple(acked), tuple(each["body"] for each in waiting))
+
+
+def _message(body: Any) -> Message:
+    """Return a new message."""
+    text = body if isinstance(body, str) else json.dumps(body)
+    return {
+        "messageId": str(uuid4()),
+        "body": text,
+        "md5OfBody": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{QUEUE}",
+        "awsRegion": REGION,
+    }
+
+
+def _received(message: Message, receive: int) -> dict[str, Any]:
+    """Return the record of *message* at a receive, counted from 1."""
+    at = str(time.time_ns() // 1_000_000)
+    attributes = {
+        "ApproximateReceiveCount": str(receive),
+        "SentTimestamp": at,
+        "SenderId": ACCOUNT,
+        "ApproximateFirstReceiveTimestamp": at,
+    }
+    return {**message, "receiptHandle": f"{message['messageId']}:{receive}", "attributes": attributes}
+
+
+def _returned(
+    handler: Handler, waiting: Sequence[Message], receive: int, size: int, failures: list[BaseException]
+) -> set[str]:
+    """Deliver all that wait, *size* messages at a time; return the ids of those that return to the queue."""
+    returned: set[str] = set()
+    for first in range(0, len(waiting), size):
+        returned |= _invoked(handler, waiting[first : first + size], receive, failures)
+    return returned
+
+
+def _invoked(
+    handler: Handler, delivery: Sequence[Message], receive: int, failures: list[BaseException]
+) -> set[str]:
+    """Invoke *handler* once; return the ids of the messages that return to the queue."""
+    everything = {message["messageId"] for message in delivery}
+    event = {"Records": [_received(message, receive) for message in delivery]}
+    try:
+        return _failed(handler(event, LambdaContext()), everything)
+    except Exception as error:  # an invocation that raises returns its whole delivery
+        failures.append(error)
+        return everything
+
+
+def _failed(answer: Any, sent: set[str]) -> set[str]:
+    """Return the ids in a partial batch response; None and empty ones have none.
+
+    Raises InvalidRequest for any other answer, with which Lambda returns the whole delivery.
+    """
+    try:
+        failed = {entry["itemIdentifier"] for entry in (answer or {}).get("batchItemFailures") or ()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidRequest(f"the handler's answer is no partial batch response: {answer!r}") from error
+    if unknown := failed - sent:
+        raise InvalidRequest(f"the handler's answer names messages that it did not get: {unknown}")
+    return failed

@@ -1,0 +1,88 @@
+"""A client over the production tracker in memory, with its clock, its sweeps and its bus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fanin.api.events import confirm, endings
+from fanin.client.checking import PAGE_BITS, instance, text, whole
+from fanin.client.direct import DirectTransport
+from fanin.client.fanin import Fanin
+from fanin.client.model import QueueDescription
+from fanin.queue import Options, Queue
+from fanin.testing.clock import FakeClock
+from fanin.testing.queues import FakeQueues
+from fanin.testing.store import StreamedStore
+from fanin.tracker import Tracker
+
+TENANT = "000000000000"
+
+
+class FakeFanin(Fanin):
+    """A client with all calls about batches and queues, which needs neither AWS nor a network.
+
+    *tenant*: the owner of what it opens. *page_bits*: items in each page. *at*: an aware time at which the
+    clock starts, by default the present. Time passes when the test calls ``clock.advance``, or waits.
+    """
+
+    def __init__(self, tenant: str = TENANT, *, page_bits: int = 1024, at: datetime | None = None) -> None:
+        text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS)
+        self.store = StreamedStore()
+        self.clock = FakeClock(at or datetime.now(UTC), self.store.next_check_at, self._happen)
+        no_cache, no_pause = timedelta(0), lambda _: None
+        self.tracker = Tracker(self.store, page_bits, no_cache, now=self.clock.now, pause=no_pause)
+        self._events: list[dict[str, Any]] = []
+        self._lent = FakeTransport(self.tracker, tenant, self.clock, FakeQueues(tenant, self.clock))
+        super().__init__(self._lent)
+        self._slot.lent = self._lent
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The details of the events so far, as they are on the bus, in order."""
+        self._publish()
+        return list(self._events)
+
+    @contextmanager
+    def in_place_of(self, fanin: Fanin) -> Iterator[FakeFanin]:
+        """Lend the fake's transport to *fanin*, also for the handlers that it has made, within the block."""
+        slot = instance(fanin, Fanin, "fanin")._slot
+        before, slot.lent = slot.lent, self._lent
+        try:
+            yield self
+        finally:
+            slot.lent = before
+
+    def _happen(self) -> None:
+        """Do what the system does at the clock's time: publish, sweep and delete rows by age."""
+        self._publish()
+        due = self.store.next_check_at()
+        if due is not None and due <= self.clock.now():
+            self.tracker.sweep()
+            self._publish()
+        self.store.delete_expired(self.clock.now())
+        self._lent.queues.sweep()
+
+    def _publish(self) -> None:
+        """Put the events of the stream on the bus, and confirm them, which may end the batch of a parent."""
+        while records := self.store.take_records():
+            for detail in endings(records, self.tracker):
+                self._events.append(detail)
+                confirm(detail, self.tracker)
+
+
+@dataclass(frozen=True, slots=True)
+class FakeTransport(DirectTransport):
+    """Calls the tracker of a fake; a wait moves its clock, the *timer*."""
+
+    timer: FakeClock
+    queues: FakeQueues
+
+    def queue(self, name: str, options: Options | None) -> Queue:
+        return self.queues.queue(name, options, self)
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription:
+        return self.queues.create(name, parts)

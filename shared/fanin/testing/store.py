@@ -1,0 +1,51 @@
+"""The tracker's store in memory, with the stream of its table, of which the ending events are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from fanin.tracker import Batch, BatchKey
+from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
+from fanin.tracker.memory import MemoryStore
+
+StreamRecord = dict[str, Any]
+
+
+@dataclass
+class StreamedStore(MemoryStore):
+    """Keeps a stream record of each batch that ends, and of each notice, as DynamoDB Streams does."""
+
+    stream: list[StreamRecord] = field(default_factory=list, repr=False, compare=False)
+
+    def take_records(self) -> list[StreamRecord]:
+        """Return the records since the last call, in order."""
+        with self.lock:
+            taken, self.stream = self.stream, []
+            return taken
+
+    def next_check_at(self) -> datetime | None:
+        """Return the time at which the sweeper checks the next batch; None if it checks none."""
+        with self.lock:
+            times = [batch.next_check_at for batch in self.batches.values()]
+        return min((at for at in times if at is not None), default=None)
+
+    def notice(self, batch: Batch, at: datetime) -> None:
+        with self.lock:
+            super().notice(batch, at)
+            self._record(batch.key, EVENT_ROW)
+
+    def _change(
+        self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
+    ) -> Batch | None:
+        with self.lock:
+            before = self.batches.get(key)
+            after = super()._change(key, admits, change)
+            if before is not None and after is not None and before.is_alive and not after.is_alive:
+                self._record(key, BATCH_ROW)
+            return after
+
+    def _record(self, key: BatchKey, row: str) -> None:
+        self.stream.append({"dynamodb": {"Keys": {"pk": {"S": str(key)}, "sk": {"S": row}}}})

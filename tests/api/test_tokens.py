@@ -1,0 +1,106 @@
+"""A task token over HTTP: it is taken, and no answer, event, archived change or log line has it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from fanin.api.events import endings
+from fanin.archive.changes import change_of
+from fanin.aws.settings_file import SettingsFile
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.dynamodb.items import token_item
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.tokens import TaskToken
+from functions import open_batch
+from tests.api.gateway import Gateway
+from tests.archive.streams import record
+
+TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+BODY = {"taskToken": TOKEN, "deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
+
+
+@pytest.fixture
+def tracker() -> Tracker:
+    return Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0))
+
+
+@pytest.fixture
+def resuming(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SettingsFile(resumed_state_machines=[MACHINE])
+    monkeypatch.setattr(open_batch, "settings_file", lambda: settings)
+
+
+@pytest.mark.usefixtures("resuming")
+def test_no_answer_about_a_batch_has_its_token(
+    any_gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = [any_gateway.send("POST", "/v1/batches", BODY)]
+    batch_id = answers[0].body["batchId"]
+    path = f"/v1/batches/{batch_id}"
+    answers += [
+        any_gateway.send("GET", path),
+        any_gateway.send("GET", "/v1/batches"),
+        any_gateway.send("POST", f"{path}/items", {"count": 3}),
+        any_gateway.send("GET", f"{path}/outstanding"),
+        any_gateway.send("POST", f"{path}/cancel", {}),
+        any_gateway.send("POST", f"{path}/notify", {}),
+    ]
+
+    assert {answer.status for answer in answers} <= {200, 201, 202}
+    assert TOKEN not in json.dumps([answer.body for answer in answers]) + caplog.text
+
+
+@pytest.mark.usefixtures("resuming")
+@pytest.mark.parametrize(
+    ("left_out", "field"), [("deadlineSeconds", "deadlineSeconds"), ("taskToken", "onFailures")]
+)
+def test_a_token_and_a_deadline_go_together(any_gateway: Gateway, left_out: str, field: str) -> None:
+    answer = any_gateway.send(
+        "POST", "/v1/batches", {name: value for name, value in BODY.items() if name != left_out}
+    )
+
+    assert answer.status == 400
+    assert field in json.dumps(answer.body)
+    assert TOKEN not in json.dumps(answer.body)
+
+
+@pytest.mark.usefixtures("resuming")
+def test_a_malformed_token_is_not_repeated_in_the_answer(any_gateway: Gateway) -> None:
+    answer = any_gateway.send("POST", "/v1/batches", BODY | {"taskToken": f"{TOKEN} {TOKEN}"})
+
+    assert answer.status == 400
+    assert TOKEN not in json.dumps(answer.body)
+
+
+def test_a_token_that_nothing_would_answer_is_refused(
+    any_gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_batch, "settings_file", SettingsFile)
+    answer = any_gateway.send("POST", "/v1/batches", BODY)
+
+    assert answer.status == 400
+    assert "resumed_state_machines" in json.dumps(answer.body)
+
+
+def test_the_event_says_that_a_task_waits_and_has_no_token(tracker: Tracker) -> None:
+    waits = tracker.open("t", OpenBatch(task_token=TOKEN, deadline=timedelta(hours=1)))
+    other = tracker.open("t", OpenBatch())
+    for batch in (waits, other):
+        tracker.cancel("t", batch.batch_id)
+    keys = [{"dynamodb": {"Keys": {"pk": {"S": str(batch.key)}}}} for batch in (waits, other)]
+    first, second = endings(keys, tracker)
+
+    assert first["resumes"] is True
+    assert "resumes" not in second
+    assert TOKEN not in json.dumps(first)
+
+
+def test_a_change_of_the_tokens_row_is_archived_without_it(tracker: Tracker) -> None:
+    batch = tracker.open("t", OpenBatch())
+    change = change_of(record(token_item(batch, TaskToken(TOKEN)), table="Batches"), "batches")
+
+    assert TOKEN not in json.dumps(change.record)

@@ -1,0 +1,164 @@
+"""The client for asyncio: the same calls and errors, and no thread that works after a cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+
+import pytest
+
+from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State
+from fanin.client.direct import DirectTransport
+from fanin.client.waiting import Waiting
+from tests.client.conftest import TENANT
+
+NOT_THERE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def client(fanin) -> AsyncFanin:
+    return AsyncFanin(fanin)
+
+
+def test_a_block_closes_its_batch_and_wait_returns_its_end(client):
+    async def work():
+        async with client.open("catalog-7", labels={"team": "search"}) as batch:
+            items = await batch.add(6)
+        assert batch.closed.total == 6
+        waiting = asyncio.create_task(batch.wait())
+        await client.ack(items[:4])
+        await client.fail(items[4:], "no picture")
+        return await waiting, [each async for each in batch.failures()], await batch.samples()
+
+    status, failures, samples = asyncio.run(work())
+
+    assert (status.state, status.result, status.user_key) == (
+        State.COMPLETE,
+        "completed_with_failures",
+        "catalog-7",
+    )
+    assert ([len(each) for each in failures], len(samples)) == ([2], 2)
+
+
+def test_an_opened_batch_may_be_awaited_and_closed_by_a_call(client):
+    async def work():
+        batch = await client.open()
+        await batch.add(3)
+        assert [len(each) async for each in batch.outstanding()] == [3]
+        assert (await batch.status()).state is State.OPEN
+        return await batch.close(), [each.batch_id async for each in client.batches()] == [batch.id]
+
+    assert asyncio.run(work())[1]
+
+
+def test_a_block_that_raises_cancels_its_batch(client):
+    async def work():
+        with pytest.raises(KeyError):
+            async with client.open() as batch:
+                raise KeyError("lost")
+        return await batch.wait()
+
+    status = asyncio.run(work())
+
+    assert (status.state, status.reason) == (State.CANCELLED, "KeyError: 'lost'")
+
+
+def test_watch_yields_each_change_to_the_end(client):
+    async def work():
+        async with client.open() as batch:
+            items = await batch.add(2)
+        seen = []
+        async for status in batch.watch():
+            seen.append(status.acked)
+            await client.ack(items[len(seen) - 1 : len(seen)])
+        return seen
+
+    assert asyncio.run(work()) == [0, 1, 2]
+
+
+def test_errors_are_those_of_the_client(client):
+    async def work():
+        with pytest.raises(NotFound):
+            await client.wait(NOT_THERE)
+        with pytest.raises(NotFound):
+            await anext(client.watch(NOT_THERE))
+        with pytest.raises(InvalidRequest, match="timeout"):
+            client.watch(NOT_THERE, timeout=-1)
+        batch = await client.open()
+        with pytest.raises(TimeoutError):
+            await batch.wait(timeout=0.1)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("call", ["wait", "watch"])
+def test_the_task_of_a_block_may_not_wait_in_it_and_another_task_may(client, call):
+    async def work():
+        async with client.open() as batch:
+            waiting = asyncio.create_task(batch.wait())
+            await asyncio.sleep(0)
+            with pytest.raises(InvalidRequest, match="wait after the block"):
+                await getattr(batch, call)()
+        return await waiting
+
+    assert asyncio.run(work()).is_complete
+
+
+def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client):
+    before = set(threading.enumerate())
+
+    async def work():
+        batch = await client.open()
+        waits = [asyncio.create_task(batch.wait()) for _ in range(20)]
+        await asyncio.sleep(0.05)
+        for each in waits:
+            each.cancel()
+        return await asyncio.gather(*waits, return_exceptions=True)
+
+    ends = asyncio.run(work())
+
+    assert {type(each) for each in ends} == {asyncio.CancelledError}
+    assert {each for each in threading.enumerate() if each.name.startswith("asyncio")} <= before
+
+
+class Slow(DirectTransport):
+    """Answers a poll when the test says so."""
+
+    asked, answer = threading.Event(), threading.Event()
+
+    def poll(self, batch_id):
+        self.asked.set()
+        assert self.answer.wait(60)
+        return super().poll(batch_id)
+
+
+def test_a_cancellation_during_a_request_is_raised_after_its_answer(tracker):
+    async def work():
+        batch = await AsyncFanin(Fanin(Slow(tracker, TENANT))).open()
+        waiting = asyncio.create_task(batch.wait())
+        await asyncio.to_thread(Slow.asked.wait, 60)
+        waiting.cancel()
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        Slow.answer.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(work())
+
+
+def test_every_call_about_batches_is_there_with_the_same_arguments():
+    own = {name: call for name, call in vars(Fanin).items() if inspect.isfunction(call)}
+    own |= {name: call for name, call in vars(Waiting).items() if inspect.isfunction(call)}
+    names = {name for name in own if not name.startswith("_")}
+
+    assert {name for name in names if hasattr(AsyncFanin, name)} == names
+    for name in names:
+        parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
+        assert [*parameters] == [*inspect.signature(own[name]).parameters]
+
+
+def test_it_stands_for_a_client():
+    with pytest.raises(InvalidRequest):
+        AsyncFanin("http://127.0.0.1:1")

@@ -1,0 +1,82 @@
+"""The state of a batch as a consumer asks for it: one request in some seconds, none for a final state."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin import InvalidRequest, State
+from fanin.client.direct import DirectTransport
+from fanin.client.states import FRESH_SECONDS, States
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT
+
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+
+
+def test_each_transport_returns_the_state_and_none_for_no_batch_of_the_tenant(fanin):
+    live, ended = fanin.open(), fanin.open()
+    ended.cancel()
+
+    assert fanin._transport.state_of(live.id) is State.OPEN
+    assert fanin._transport.state_of(ended.id) is State.CANCELLED
+    assert fanin._transport.state_of(UNKNOWN) is None
+
+
+def test_each_transport_refuses_what_is_no_batch_id(fanin):
+    with pytest.raises(InvalidRequest):
+        fanin._transport.state_of("../batches")
+
+
+def test_on_the_tables_a_batch_that_has_expired_is_told_from_one_that_never_was():
+    at = [Tracker(MemoryStore()).now()]
+    transport = DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT)
+    batch = transport.tracker.open(TENANT, OpenBatch()).batch_id
+    before = transport.state_of(batch)
+    at[0] += timedelta(days=8)
+
+    assert (before, transport.state_of(batch)) == (State.OPEN, State.EXPIRED)
+
+
+class Clocks:
+    """A monotonic and a wall clock, and the answers of a service."""
+
+    def __init__(self, *answers):
+        self.now, self.at = 100.0, 5_000.0
+        self.answers = list(answers)
+        self.states = States(lambda _: self.answers.pop(0), lambda: self.now, lambda: self.at)
+
+    def pass_(self, seconds, wall=None):
+        self.now += seconds
+        self.at += seconds if wall is None else wall
+
+    def read(self):
+        return self.states.of("a batch")
+
+
+def test_over_http_a_live_batch_is_read_again_after_some_seconds():
+    clocks = Clocks(State.OPEN, State.CANCELLED)
+    first = clocks.read()
+    clocks.pass_(FRESH_SECONDS - 0.1)
+    cached = clocks.read()
+    clocks.pass_(0.1)
+
+    assert (first, cached, clocks.read()) == (State.OPEN, State.OPEN, State.CANCELLED)
+
+
+def test_a_suspended_machine_whose_monotonic_clock_stood_still_reads_again():
+    clocks = Clocks(State.OPEN, State.CANCELLED)
+    clocks.read()
+    clocks.pass_(0.0, wall=3600.0)
+
+    assert clocks.read() is State.CANCELLED
+
+
+def test_a_final_state_is_read_once_and_a_missing_batch_each_time():
+    clocks = Clocks(None, State.COMPLETE)
+    found = [clocks.read(), clocks.read()]
+    clocks.pass_(10 * FRESH_SECONDS)
+
+    assert [*found, clocks.read()] == [None, State.COMPLETE, State.COMPLETE]

@@ -1,0 +1,238 @@
+"""wait returns at any end of a batch and polls seldom; watch yields what changed."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin import Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
+from fanin.client import waiting
+from fanin.client.direct import DirectTransport
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT, answers
+
+
+class Time(waiting.Timer):
+    """A clock that sleeping moves; *after*: what happens once so many seconds have passed."""
+
+    def __init__(self, chance: float = 0.0) -> None:
+        self.passed = 0.0
+        self.drawn = chance
+        self.after: list[tuple[float, object]] = []
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=self.passed)
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def chance(self) -> float:
+        return self.drawn
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        self.passed += seconds
+        while self.after and self.after[0][0] <= self.passed:
+            self.after.pop(0)[1]()
+
+
+class Counted(DirectTransport):
+    """Notes when each request was sent."""
+
+    def __init__(self, tracker, timer):
+        super().__init__(tracker, TENANT)
+        object.__setattr__(self, "timer", timer)
+        object.__setattr__(self, "sent", [])
+
+    def poll(self, batch_id):
+        self.sent.append(("poll", self.timer.passed))
+        return super().poll(batch_id)
+
+    def get(self, batch_id):
+        self.sent.append(("get", self.timer.passed))
+        return super().get(batch_id)
+
+
+@pytest.fixture(params=[0.0, 0.999])
+def timer(request, monkeypatch) -> Time:
+    made = Time(request.param)
+    monkeypatch.setattr(waiting, "REAL", made)
+    return made
+
+
+@pytest.fixture
+def transport(timer) -> Counted:
+    return Counted(Tracker(MemoryStore(), page_bits=4, now=timer.now, pause=lambda _: None), timer)
+
+
+@pytest.fixture
+def fanin(transport) -> Fanin:
+    return Fanin(transport)
+
+
+@pytest.fixture
+def batch(fanin):
+    with fanin.open("waited for") as batch:
+        batch.add(6)
+    return batch
+
+
+def acked(fanin, batch, count: int):
+    """Ack *count* of what is left."""
+    (left, *_) = batch.outstanding()
+    return lambda: fanin.ack(left[:count])
+
+
+def test_wait_returns_the_status_of_the_end_with_its_progress(fanin, batch, timer, transport):
+    timer.after = [(30, acked(fanin, batch, 6))]
+
+    status = batch.wait()
+
+    assert (status.state, status.result, status.acked) == (State.COMPLETE, "succeeded", 6)
+    assert 30 <= timer.passed <= 36
+    assert {call for call, _ in transport.sent[:-1]} == {"poll"}
+    assert transport.sent[-1][0] == "get"
+
+
+def test_a_batch_that_has_ended_needs_no_pause(fanin, batch, timer):
+    fanin.ack_ranges(list(batch.outstanding()))
+
+    assert fanin.wait(batch.id, timeout=0).is_complete
+    assert timer.passed == 0
+
+
+def test_wait_returns_at_each_kind_of_end(fanin, timer):
+    cancelled = fanin.open()
+    cancelled.cancel("no longer needed")
+    timed_out = fanin.open(deadline=timedelta(minutes=2))
+    failed = fanin.open(max_failures=1)
+    fanin.fail([failed.add(2)[0]])
+
+    ends = [batch.wait(timeout=300).state for batch in (cancelled, timed_out, failed)]
+
+    assert ends == [State.CANCELLED, State.TIMED_OUT, State.FAILED]
+    assert 120 <= timer.passed <= 127
+
+
+def test_the_first_minute_takes_20_requests_and_each_later_one_12(fanin, batch, timer, transport):
+    with pytest.raises(TimeoutError, match=f"batch {batch.id} has not ended within 600 s"):
+        batch.wait(timeout=600)
+
+    by_minute = [0] * 11
+    for _, at in transport.sent:
+        by_minute[int(at // 60)] += 1
+    assert by_minute[0] <= 20
+    assert max(by_minute[1:10]) <= 12
+    assert by_minute[10] == 1
+    assert timer.passed == 600
+
+
+def test_pauses_grow_from_a_quarter_second_to_five_and_chance_adds_a_fifth_at_most():
+    least, most = waiting.pauses(Time(0.0)), waiting.pauses(Time(0.999))
+    both = [(next(least), next(most)) for _ in range(12)]
+
+    assert [round(low, 2) for low, _ in both[:9]] == [0.25, 0.38, 0.56, 0.84, 1.27, 1.9, 2.85, 4.27, 5.0]
+    assert {low for low, _ in both[8:]} == {5.0}
+    assert all(low < high < low * 1.2 for low, high in both)
+
+
+def test_a_look_at_the_timeout_finds_an_end_that_came_just_before(fanin, batch, timer):
+    timer.after = [(3.9, acked(fanin, batch, 6))]
+
+    assert batch.wait(timeout=4).is_complete
+
+
+def test_a_batch_that_expires_meanwhile_is_not_found(fanin, timer):
+    batch = fanin.open(retention=Retention(open=timedelta(hours=1)))
+
+    with pytest.raises(NotFound):
+        batch.wait()
+
+    assert timer.passed >= 3600
+
+
+def test_outages_shorter_than_eight_looks_are_waited_out(fanin, batch, transport, monkeypatch):
+    lost = iter([True] * 7 + [False] + [True] * 7)
+    look = transport.poll
+    monkeypatch.setattr(
+        Counted, "poll", lambda self, batch_id: out_of_reach() if next(lost, False) else look(batch_id)
+    )
+    fanin.ack_ranges(list(batch.outstanding()))
+
+    assert batch.wait().is_complete
+
+
+def test_an_outage_of_eight_looks_is_raised(batch, monkeypatch):
+    monkeypatch.setattr(Counted, "poll", lambda self, batch_id: out_of_reach())
+
+    with pytest.raises(StoreUnavailable, match="out of reach"):
+        batch.wait()
+
+
+def out_of_reach():
+    raise StoreUnavailable("out of reach")
+
+
+@pytest.mark.parametrize("call", ["wait", "watch"])
+def test_a_wait_in_its_own_block_is_refused_before_anything_is_sent(fanin, transport, call):
+    with fanin.open() as batch, pytest.raises(InvalidRequest, match="wait after the block"):
+        getattr(batch, call)()
+
+    assert transport.sent == []
+
+
+def test_a_wait_in_the_block_after_its_close_or_cancel_returns(fanin):
+    with fanin.open() as batch:
+        batch.close()
+        assert batch.wait().is_complete
+    with fanin.open() as batch:
+        batch.cancel()
+        assert batch.wait().state is State.CANCELLED
+
+
+def test_another_thread_may_wait_for_a_batch_whose_block_is_open(service):
+    fanin, found = Fanin(service.url), []
+    with fanin.open() as batch:
+        thread = threading.Thread(target=lambda: found.append(batch.wait(timeout=60)))
+        thread.start()
+    thread.join()
+
+    assert found[0].is_complete
+
+
+def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer):
+    timer.after = [(20, acked(fanin, batch, 2)), (40, lambda: fanin.ack_ranges(list(batch.outstanding())))]
+
+    seen = [(status.acked, status.state) for status in batch.watch()]
+
+    assert seen == [(0, "CLOSED"), (2, "CLOSED"), (6, "COMPLETE")]
+
+
+def test_watch_has_a_timeout_too(fanin, batch):
+    seen = []
+
+    with pytest.raises(TimeoutError):
+        seen.extend(fanin.watch(batch.id, timeout=10))
+
+    assert [status.acked for status in seen] == [0]
+
+
+@pytest.mark.parametrize("call", ["wait", "watch"])
+@pytest.mark.parametrize("timeout", [-1, True, "5", timedelta(seconds=1), float("nan")])
+def test_a_timeout_is_seconds(fanin, call, timeout):
+    with pytest.raises(InvalidRequest, match="timeout is a number of seconds"):
+        getattr(fanin, call)("id", timeout)
+
+
+def test_over_http_a_wait_polls_without_progress(service):
+    fanin = Fanin(service.url)
+    with fanin.open() as batch:
+        pass
+    service.faults.extend([answers(503)])
+    service.seen.clear()
+
+    assert batch.wait().is_complete
+    assert [request.path.partition("?")[0] for request in service.seen] == [f"/v1/batches/{batch.id}"] * 3

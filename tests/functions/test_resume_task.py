@@ -1,0 +1,236 @@
+"""The end of a batch resumes the task that waits for it, once, whatever is delivered twice or lost."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.session import Session
+from botocore.stub import Stubber
+
+from fanin.api.events import endings
+from fanin.aws.step_functions import ENDED, StepFunctions
+from fanin.errors import StoreUnavailable
+from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.tokens import OnFailures
+from functions import resume_task
+from functions.wiring import tracking
+from tests.tracker.calls import Clock
+
+TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
+HOUR = timedelta(hours=1)
+
+
+class Crash(BaseException):
+    """The process of the function is killed."""
+
+
+class States:
+    """Step Functions with one waiting task: *ends* is how it ended, *faults* what the next requests meet."""
+
+    def __init__(self, *faults: Any) -> None:
+        self.ends: list[tuple[str, dict[str, Any]]] = []
+        self.faults = list(faults)
+        self.asked = 0
+
+    def send_task_success(self, **request: str) -> dict[str, Any]:
+        return self._end("success", {"output": json.loads(request["output"])}, request["taskToken"])
+
+    def send_task_failure(self, **request: str) -> dict[str, Any]:
+        said = {"error": request["error"], "cause": json.loads(request["cause"])}
+        return self._end("failure", said, request["taskToken"])
+
+    def _end(self, how: str, said: dict[str, Any], token: str) -> dict[str, Any]:
+        self.asked += 1
+        fault = self.faults.pop(0) if self.faults else None
+        if isinstance(fault, Exception):
+            raise fault
+        if token != TOKEN:
+            raise refused("InvalidToken")
+        if self.ends:
+            raise refused("TaskTimedOut")
+        self.ends.append((how, said))
+        if fault is not None:
+            raise fault
+        return {}
+
+
+def refused(code: str) -> Exception:
+    """What botocore raises for an error of Step Functions."""
+    client = Session().create_client(
+        "stepfunctions", "eu-west-1", aws_access_key_id="a", aws_secret_access_key="s"
+    )
+    with Stubber(client) as stub:
+        stub.add_client_error("send_task_success", code)
+        with pytest.raises(client.exceptions.ClientError) as raised:
+            client.send_task_success(taskToken="t", output="{}")
+    return raised.value
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tracker(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Tracker:
+    made = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+    monkeypatch.setattr(tracking, "tracker", lambda: made)
+    return made
+
+
+@pytest.fixture
+def states(monkeypatch: pytest.MonkeyPatch) -> States:
+    made = States()
+    monkeypatch.setattr(resume_task, "StepFunctions", lambda _: StepFunctions(made))
+    monkeypatch.setattr(resume_task.clients, "workflows", lambda: None)
+    return made
+
+
+def opened(tracker: Tracker, on_failures: OnFailures = OnFailures.SUCCEED, token: str = TOKEN):
+    batch = tracker.open("t", OpenBatch(task_token=token, deadline=HOUR, on_failures=on_failures))
+    group = tracker.add("t", batch.batch_id, 2).groups[0].id
+    tracker.close("t", batch.batch_id, "c")
+    return batch.batch_id, [f"{batch.batch_id}:{group}:{index}" for index in range(2)]
+
+
+def ack(tracker: Tracker, items: list[str], outcome: Outcome = Outcome.SUCCESS) -> None:
+    tracker.ack("t", [Ack.of(item, "c", outcome) for item in items])
+
+
+def event(tracker: Tracker, batch_id: str) -> dict[str, Any]:
+    """The delivery of the batch's ending event, as the rule puts it into the queue."""
+    (detail,) = endings([{"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}}}}], tracker)
+    message = {"source": "fanin", "detail-type": detail["detailType"], "detail": detail}
+    return {"Records": [{"messageId": "m", "body": json.dumps(message)}]}
+
+
+def handled(delivery: dict[str, Any]) -> list[dict[str, str]]:
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
+    failures: list[dict[str, str]] = resume_task.handler(delivery, context)["batchItemFailures"]
+    return failures
+
+
+def test_a_task_succeeds_with_the_event_of_its_batch(tracker, states):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+
+    assert handled(delivery) == []
+    ((how, said),) = states.ends
+    assert how == "success"
+    assert said["output"] == json.loads(delivery["Records"][0]["body"])["detail"]
+    assert (said["output"]["result"], said["output"]["resumes"]) == ("succeeded", True)
+
+
+@pytest.mark.parametrize(
+    ("on_failures", "end"), [(OnFailures.SUCCEED, "success"), (OnFailures.FAIL, "failure")]
+)
+def test_failed_items_fail_the_task_where_open_said_so(tracker, states, on_failures, end):
+    batch_id, items = opened(tracker, on_failures)
+    ack(tracker, items[:1], Outcome.FAILURE)
+    ack(tracker, items[1:])
+    handled(event(tracker, batch_id))
+
+    ((how, said),) = states.ends
+    assert how == end
+    assert said.get("error", "fanin.Failed") == "fanin.Failed"
+    assert said.get("output", said.get("cause"))["result"] == "completed_with_failures"
+
+
+def test_a_cancelled_batch_fails_the_task_and_says_why(tracker, states):
+    batch_id, _ = opened(tracker)
+    tracker.cancel("t", batch_id, "not wanted")
+    handled(event(tracker, batch_id))
+
+    ((how, said),) = states.ends
+    assert (how, said["error"], said["cause"]["reason"]) == ("failure", "fanin.Cancelled", "not wanted")
+
+
+def test_a_batch_that_timed_out_fails_the_task(tracker, states, clock):
+    batch_id, _ = opened(tracker)
+    clock.at += 2 * HOUR
+    tracker.sweep()
+    handled(event(tracker, batch_id))
+
+    ((how, said),) = states.ends
+    assert (how, said["error"]) == ("failure", "fanin.TimedOut")
+
+
+def test_an_event_that_is_delivered_twice_resumes_the_task_once(tracker, states):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+
+    assert handled(delivery) == handled(delivery) == []
+    assert (len(states.ends), states.asked) == (1, 1)
+
+
+def test_a_function_that_is_killed_after_it_has_ended_the_task_resumes_it_once(tracker, states):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+    states.faults = [Crash()]
+
+    with pytest.raises(Crash):
+        handled(delivery)
+    assert handled(delivery) == handled(delivery) == []
+    assert (len(states.ends), states.asked) == (1, 2)
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
+def test_a_task_that_could_not_be_ended_is_tried_again(tracker, states, code):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+    states.faults = [refused(code)]
+
+    assert handled(delivery) == [{"itemIdentifier": "m"}]
+    assert handled(delivery) == []
+    assert len(states.ends) == 1
+
+
+@pytest.mark.parametrize("code", sorted(ENDED))
+def test_a_token_that_ends_nothing_any_more_is_done(tracker, states, code):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+    states.faults = [refused(code)]
+
+    assert handled(delivery) == handled(delivery) == []
+    assert (states.ends, states.asked) == ([], 1)
+
+
+def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states):
+    batch_id, _ = opened(tracker)
+    forged = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:COMPLETE"}
+    delivery = {"Records": [{"messageId": "m", "body": json.dumps({"detail": forged})}]}
+
+    assert handled(delivery) == []
+    assert states.asked == 0
+
+
+def test_without_time_nothing_is_begun(tracker, states):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 5_000)
+
+    assert resume_task.handler(event(tracker, batch_id), context)["batchItemFailures"]
+    assert states.asked == 0
+
+
+def test_neither_the_log_nor_the_metrics_have_the_token(tracker, states, caplog, capsys):
+    batch_id, items = opened(tracker)
+    ack(tracker, items)
+    delivery = event(tracker, batch_id)
+    states.faults = [refused("AccessDeniedException"), StoreUnavailable("lost")]
+    for _ in range(3):
+        handled(delivery)
+
+    assert states.ends
+    assert TOKEN not in caplog.text + "".join(capsys.readouterr()) + json.dumps(delivery)
+    assert "TasksResumed" not in caplog.text

@@ -1,0 +1,92 @@
+"""From the bus to the task that waits: the rule, its queue, and how long an event is tried."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from moto.events.models import EventPattern
+
+from fanin.aws.clients import SERVICES
+from fanin.tracker.events import EVENT_TYPES
+from infra.config import Config, ConfigError
+from tests.infra.conftest import STATE_MACHINE
+from tests.infra.synthesis import handler_of
+
+DAY = 24 * 3600
+
+
+@pytest.fixture(scope="module")
+def rule(demo):
+    return demo.named("AWS::Events::Rule", "Resuming")["Properties"]
+
+
+@pytest.fixture(scope="module")
+def passes(rule):
+    return EventPattern.load(json.dumps(rule["EventPattern"])).matches_event
+
+
+def event(detail_type, detail, source="fanin"):
+    return {"version": "0", "source": source, "detail-type": detail_type, "detail": detail}
+
+
+@pytest.mark.parametrize("detail_type", EVENT_TYPES.values())
+def test_each_end_of_a_batch_with_a_token_resumes_its_task(passes, detail_type):
+    assert passes(event(detail_type, {"batchId": "0199", "resumes": True}))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        event("BatchCompleted", {"batchId": "0199"}),
+        event("BatchCompleted", {"batchId": "0199", "resumes": False}),
+        event("BatchCompleted", {"batchId": "0199", "resumes": True}, source="theirs"),
+        event("TaskFailed", {"taskId": "0199", "resumes": True}),
+    ],
+)
+def test_no_other_event_does(passes, other):
+    assert not passes(other)
+
+
+def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(demo, rule):
+    (target,) = rule["Targets"]
+    queue = demo.template["Resources"][target["Arn"]["Fn::GetAtt"][0]]["Properties"]
+    receives = int(queue["RedrivePolicy"]["maxReceiveCount"])
+
+    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": DAY, "MaximumRetryAttempts": 185}
+    assert target["DeadLetterConfig"]["Arn"] == queue["RedrivePolicy"]["deadLetterTargetArn"]
+    assert DAY <= (receives - 1) * int(queue["VisibilityTimeout"]) <= DAY + int(queue["VisibilityTimeout"])
+    assert receives <= 1000
+
+
+def test_the_queue_feeds_the_function_that_ends_tasks(demo, rule):
+    (mapping,) = (
+        each["Properties"]
+        for each in demo.of_type("AWS::Lambda::EventSourceMapping").values()
+        if each["Properties"]["EventSourceArn"] == rule["Targets"][0]["Arn"]
+    )
+    function = demo.template["Resources"][mapping["FunctionName"]["Ref"]]
+
+    assert handler_of(function) == "resume_task"
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert "stepfunctions" in SERVICES
+
+
+def test_without_a_state_machine_there_is_neither_rule_nor_function(plain):
+    assert not [name for name in plain.template["Resources"] if name.startswith("Resuming")]
+    assert "resume_task" not in {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
+
+
+@pytest.mark.parametrize(
+    "arns",
+    [
+        "*",
+        STATE_MACHINE.replace("waits", "*"),
+        STATE_MACHINE.replace("stateMachine", "activity"),
+        f"{STATE_MACHINE},{STATE_MACHINE}",
+        f"{STATE_MACHINE},{STATE_MACHINE.replace('eu-west-1', 'us-east-1')}",
+    ],
+)
+def test_state_machines_are_different_arns_in_one_region(arns):
+    with pytest.raises(ConfigError, match="resumed_state_machines"):
+        Config.from_context({"resumed_state_machines": arns})
