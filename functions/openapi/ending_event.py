@@ -54,9 +54,9 @@ RANGE = {
 def document() -> dict[str, Any]:
     """Return the schema. A field that EndingEvent gets needs its line in ``ABOUT``."""
     hints = get_type_hints(EndingEvent)
-    told = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(EndingEvent)}
-    told["detail_type"] = {"enum": list(EVENT_TYPES.values())}
-    about = {name: schema | {"description": ABOUT[name]} for name, schema in told.items()}
+    shown = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(EndingEvent)}
+    shown["detail_type"] = {"enum": list(EVENT_TYPES.values())}
+    about = {name: schema | {"description": ABOUT[name]} for name, schema in shown.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The detail of an ending event of fanin",

@@ -57,8 +57,8 @@ class EndingEvent(CompletionEvent):
     def detail(self) -> dict[str, Any]:
         """Return the event as JSON has it; a field that only some events have is absent from the others."""
         known = {fact: getattr(self, fact.name) for fact in fields(self)}
-        told = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
-        return {camel(fact.name): _value(value) for fact, value in told.items()}
+        shown = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
+        return {camel(fact.name): _value(value) for fact, value in shown.items()}
 
 
 def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
