@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal, NewType, get_args, get_type_hints
 
+from fanin.callbacks.model import Callback
+from fanin.callbacks.parsing import callbacks_of
 from fanin.errors import InvalidRequest
 from fanin.grouper.endpoints import Endpoint, check_timeouts
 from fanin.grouper.parsing import Rows, endpoints_of, policies_of
@@ -23,6 +25,8 @@ Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
 ByPattern = NewType("ByPattern", str)
 """A list of objects, each for a pattern of targets, as JSON text."""
+ByName = NewType("ByName", str)
+"""A list of objects, each with a name, as JSON text."""
 
 
 class ConfigError(ValueError):
@@ -57,10 +61,14 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
+    ``keep_letters``: copies each of these messages to a queue that keeps it for 14 days, before it is
+    deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
+    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
+    a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
@@ -98,8 +106,10 @@ class Config:
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
+    keep_letters: bool = False
     resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
+    callbacks: ByName = ByName("[]")
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
@@ -123,6 +133,10 @@ class Config:
         self._check_restored_tables()
         if self.demo and not self.grouper:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
         if self.grouper_registrations and not self.grouper:
             raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
         if self.analytics != "off" and self.target == "local":
@@ -130,6 +144,8 @@ class Config:
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
         _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
         self._check_batch_apis()
+        _check_entries("callbacks", callbacks_of, self.callbacks)
+        self._check_webhooks()
 
     @property
     def policies(self) -> Policies:
@@ -140,6 +156,24 @@ class Config:
     def batch_apis(self) -> tuple[Endpoint, ...]:
         """The batch APIs of targets."""
         return endpoints_of(json.loads(self.grouper_downstream))
+
+    @property
+    def named_callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks."""
+        return callbacks_of(json.loads(self.callbacks))
+
+    @property
+    def webhooks(self) -> tuple[Callback, ...]:
+        """The callbacks that are webhooks."""
+        return tuple(each for each in self.named_callbacks if each.url)
+
+    def _check_webhooks(self) -> None:
+        """Refuse a webhook on this machine, which no function on AWS reaches."""
+        for number, each in enumerate(self.named_callbacks, start=1):
+            if each.is_local and self.target != "local":
+                raise ConfigError(
+                    f"callbacks, entry {number}: {each.url} is on this machine: use a public host"
+                )
 
     def _check_batch_apis(self) -> None:
         """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
@@ -198,7 +232,7 @@ def _parsed(name: str, kind: Any, value: object) -> object:
         return _whole_number(name, value)
     if kind == tuple[str, ...]:
         return _texts(name, value)
-    if kind is ByPattern and isinstance(value, list):
+    if kind in (ByPattern, ByName) and isinstance(value, list):
         return json.dumps([_with_whole_numbers(row) for row in value])
     if not isinstance(value, str):
         raise _refused(name, value, "text")
@@ -276,16 +310,20 @@ def _is_of_different_kinds(entries: Any) -> bool:
     return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
 
 
-def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``."""
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+def _is_by(key: str) -> Callable[[Any], bool]:
+    """Return whether a text is a JSON list of objects that each have a *key*."""
+
+    def holds(text: Any) -> bool:
+        try:
+            rows = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(rows, list) and all(isinstance(row, dict) and key in row for row in rows)
+
+    return holds
 
 
-def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+def _check_entries(name: str, parse: Callable[[Rows], object], text: str) -> None:
     try:
         parse(json.loads(text))
     except InvalidRequest as error:
@@ -346,8 +384,9 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "ARNs of different state machines of Step Functions in the stack's region",
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
-    "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
-    "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
+    "callbacks": (_is_by("name"), "a JSON list of objects that each have a name"),
+    "grouper_policies": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
+    "grouper_downstream": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
     "archive_days": _between(1, 3650),
     "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
     "analytics_workers": _between(2, 299),
