@@ -9,7 +9,9 @@ from typing import Any
 
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
+from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.thresholds import Reached
 
 StreamRecord = dict[str, Any]
 
@@ -36,6 +38,15 @@ class StreamedStore(MemoryStore):
         with self.lock:
             super().notice(batch, at)
             self._record(batch.key, EVENT_ROW)
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            done = super().report(seen, reached)
+            if done:
+                image = notice_item(seen, reached)
+                keys = {name: image[name] for name in ("pk", "sk")}
+                self.stream.append({"dynamodb": {"Keys": keys, "NewImage": image}})
+            return done
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
