@@ -9,6 +9,7 @@ import pytest
 
 from fanin import names
 from tests.infra.documented_metrics import METRICS
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, Resource, synthesised
 
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
@@ -17,6 +18,7 @@ EVERYTHING: dict[str, Any] = {
     "archive": True,
     "grouper_registrations": True,
     "dead_letter_queue_arns": DEAD,
+    "callbacks": CALLBACKS,
 }
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR

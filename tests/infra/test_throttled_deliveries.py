@@ -24,6 +24,7 @@ CONSUMED = (
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
     "ResumingEventsQueue",
+    "CallbacksWebhooksQueue",
 )
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 
