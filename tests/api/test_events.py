@@ -332,6 +332,7 @@ def test_the_event_of_a_threshold_has_the_progress_at_that_time(tracker: Tracker
         "total": 10,
         "failed": 1,
         "acked": 7,
+        "estimate": 7,
         "upperBound": 7,
         "exact": True,
         "openedAt": iso(START),

@@ -23,7 +23,8 @@ class Transition:
     """A change of state of a batch: the condition under which it applies, and the values that it writes.
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
-    have failed, and *healed* must still be the number of healed items. TIMED_OUT and EXPIRED need a
+    have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
+    batch must be CLOSED. TIMED_OUT and EXPIRED need a
     deadline or an expiry that is not later than *at*.
     """
 
@@ -36,13 +37,14 @@ class Transition:
     expected: bool = False
     failures: int | None = None
     healed: int = 0
+    final: bool = False
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE:
+        if self.to is State.COMPLETE or self.final:
             return (State.CLOSED,)
         return ALIVE
 
@@ -119,6 +121,9 @@ def needs_repair(batch: Batch, at: datetime) -> bool:
     """Whether a check of a CLOSED batch repairs it: each does, but for those of its thresholds alone."""
     if batch.state is not State.CLOSED or batch.next_check_at is None or not asks(batch):
         return batch.state is State.CLOSED
+    limit = batch.failure_limit
+    if limit is not None and batch.failed >= limit:
+        return True  # what is all done completes, before its failures end it
     return _repair_at(batch, batch.next_check_at - timedelta(microseconds=1)) <= at
 
 
@@ -149,6 +154,7 @@ def transition(
     reason: str | None = None,
     failures: int | None = None,
     healed: int = 0,
+    final: bool = False,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -162,4 +168,5 @@ def transition(
         expected=to is State.CLOSED,
         failures=failures,
         healed=healed,
+        final=final,
     )

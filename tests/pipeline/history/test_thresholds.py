@@ -23,7 +23,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.mark.parametrize("threshold", Threshold)
 def test_neither_the_history_nor_the_data_source_takes_a_threshold_for_an_ending(threshold):
     batch = batch_of(golden.rows("batches")["closed: batch"])
-    row = notice_item(batch, Reached(threshold, AT, Progress(1, 0, 1, exact=True), 2, 1))
+    row = notice_item(batch, Reached(threshold, AT, Progress(1, 0, 1, 1, exact=True), 2, 1))
 
     assert read(change_of(json.dumps(record(row)).encode()), "batches") == []
     assert ending(record(row), batch.tenant) is None
