@@ -85,7 +85,7 @@ def document() -> dict[str, Any]:
 def _object(model: type[DataclassInstance], about: Mapping[str, str], named: Mapping[str, Any]) -> Any:
     """Return the schema of *model*; *named*: the schemas of fields whose values are listed."""
     hints = get_type_hints(model)
-    known = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(model)} | named
+    known = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(model)} | dict(named)
     return {
         "type": "object",
         "properties": {camel(name): known[name] | {"description": about[name]} for name in known},

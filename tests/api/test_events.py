@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
@@ -368,3 +370,14 @@ def test_an_ending_event_names_its_callback(tracker: Tracker) -> None:
     tracker.cancel(TENANT, batch_id)
 
     assert detail_of(batch_id)["callback"] == "orders"
+
+
+def test_the_event_of_each_threshold_fits_the_published_schema(tracker: Tracker, clock: Clock) -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "events.schema.json").read_text())
+    part = {"$ref": "#/$defs/BatchProgress", "$defs": schema["$defs"]}
+    _, records = noticed(tracker, clock, notify_at=("50%", "firstFailure"), callback="a")
+    details = endings(records, tracker)
+
+    assert len(details) == 2
+    for detail in details:
+        Draft202012Validator({**part, "unevaluatedProperties": False}).validate(detail)

@@ -191,7 +191,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
-    assert {name[:9] for name in expected} == queues | {"DemoWorkQ"}
+    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "Callbacks"}
 
 
 @pytest.mark.parametrize(
