@@ -61,6 +61,8 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
+    ``keep_letters``: copies each of these messages to a queue that keeps it for 14 days, before it is
+    deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
@@ -104,6 +106,7 @@ class Config:
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
+    keep_letters: bool = False
     resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     callbacks: ByName = ByName("[]")
@@ -130,6 +133,10 @@ class Config:
         self._check_restored_tables()
         if self.demo and not self.grouper:
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
         if self.grouper_registrations and not self.grouper:
             raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
         if self.analytics != "off" and self.target == "local":

@@ -70,6 +70,18 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
+    Handler(
+        name="reopen_batch", route="POST /v1/batches/{batchId}/reopen", batches=CHANGE, pages=CHANGE_PAGES
+    ),
+    Handler(
+        name="get_origin",
+        route="GET /v1/batches/{batchId}/origin",
+        batches=LOOK_THROUGH,
+        pages=READ_PAGES,
+    ),
+    Handler(name="end_batch", route="POST /v1/batches/{batchId}/end", batches=CHANGE, pages=CHANGE_PAGES),
+    Handler(name="delete_batch", route="DELETE /v1/batches/{batchId}", batches=LOOK),
+    Handler(name="delete_batches", route="DELETE /v1/batches", batches=LOOK, indexes=(TENANT_INDEX,)),
     Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)

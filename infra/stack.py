@@ -211,6 +211,8 @@ class FaninStack(Stack):
             BusName=self.events.bus.event_bus_name,
             AcksQueueUrl=self.acks.queue.queue_url,
         )
+        if self.user_dead_letter_queues.kept:
+            self._output(KeptMessagesQueueUrl=self.user_dead_letter_queues.kept.queue_url)
 
     def _output(self, **values: str) -> None:
         for name, value in values.items():

@@ -17,6 +17,7 @@ BATCHES = (
     names.BATCHES_OPENED,
     names.BATCHES_COMPLETED,
     names.BATCHES_FAILED,
+    names.BATCHES_FORCED,
     names.BATCHES_CANCELLED,
     names.BATCHES_TIMED_OUT,
     names.BATCHES_EXPIRED,

@@ -51,6 +51,8 @@ def _batch_rows(change: Change) -> Iterator[Facts]:
         yield row | {"what": "group", "group": {"group_id": group.id, "start": start, "upto": group.upto}}
     elif what.startswith("sample#"):
         sample = tracking.sample_of(image)
+        if sample is None:
+            return
         failure = {"item_id": sample.item_id, "reason": sample.reason, "failed_at": sample.at}
         yield row | {"what": "sample", "sample": failure}
     elif what == tracking.EVENT_ROW or (what.startswith("notice#") and not what.startswith(NOTICE)):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
 from fanin.errors import NewerSchema
 from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
-from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.reopening import ReopenBatch
 from functions import confirm_event, describe_event
 from functions.wiring import tracking
 
@@ -229,6 +227,39 @@ def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.Capt
     assert "BatchesCompleted" not in line
 
 
+def test_ends_that_were_forced_are_counted(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.end(TENANT, batch_id, "stuck", "a person")
+    forced, cancelled = record(batch_id, "FAILED"), record(batch_id, "CANCELLED")
+    forced["dynamodb"]["NewImage"]["endedBy"] = {"S": "a person"}
+    describe_event.handler([forced, cancelled, record(batch_id, sk="notice#1")], None)
+    line = json.loads(capsys.readouterr().out)
+
+    assert (line["BatchesForced"], line["BatchesFailed"]) == ([1], [1])
+
+
+def test_a_deleted_batch_has_no_event(tracker: Tracker) -> None:
+    """A copy of its stream record that arrives late would say of the batch what was removed."""
+    batch_id, _ = opened(tracker, user_key="käy")
+    tracker.cancel(TENANT, batch_id)
+    assert len(endings([record(batch_id)], tracker)) == 1
+    tracker.confirm(tracker.get(TENANT, batch_id))
+    tracker.delete(TENANT, batch_id)
+
+    assert endings([record(batch_id), record(batch_id, sk="notice#1")], tracker) == []
+
+
+def test_the_event_of_a_reopened_batch_names_its_origin(tracker: Tracker) -> None:
+    origin, group = opened(tracker)
+    tracker.ack(TENANT, [Ack(origin, group, 0, 0, "c", Outcome.FAILURE)])
+    tracker.cancel(TENANT, origin)
+    batch = tracker.reopen(TENANT, ReopenBatch(origin_batch_id=origin), "c")
+    tracker.cancel(TENANT, batch.batch_id)
+    (detail,) = endings([record(batch.batch_id)], tracker)
+
+    assert (detail["originBatchId"], detail["total"]) == (origin, 1)
+
+
 @pytest.fixture
 def ended(tracker: Tracker) -> Batch:
     batch_id, _ = opened(tracker)
@@ -294,90 +325,3 @@ def test_a_batch_of_a_newer_release_keeps_no_other_from_its_event(
 
     assert [detail["batchId"] for detail in details] == [batches[0], batches[2]]
     assert f"the ending event of batch {batches[1]} is not sent" in caplog.text
-
-
-def noticed(tracker: Tracker, clock: Clock, **options: Any) -> tuple[str, list[dict[str, Any]]]:
-    """A batch with seven of ten items acked, and the stream records of the thresholds of a sweep."""
-    batch_id, group = opened(tracker, **options)
-    tracker.close(TENANT, batch_id, "c")
-    tracker.ack(TENANT, [Ack(batch_id, group, 0, 5, "c")])
-    tracker.ack(TENANT, [Ack(batch_id, group, 6, 6, "c", Outcome.FAILURE)])
-    clock.at += timedelta(minutes=1)
-    assert tracker.sweep().failed == 0
-    stored = tracker.store.get(BatchKey(TENANT, batch_id))
-    assert stored is not None
-    assert isinstance(tracker.store, MemoryStore)
-    items = [notice_item(stored, reached) for reached in tracker.store.reports.values()]
-    keys = [{name: item[name] for name in ("pk", "sk")} for item in items]
-    return batch_id, [
-        {"eventName": "INSERT", "dynamodb": {"Keys": key, "NewImage": item}}
-        for key, item in zip(keys, items, strict=True)
-    ]
-
-
-def test_the_event_of_a_threshold_has_the_progress_at_that_time(tracker: Tracker, clock: Clock) -> None:
-    batch_id, (record,) = noticed(
-        tracker, clock, notify_at=("50%",), callback="orders", user_key="mine", labels={"a": "b"}
-    )
-    at = clock.at
-    tracker.cancel(TENANT, batch_id)
-    (detail,) = endings([record], tracker)
-
-    assert detail == {
-        "eventId": f"{batch_id}:50",
-        "detailType": "BatchProgress",
-        "tenant": TENANT,
-        "batchId": batch_id,
-        "userKey": "mine",
-        "threshold": "50%",
-        "reachedAt": iso(at),
-        "total": 10,
-        "failed": 1,
-        "acked": 7,
-        "estimate": 7,
-        "upperBound": 7,
-        "exact": True,
-        "openedAt": iso(START),
-        "labels": {"a": "b"},
-        "callback": "orders",
-    }
-
-
-def test_the_first_failure_has_an_id_of_its_own(tracker: Tracker, clock: Clock) -> None:
-    batch_id, records = noticed(tracker, clock, notify_at=["firstFailure"])
-    details = endings(records, tracker)
-
-    assert [(each["eventId"], each["threshold"]) for each in details] == [
-        (f"{batch_id}:first_failure", "firstFailure")
-    ]
-    assert not details[0].keys() & {"stall", "callback"}
-
-
-def test_a_threshold_is_neither_an_ending_nor_confirmed_as_one(tracker: Tracker, clock: Clock) -> None:
-    batch_id, records = noticed(tracker, clock, notify_at=("50%", "firstFailure"))
-    details = endings(records, tracker)
-
-    assert len(details) == 2
-    assert ended_states(records) == []
-    assert [confirm(detail, tracker) for detail in details] == [False, False]
-    tracker.cancel(TENANT, batch_id)
-    assert [confirm(detail, tracker) for detail in details] == [False, False]
-    assert not tracker.store.announced(BatchKey(TENANT, batch_id))
-
-
-def test_an_ending_event_names_its_callback(tracker: Tracker) -> None:
-    batch_id = tracker.open(TENANT, OpenBatch(callback="orders")).batch_id
-    tracker.cancel(TENANT, batch_id)
-
-    assert detail_of(batch_id)["callback"] == "orders"
-
-
-def test_the_event_of_each_threshold_fits_the_published_schema(tracker: Tracker, clock: Clock) -> None:
-    schema = json.loads((Path(__file__).parents[2] / "docs" / "events.schema.json").read_text())
-    part = {"$ref": "#/$defs/BatchProgress", "$defs": schema["$defs"]}
-    _, records = noticed(tracker, clock, notify_at=("50%", "firstFailure"), callback="a")
-    details = endings(records, tracker)
-
-    assert len(details) == 2
-    for detail in details:
-        Draft202012Validator({**part, "unevaluatedProperties": False}).validate(detail)

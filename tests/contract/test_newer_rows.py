@@ -59,6 +59,10 @@ TRACKER_RAISES = {
     "record_ack": lambda s, _: s.record_ack(KEY, LATER),
     "named": lambda s, _: s.named("tenant", "open-1"),
     "create_under": lambda s, b: s.create_under(replace(b, batch_id="b"), "open-1", None),
+    "delete": lambda s, b: s.delete(b, LATER),
+    "create_reopened": lambda s, b: s.create_reopened(
+        replace(b, batch_id="b"), Group("g", 1), None, "open-1", None
+    ),
     "remember": lambda s, _: s.remember("tenant", "close", "key-1", "f", NOW, LATER),
     "listing": lambda s, _: s.listing(Query(tenant="tenant", shard=1, limit=10)),
 }

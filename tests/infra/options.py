@@ -44,6 +44,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "throttle_alarms": (True, False),
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
+    "keep_letters": (False, True),
     "resumed_state_machines": (
         [],
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
@@ -65,6 +66,7 @@ NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True},
     "grouper_registrations": {"grouper": True},
+    "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
     "restored_tables": {"protect_data": True},
 }
 """What a value other than the default requires of another setting."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -25,11 +24,10 @@ from infra.handlers import (
     RESUME_TASK,
     ROUTES,
     SWEEP,
-    WRITE_INDEX,
 )
-from infra.paths import FUNCTIONS
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.infra.repair_deeds import REPAIRS
 
 HANDLERS = {
     handler.name: handler
@@ -345,6 +343,7 @@ DEEDS = [
     ("notify_batch", cancelled, notify),
     ("notify_batch", overdue, notify_later),
     ("notify_batch", opened, with_key("notify")),
+    *REPAIRS,
     ("get_outstanding", failed_in_part, outstanding),
     ("get_outstanding", overdue, outstanding),
     ("get_outstanding", failed_in_part, window),
@@ -390,11 +389,3 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(handler):
 
     assert set().union(*sent) <= grants
     assert grants - set().union(*sent) <= FALLBACK
-
-
-def test_the_index_of_the_demo_is_granted_what_it_sends():
-    source = (FUNCTIONS / "demo" / "index.py").read_text()
-    called = set(re.findall(r"self\.client\.(\w+)", source))
-    actions = {"dynamodb:" + "".join(part.capitalize() for part in name.split("_")) for name in called}
-
-    assert actions == set(WRITE_INDEX)

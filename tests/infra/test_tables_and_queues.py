@@ -260,6 +260,25 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     )
 
 
+def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(plain):
+    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, keep_letters=True)
+    queue = assembly.named("AWS::SQS::Queue", "LettersKept")
+    sends = [
+        (each["Action"], each["Resource"])
+        for policy in properties_of(assembly, "AWS::IAM::Policy")
+        for each in policy["PolicyDocument"]["Statement"]
+        if policy["PolicyName"].startswith("FunctionsFailLetters") and "sqs:SendMessage" in each["Action"]
+    ]
+    (name,) = (each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith("LettersKept"))
+
+    assert queue["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert queue["Properties"]["SqsManagedSseEnabled"] is True
+    assert sends == [("sqs:SendMessage", {"Fn::GetAtt": [name, "Arn"]})]
+    assert environment_of(assembly, "FailLetters")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
+    assert assembly.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
+    assert "KeptMessagesQueueUrl" not in plain.template["Outputs"]
+
+
 def environment_of(assembly, function):
     found = assembly.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]
     return found["Environment"]["Variables"]

@@ -103,6 +103,8 @@ class BatchSummary(Answer):
     max_failures: int | None = Optional
     max_failure_percent: int | None = Optional
     parent_item_id: str | None = Optional
+    origin_batch_id: str | None = Optional
+    ended_by: str | None = Optional
     labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
     callback: str | None = Optional
     notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]

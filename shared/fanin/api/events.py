@@ -22,11 +22,18 @@ def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict
     """Return the details of the events of the batches in stream *records*, in order.
 
     Ending events are made from the batches as they are stored now; the records only name them. The notice of
-    a threshold has the progress at that time. Records of a live or deleted batch have no ending event. A
-    batch that a newer release wrote is logged and left to its sweep.
+    a threshold has the progress at that time. Records of a live batch have no ending event, those of a
+    deleted batch no event: it is deleted after its ending event was confirmed. A batch that a newer release
+    wrote is logged and left to its sweep.
     """
     found = (_detail(record["dynamodb"], tracker) for record in records)
     return [detail for detail in found if detail is not None]
+
+
+def forced(records: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many of *records* are the end of a batch that a principal forced."""
+    images = (record["dynamodb"].get("NewImage", {}) for record in records)
+    return sum(image.get("sk") == {"S": BATCH_ROW} and "endedBy" in image for image in images)
 
 
 def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
@@ -49,9 +56,11 @@ def _detail(change: Mapping[str, Any], tracker: Tracker) -> dict[str, Any] | Non
     """Return the detail of the event of one changed row; None if it has none."""
     keys = change["Keys"]
     batch = _readable(key_of(keys["pk"]["S"]), tracker)
-    if batch is not None and keys["sk"]["S"].startswith(NOTICE):
+    if batch is None or batch.deleted_at is not None:
+        return None
+    if keys["sk"]["S"].startswith(NOTICE):
         return ProgressEvent.of(batch, reached_of(change["NewImage"])).detail()
-    if batch is None or batch.is_alive:
+    if batch.is_alive:
         return None
     return EndingEvent.ended(batch, tracker).detail()
 

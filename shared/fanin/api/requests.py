@@ -139,9 +139,10 @@ Labels = Annotated[
 ]
 
 
+CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
 CallbackName = Annotated[
     str,
-    StringConstraints(pattern=f"^{CALLBACK.pattern}$"),
+    StringConstraints(pattern=CALLBACK_PATTERN),
     Field(description="The callback of the stack that gets the batch's events, beside the bus."),
 ]
 NotifyAt = Annotated[

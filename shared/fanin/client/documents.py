@@ -222,6 +222,7 @@ def cancelled_of(answer: Document) -> Cancelled:
         result=answer["result"],
         reason=answer.get("reason"),
         ended_at=_time(answer.get("endedAt")),
+        ended_by=answer.get("endedBy"),
     )
 
 

@@ -52,6 +52,8 @@ class CompletionEvent:
     ended_at: datetime | None
     labels: Mapping[str, str]
     callback: str | None = field(default=None, metadata=ONLY_SOME)
+    ended_by: str | None = field(default=None, metadata=ONLY_SOME)
+    origin_batch_id: str | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
@@ -77,4 +79,6 @@ class CompletionEvent:
             ended_at=batch.ended_at or batch.completed_at,
             labels=batch.labels,
             callback=batch.callback,
+            ended_by=batch.ended_by,
+            origin_batch_id=batch.origin_batch_id,
         )

@@ -24,8 +24,8 @@ class Transition:
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
     have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
-    batch must be CLOSED. TIMED_OUT and EXPIRED need a
-    deadline or an expiry that is not later than *at*.
+    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    *by*: the principal that forces the end.
     """
 
     to: State
@@ -38,6 +38,7 @@ class Transition:
     failures: int | None = None
     healed: int = 0
     final: bool = False
+    by: str | None = None
 
     @property
     def sources(self) -> tuple[State, ...]:
@@ -65,7 +66,7 @@ class Transition:
         after = replace(batch, state=self.to, expires_at=self.expires_at, next_check_at=self.next_check_at)
         if self.to is State.CLOSED:
             return replace(after, closed_at=self.at)
-        after = replace(after, ended_at=self.at, end_reason=self.reason)
+        after = replace(after, ended_at=self.at, end_reason=self.reason, ended_by=self.by)
         if self.to is State.COMPLETE:
             return replace(after, completed_at=self.at, completed_by=self.caller)
         return after
@@ -155,6 +156,7 @@ def transition(
     failures: int | None = None,
     healed: int = 0,
     final: bool = False,
+    by: str | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -169,4 +171,5 @@ def transition(
         failures=failures,
         healed=healed,
         final=final,
+        by=by,
     )
