@@ -134,7 +134,8 @@ class Grouper(Construct):
         }
         if not handler.publishes:
             return environment
-        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+        wanted = {"FANIN_EVENTS": ",".join(self.config.events)} if self.config.events else {}
+        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name} | wanted
 
 
 def _allow_call(function: lambda_.Function, endpoint: Endpoint) -> None:

@@ -34,6 +34,11 @@ BATCH_TIMED_OUT = "BatchTimedOut"
 BATCH_EXPIRED = "BatchExpired"
 BATCH_PROGRESS = "BatchProgress"
 TASK_FAILED = "TaskFailed"
+TASK_SUCCEEDED = "TaskSucceeded"
+BUNDLE_FAILED = "BundleFailed"
+JOB_DEAD = "JobDead"
+OPTIONAL_EVENTS = (TASK_SUCCEEDED, BUNDLE_FAILED, JOB_DEAD)
+"""The events that a stack publishes only if its setting ``events`` names them."""
 
 # Metrics.
 METRICS_NAMESPACE = "fanin"

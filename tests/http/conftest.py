@@ -21,6 +21,7 @@ from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events
 
 SETTINGS = {
+    "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
     "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],

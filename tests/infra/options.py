@@ -51,6 +51,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     ),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "callbacks": ([], CALLBACKS),
+    "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
@@ -65,6 +66,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
 NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True},
+    "events": {"grouper": True},
     "grouper_registrations": {"grouper": True},
     "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
     "restored_tables": {"protect_data": True},

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.tracker import BatchOptions, Group, Mode, Retention, Sample, State
-from fanin.tracker.deleting import without_user_data
+from fanin.tracker.deleting import KEPT_OPTIONS, without_user_data
 from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import BatchKey, Query, shard_of
@@ -37,7 +37,7 @@ KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
-    *("resumes", "ackedAt"),
+    *("resumes", "ackedAt", "expectedItems", "maxFailures"),
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 
@@ -135,15 +135,14 @@ def test_a_deleted_batch_has_no_user_data(store, batch, change):
     assert store.delete(ended, LATER + timedelta(days=1)).state is change.to
 
 
-def test_every_option_is_deleted_but_mode_and_retention(batch):
+def test_every_option_that_may_hold_text_of_a_user_is_deleted(batch):
     assert {option.name for option in fields(BatchOptions)} == ALL_OPTIONS.keys()
     deleted = without_user_data(replace(batch, **ALL_OPTIONS), NOW)
 
     usual = BatchOptions()
+    assert KEPT_OPTIONS == ("mode", "retention", "expected_items", "max_failures")
     assert all(
-        getattr(deleted, name) == getattr(usual, name)
-        for name in ALL_OPTIONS
-        if name not in ("mode", "retention")
+        getattr(deleted, name) == getattr(usual, name) for name in ALL_OPTIONS if name not in KEPT_OPTIONS
     )
 
 

@@ -28,8 +28,6 @@ USER_DATA = (
     "endedBy",
     "completedBy",
     "parentItemId",
-    "expectedItems",
-    "maxFailures",
     "originBatchId",
     "callback",
     "notifyAt",
