@@ -11,7 +11,7 @@ from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
 from tests.simulation_seams.outside import Item, Work
 from tests.simulation_seams.publishing import items_of, send
-from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK
+from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK, options_of
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.client import consumer, ordering, skipping
+from fanin.client import adapter, consumer, ordering, skipping
 from fanin.client.consumer import Consumer
-from fanin.client.settling import Tally
+from fanin.client.settling import Tally, Worked
 from fanin.client.skipping import Look, Looks
 from fanin.isolating import receives
-from fanin.tracker import State, Tracker
+from fanin.tracker import Outcome, State, Tracker
 from fanin.tracker.lifecycle import Transition
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.run import ROOM

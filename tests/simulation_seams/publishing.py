@@ -51,7 +51,7 @@ class Publisher:
             self.world.events["publishers refused"] += 1
 
     def _publish(self) -> None:
-        from tests.simulation_seams.world import Process
+        from tests.simulation_seams.world import Process  # noqa: PLC0415
 
         name = self.script.name.replace(" ", "-")
         fanin = Process(self.world).fanin

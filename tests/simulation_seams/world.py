@@ -224,9 +224,7 @@ class World:
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            if any(
-                batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()
-            ):
+            if any(batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         if self.cancels and self.memory.batches and self.random.random() < 0.005:
             self.cancels -= 1
@@ -255,7 +253,7 @@ class World:
         self.attempt(lambda: self._quietly(work), lambda: None)
 
     def _quietly(self, work: Callable[[], object]) -> None:
-        from fanin.errors import NotFound
+        from fanin.errors import NotFound  # noqa: PLC0415
 
         try:
             work()
@@ -310,7 +308,7 @@ class World:
 
     def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
         acks = transport_of(self, process.tracker)
-        hide = lambda _, pauses: self.network.send(self.dead_letters, "hide", pauses)
+        hide = lambda _, pauses: self.network.send(self.dead_letters, "hide", pauses)  # noqa: E731
         return handler_of(
             Adapter(acks, ack_of=partial(dead_letter_message_ack), hide=hide, chance=self.random.random)
         )
