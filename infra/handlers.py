@@ -106,6 +106,8 @@ SWEEP = Handler(
     timeout_seconds=300,
     memory_mb=1024,
 )
+# It posts up to ten events at once, for at most 20 s, and asks for the keys and for SQS: up to 24 s.
+CALL_WEBHOOK = Handler(name="call_webhook", timeout_seconds=60)
 # A full delivery is 1,000 records, 6 MB of JSON.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
 DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

@@ -11,7 +11,7 @@ import pytest
 from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State
 from fanin.client.direct import DirectTransport
 from fanin.client.repairs import Repairs
-from fanin.client.waiting import Waiting
+from fanin.client.waiting import Timer, Waiting
 from tests.client.conftest import TENANT
 
 NOT_THERE = "00000000-0000-4000-8000-000000000000"
@@ -106,8 +106,9 @@ def test_the_task_of_a_block_may_not_wait_in_it_and_another_task_may(client, cal
     assert asyncio.run(work()).is_complete
 
 
-def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client):
+def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client, monkeypatch):
     before = set(threading.enumerate())
+    monkeypatch.setattr(Timer, "sleep", None)  # a pause is none of a thread
 
     async def work():
         batch = await client.open()

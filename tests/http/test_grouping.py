@@ -91,9 +91,20 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
 
     assert [found[name]["state"] for name in names[:8]] == ["FAILED", *["SUCCEEDED"] * 7]
     assert [(one["itemId"], one["reason"]) for one in failures["samples"]] == [(items[0], "rejected")]
-    (event,), (failed,) = bus.of(batch), bus.of(rejected)
+    (event,), (failed,), (fine,) = bus.of(batch), bus.of(rejected), bus.of(names[1])
+    assert (fine["kind"], fine["state"], fine["itemId"]) == ("TaskSucceeded", "SUCCEEDED", items[1])
     assert (failed["kind"], failed["state"], failed["itemId"]) == ("TaskFailed", "FAILED", items[0])
     assert (status, event["result"], event["failed"]) == (200, "completed_with_failures", 1)
+
+
+def test_a_bundle_of_which_every_task_fails_is_an_event(api: Api, bus: Events, batch_api: BatchApi) -> None:
+    rejected = next(f"lone-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"lone-{n}"))
+    api.post("/v1/tasks", {"taskId": rejected, "target": "lone", "payload": None})
+    bundle = endings(api, [rejected])[rejected]["bundleId"]
+    (event,) = bus.of(bundle)
+
+    assert (event["kind"], event["eventId"]) == ("BundleFailed", f"{bundle}:FAILED")
+    assert (event["target"], event["tasks"], event["failed"], event["reason"]) == ("lone", 1, 1, "rejected")
 
 
 def test_a_task_is_the_same_under_its_name_and_under_its_key(api: Api, batch_api: BatchApi) -> None:

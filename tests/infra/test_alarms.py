@@ -17,6 +17,8 @@ EVERYTHING: dict[str, Any] = {
     "archive": True,
     "grouper_registrations": True,
     "dead_letter_queue_arns": DEAD,
+    "events": ["JobDead"],
+    "resumed_state_machines": ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
 }
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR
@@ -189,7 +191,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
-    assert {name[:9] for name in expected} == queues | {"DemoWorkQ"}
+    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "ResumingE"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from fanin.client.checking import (
     item_id_given,
     key_or_fresh,
     listed_ids,
+    listed_range,
     listed_ranges,
     ranged,
     reason_given,
@@ -147,6 +148,14 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
             for page in pages(self._transport.outstanding, batch_id_given(batch_id))
             for items in page.items
         )
+
+    def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
+        """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
+        """
+        asked = ranged(listed_range(items), "")
+        return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
 
     def failures(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of failed items, one request for each page."""

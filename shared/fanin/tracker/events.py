@@ -51,6 +51,7 @@ class CompletionEvent:
     completed_at: datetime | None
     ended_at: datetime | None
     labels: Mapping[str, str]
+    callback: str | None = field(default=None, metadata=ONLY_SOME)
     ended_by: str | None = field(default=None, metadata=ONLY_SOME)
     origin_batch_id: str | None = field(default=None, metadata=ONLY_SOME)
 
@@ -77,6 +78,7 @@ class CompletionEvent:
             completed_at=batch.completed_at,
             ended_at=batch.ended_at or batch.completed_at,
             labels=batch.labels,
+            callback=batch.callback,
             ended_by=batch.ended_by,
             origin_batch_id=batch.origin_batch_id,
         )

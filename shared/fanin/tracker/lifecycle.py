@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from fanin.tracker.model import ALIVE, Batch, State
 from fanin.tracker.options import LIFETIME_MAX
+from fanin.tracker.thresholds import asks, next_threshold_check
 
 CHECK_AFTER = timedelta(minutes=15)
 """Time until the sweeper checks whether a CLOSED batch is stuck or an ending event was not delivered."""
@@ -95,7 +96,8 @@ def first_check(batch: Batch, state: State, at: datetime, expires_at: datetime) 
     if state not in ALIVE:
         return at + (ACK_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
-    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
+    threshold = next_threshold_check(batch, state is State.CLOSED, at)
+    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None, threshold)
 
 
 def next_check(batch: Batch, at: datetime) -> datetime:
@@ -105,9 +107,29 @@ def next_check(batch: Batch, at: datetime) -> datetime:
     if not batch.is_alive and at < since + CHECK_AFTER:
         return since + CHECK_AFTER  # the bus needs this long to confirm the event
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
+    if batch.is_alive and asks(batch):
+        is_closed = batch.state is State.CLOSED
+        repair = _repair_at(batch, at) if is_closed or batch.max_failures is not None else None
+        return earliest(repair, next_threshold_check(batch, is_closed, at), *ends)
     if batch.state is State.OPEN and batch.max_failures is None:
         return earliest(*ends)
     return earliest(at + wait, *ends)
+
+
+def needs_repair(batch: Batch, at: datetime) -> bool:
+    """Whether a check of a CLOSED batch repairs it: each does, but for those of its thresholds alone."""
+    if batch.state is not State.CLOSED or batch.next_check_at is None or not asks(batch):
+        return batch.state is State.CLOSED
+    return _repair_at(batch, batch.next_check_at - timedelta(microseconds=1)) <= at
+
+
+def _repair_at(batch: Batch, after: datetime) -> datetime:
+    """Return the first time later than *after* at which a batch that asks for thresholds may be stuck."""
+    wait = CHECK_AFTER
+    at = (batch.closed_at or batch.created_at) + wait
+    while at <= after:
+        at, wait = at + wait, min(2 * wait, CHECK_AT_MOST_EVERY)
+    return at
 
 
 def ends_at(batch: Batch) -> datetime:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from fanin.tracker import thresholds
 from fanin.tracker.deleting import without_user_data
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import (
@@ -24,6 +25,7 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 Row = tuple[str, Any]
@@ -48,6 +50,7 @@ class MemoryStore:
     origins: dict[BatchKey, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
+    reports: dict[tuple[BatchKey, str], Reached] = field(default_factory=dict)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     expiring: dict[Row, datetime] = field(default_factory=dict, repr=False)
@@ -162,6 +165,22 @@ class MemoryStore:
     def notice(self, batch: Batch, at: datetime) -> None:
         with self.lock:
             self.notices.add((batch.key, at))
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            batch = self.batches.get(seen.key)
+            if batch is None or not thresholds.admits(batch, seen, reached):
+                return False
+            self.batches[seen.key] = thresholds.reported(batch, reached)
+            self.reports[seen.key, reached.mark] = reached
+            return True
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(
+            key,
+            lambda batch: batch.is_alive and (batch.acked_at is None or batch.acked_at < at),
+            lambda batch: replace(batch, acked_at=at),
+        )
 
     def announced(self, key: BatchKey) -> bool:
         with self.lock:

@@ -93,6 +93,8 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
+    recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
     *deleted_at*: when its user data was removed.
     *resumes*: whether a task of Step Functions waits for its end.
@@ -117,6 +119,10 @@ class Batch(BatchOptions):
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
+    reported: frozenset[str] = frozenset()
+    acked_at: datetime | None = None
+    stalls: int = 0
+    stalled_at: datetime | None = None
     origin_batch_id: str | None = None
     deleted_at: datetime | None = None
     resumes: bool = False

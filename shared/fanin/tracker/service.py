@@ -30,6 +30,7 @@ from fanin.tracker.page import PageMasks
 from fanin.tracker.recording import Recorder, unless_newer
 from fanin.tracker.repairing import Repairs
 from fanin.tracker.sweeping import Sweep, Sweeper
+from fanin.tracker.thresholds import counts_as_ack
 
 logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10
@@ -161,7 +162,7 @@ class Tracker(Repairs):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         done = recorder.record_folded(batch, pages, caller, at)
-        self._prolong(batch)
+        self._was_acked(batch)
         for batch in ended.values():
             self._has_ended(batch)
         return done
@@ -265,6 +266,14 @@ class Tracker(Repairs):
         if stored is not None:
             self._remember(stored)
 
+    def _was_acked(self, batch: Batch) -> None:
+        """Record the time of an ack in a batch that asks for stalls, and extend its expiry."""
+        at = self.now()
+        stored = self.store.record_ack(batch.key, at) if counts_as_ack(batch, at) else None
+        if stored is not None:
+            self._remember(stored)
+        self._prolong(stored or batch)
+
     def _has_ended(self, batch: Batch) -> None:
         self._remember(batch)
         self._ack_parent(batch)
@@ -288,7 +297,7 @@ class Tracker(Repairs):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         completions = recorder.record(request)
-        self.each(self._prolong, request.batches())
+        self.each(self._was_acked, request.batches())
         for batch in ended.values():
             self._remember(batch)
         return AckReport(request.results(), tuple(completions)), tuple(ended.values())

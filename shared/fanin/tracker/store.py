@@ -17,6 +17,7 @@ from typing import Protocol
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 ROWS_A_READ = 500
@@ -111,6 +112,16 @@ class TrackerStore(Protocol):
 
     def notice(self, batch: Batch, at: datetime) -> None:
         """Request that the ending event of a batch is resent."""
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        """Mark a threshold as reported and request its event, all or nothing; return whether this call did.
+
+        Nothing is written to a batch that has ended, whose threshold is marked, or whose stall is over since
+        it was *seen*.
+        """
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        """Set the time of a live batch's last ack, if it is later; return the stored batch, None if none."""
 
     def announced(self, key: BatchKey) -> bool:
         """Whether the bus has confirmed the ending event."""

@@ -14,6 +14,7 @@ from fanin.tracker.deleting import KEPT_OPTIONS, without_user_data
 from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import BatchKey, Query, shard_of
+from fanin.tracker.thresholds import Threshold
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, NOW
 
 GROUP = Group("00000000-0000-8000-8000-000000000000", 7)
@@ -27,13 +28,16 @@ ALL_OPTIONS = {
     "max_failures": 4,
     "parent_item_id": "parent",
     "labels": {"a": "b"},
+    "callback": "orders",
+    "notify_at": (Threshold.HALF,),
+    "stuck_after": timedelta(minutes=5),
     "retention": Retention(),
 }
 KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
-    *("resumes", "expectedItems", "maxFailures"),
+    *("resumes", "ackedAt", "expectedItems", "maxFailures"),
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 

@@ -13,6 +13,7 @@ from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
+from fanin.tracker.thresholds import Threshold
 from fanin.tracker.tokens import OnFailures, TaskToken
 
 SECOND = timedelta(seconds=1)
@@ -85,6 +86,9 @@ def _options_item(options: BatchOptions) -> Item:
         "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
         if options.labels
         else None,
+        "callback": options.callback and text(options.callback),
+        "notifyAt": {"L": [text(each) for each in options.notify_at]} if options.notify_at else None,
+        "stuckAfter": options.stuck_after and number(options.stuck_after // SECOND),
     }
     return {name: value for name, value in attributes.items() if value}
 
@@ -99,6 +103,9 @@ def _options_of(item: Item) -> dict[str, Any]:
         "max_failures": _number_if(item, "maxFailures"),
         "parent_item_id": item.get("parentItemId", {}).get("S"),
         "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
+        "callback": item.get("callback", {}).get("S"),
+        "notify_at": tuple(Threshold(each["S"]) for each in item.get("notifyAt", {"L": ()})["L"]),
+        "stuck_after": int(item["stuckAfter"]["N"]) * SECOND if "stuckAfter" in item else None,
     }
 
 
@@ -175,8 +182,19 @@ def batch_of(item: Item) -> Batch:
         origin_batch_id=item.get("originBatchId", {}).get("S"),
         deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
+        **_watched_of(item),
         **_options_of(item),
     )
+
+
+def _watched_of(item: Item) -> dict[str, Any]:
+    """Return what the row of a batch that asks for thresholds has of them, by their names in the model."""
+    return {
+        "reported": frozenset(item.get("reported", {}).get("SS", ())),
+        "acked_at": _time_if(item, "ackedAt"),
+        "stalls": _number_if(item, "stalls") or 0,
+        "stalled_at": _time_if(item, "stalledAt"),
+    }
 
 
 def token_item(batch: Batch, token: TaskToken) -> Item:

@@ -29,6 +29,10 @@ USER_DATA = (
     "completedBy",
     "parentItemId",
     "originBatchId",
+    "callback",
+    "notifyAt",
+    "stuckAfter",
+    "maxFailurePercent",
 )
 """What a delete removes from the row of a batch: what users wrote, names of callers, and keys of lists."""
 

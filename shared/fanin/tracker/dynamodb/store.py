@@ -13,11 +13,12 @@ from fanin.aws.rows import Item, text
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
-from fanin.tracker.dynamodb import items, lookups, repairs, requests
+from fanin.tracker.dynamodb import items, lookups, repairs, requests, watching
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 if TYPE_CHECKING:
@@ -117,6 +118,13 @@ class DynamoStore:
 
     def notice(self, batch: Batch, at: datetime) -> None:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        request = watching.report(self.tables.batches, seen, reached)
+        return self._written(self.client.transact_write_items, request)
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(key, watching.record_ack(self.tables.batches, key, at))
 
     def announced(self, key: BatchKey) -> bool:
         return self._row({"pk": text(str(key)), "sk": text(items.EVENT_ROW)}) is not None

@@ -1,0 +1,94 @@
+"""The user's consumer: it works, raises, crashes, or hands its item to a batch, a task or a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fanin.client.chunks import ChunkItem
+from fanin.client.fanin import Fanin
+from fanin.isolating import Record, receives
+from tests.simulating.faults import Crash
+from tests.simulation_seams.outside import Item, Work
+from tests.simulation_seams.publishing import items_of, send
+from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK, options_of
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+
+class WorkFailed(Exception):
+    """An error of the user's function."""
+
+
+class Handling:
+    """The consumer of one process, made by ``fanin.acks``."""
+
+    def __init__(self, world: World, fanin: Fanin) -> None:
+        self.world, self.fanin = world, fanin
+        self.delivery: Any = None
+        fail_after = world.scenario.fail_after
+        self._handler = fanin.acks(fail_after=fail_after)(self._handle)
+        self._each = fanin.acks_each(fail_after=fail_after)(self._handle_item)
+
+    def settle(self, event: Mapping[str, Any], delivery: Any, in_chunks: bool) -> dict[str, Any]:
+        """Process a delivery as Lambda's handler does."""
+        self.delivery = delivery
+        return (self._each if in_chunks else self._handler)(event, delivery)
+
+    def _handle(self, record: Record) -> None:
+        self._work(record, self.world.outside.item(items_of(record["body"])[0]))
+
+    def _handle_item(self, item: ChunkItem) -> None:
+        self._work(item.record, self.world.outside.item(item.id))
+
+    def _work(self, record: Record, item: Item) -> None:
+        world, work = self.world, self._begin(record, item)
+        try:
+            world.spend(item.plan.seconds)
+            if item.plan.kind == POISON:
+                world.events["poisoned"] += 1
+                raise Crash
+            if item.raised < item.plan.raises:
+                raise WorkFailed(f"try {item.raised}")
+            self._hand_over(work)
+        except Exception:
+            item.raised += 1
+            item.failed |= work.last
+            raise
+        else:
+            item.done |= not work.handed
+        finally:
+            self.delivery.free_at = world.now()
+
+    def _begin(self, record: Record, item: Item) -> Work:
+        """Note that work begins, and judge whether it may."""
+        world, times = self.world, receives(record)
+        last = world.scenario.fail_after is not None and times >= world.scenario.fail_after
+        work = Work(item, self.delivery, world.now(), times, last)
+        item.works += 1
+        world.events["works"] += 1
+        world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
+        world.referee.began(work)
+        return work
+
+    def _hand_over(self, work: Work) -> None:
+        """Give the item to a batch, a task or a job, if that is its plan."""
+        kind, item = work.item.plan.kind, work.item
+        if kind == CHILD:
+            self._open_child(item)
+        elif kind == TASK:
+            self.fanin.task("a target", None, item_id=item.id)
+        elif kind == JOB:
+            self.world.network.send(self.world.outside, "register", JOB, f"job-{item.id}", item.id)
+            self.fanin.hand_over()
+        if kind in (CHILD, TASK, JOB):
+            work.handed = True
+            self.world.events[f"handed to a {kind}"] += 1
+
+    def _open_child(self, item: Item) -> None:
+        """Open a batch for the item, of items whose messages go to the same queue."""
+        key = f"of-{item.id[-12:]}" if item.plan.keyed else None
+        with self.fanin.open(parent=item.id, key=key, **item.plan.options) as child:
+            for count in item.plan.adds:
+                send(self.world, child.add(count), set())

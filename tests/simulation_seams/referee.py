@@ -1,0 +1,103 @@
+"""Judges each write and each start of work by what was stored and by what happened outside of the tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from fanin.tracker import Batch, BatchKey, Outcome, State
+from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from tests.simulating.violation import require
+from tests.simulation import referee
+from tests.simulation_seams.outside import Item, Outside, Work
+from tests.simulation_seams.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.bus import Bus
+
+
+class Referee(referee.Referee):
+    """The tracker's referee, which also knows what became of each item outside of the tracker."""
+
+    outside: Outside
+    thresholds: Thresholds
+    bus: Bus
+
+    def __init__(self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta) -> None:
+        super().__init__(memory, now)
+        self.fresh_for = fresh_for
+
+    def is_set(self, item: Item, failed: bool = False) -> bool:
+        """Whether an ack of the item, or of its failure, is stored."""
+        bits = self.failed if failed else self.landed
+        return bool(bits[item.batch] >> item.position & 1)
+
+    def began(self, work: Work) -> None:
+        """S: no work begins after its consumer could know that it is not wanted."""
+        item, received = work.item, work.delivery.received_at
+        batch = self.memory.batches[item.batch]
+        over = not batch.is_alive and self.turned[item.batch] + self.fresh_for < work.delivery.free_at
+        require(not over, "skip", lambda: f"work on {item.id} began, its batch was {batch.state} for long")
+        known = item.acked_at is not None and item.acked_at < received and not self.is_set(item, failed=True)
+        again = known and work.receives > 1
+        require(not again, "skip", lambda: f"work on {item.id} began again, its ack was answered before")
+
+    def message_deleted(self, item: Item) -> None:
+        """H: the message of an item is deleted once it is acked, has an owner, or its batch is over."""
+        batch = self.memory.batches[item.batch]
+        held = self.is_set(item) or bool(item.owners) or bool(self._children_of(item))
+        over = not batch.is_alive or batch.expires_at <= self.now()
+        require(held or over, "lost", lambda: f"the message of {item.id} is deleted, and nobody has the item")
+
+    def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
+        """H: an item is acked after its work, or after its owner, has ended so."""
+        for position in _bits(placed):
+            outcome = Outcome.FAILURE if failed >> position & 1 else Outcome.SUCCESS
+            item = self.outside.at[key.batch].get(position)
+            reason = item is not None and (item.ended(outcome) or self._children_ended(item, outcome))
+            require(
+                reason,
+                "hand-over",
+                lambda item=item, outcome=outcome: f"{item} is acked as {outcome}, and nothing ended so",
+            )
+        super()._note_bits(name, key, placed, failed)
+        self.thresholds.changed(key.batch)
+
+    def _check_step(self, before: Batch, after: Batch) -> None:
+        """E: an end is a completion only if all items are done."""
+        super()._check_step(before, after)
+        self.thresholds.changed(after.key)
+        if after.state is State.COMPLETE:
+            landed = self.landed[after.key].bit_count()
+            require(
+                self.all_acked(after),
+                "early end",
+                lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
+            )
+
+    def _children_of(self, item: Item) -> set[BatchKey]:
+        return self.children[item.batch][item.position] if item.batch in self.children else set()
+
+    def _children_ended(self, item: Item, outcome: Outcome) -> bool:
+        return self._ended(self._children_of(item), outcome)
+
+    def apply(self, name: str, args: tuple[Any, ...]) -> Any:
+        """Carry a request out, and judge it; the notice of a threshold goes to the bus."""
+        if name == "record_ack":
+            self.thresholds.recorded(*args)
+        if name != "report":
+            return super().apply(name, args)
+        batch, reached = self.memory.batches[args[0].key], args[1]
+        done = self.memory.report(*args)
+        if done:
+            self.thresholds.judge(batch, reached)
+            item = notice_item(batch, reached)
+            self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})
+        return done
+
+
+def _bits(mask: int) -> list[int]:
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]
