@@ -82,10 +82,10 @@ def shortage(config: Config) -> str:
 def _queues(config: Config) -> int:
     """Return the number of queues that functions consume.
 
-    Those of acks, of users, of tasks, of resumed state machines and of the demo.
+    Those of acks, of users, of tasks, of resumed state machines, of webhooks and of the demo.
     """
     of_tasks = 2 * config.grouper + config.grouper_registrations + bool(config.resumed_state_machines)
-    return 1 + len(config.dead_letter_queue_arns) + of_tasks + 2 * config.demo
+    return 1 + len(config.dead_letter_queue_arns) + of_tasks + bool(config.webhooks) + 2 * config.demo
 
 
 def _streams(config: Config) -> int:

@@ -10,8 +10,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Literal, NewType, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
+from fanin.callbacks.model import Callback
+from fanin.callbacks.parsing import callbacks_of
 from fanin.errors import InvalidRequest
 from fanin.grouper.endpoints import Endpoint, check_timeouts
 from fanin.grouper.parsing import Rows, endpoints_of, policies_of
@@ -19,15 +21,10 @@ from fanin.grouper.policy import Policies
 from fanin.grouper.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, OPTIONAL_EVENTS, TASK_SUCCEEDED
 from infra import restored
+from infra.given import NO_NAMES, NO_PATTERNS, ByName, ByPattern, ConfigError, parsed, refused
 
 Target = Literal["aws", "local"]
 Engine = Literal["off", "glue", "emr"]
-ByPattern = NewType("ByPattern", str)
-"""A list of objects, each for a pattern of targets, as JSON text."""
-
-
-class ConfigError(ValueError):
-    """A setting has an invalid value; the message names both and the valid values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,12 +55,16 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
+    ``keep_letters``: copies each of these messages to a queue that keeps it for 14 days, before it is
+    deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
     ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
     ``grouper``) and ``JobDead``. A list, or the names separated by commas.
+    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
+    a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
@@ -101,12 +102,14 @@ class Config:
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
+    keep_letters: bool = False
     resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    callbacks: ByName = NO_NAMES
     grouper: bool = True
-    grouper_policies: ByPattern = ByPattern("[]")
-    grouper_downstream: ByPattern = ByPattern("[]")
+    grouper_policies: ByPattern = NO_PATTERNS
+    grouper_downstream: ByPattern = NO_PATTERNS
     grouper_target: str = ""
     grouper_registrations: bool = False
     archive: bool = False
@@ -121,16 +124,22 @@ class Config:
         for name, (holds, takes) in _RULES.items():
             value = getattr(self, name)
             if not holds(value):
-                raise _refused(name, value, takes)
+                raise refused(name, value, takes)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
         self._check_grouper()
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
         _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
         self._check_batch_apis()
+        _check_entries("callbacks", callbacks_of, self.callbacks)
+        self._check_webhooks()
 
     @property
     def policies(self) -> Policies:
@@ -152,6 +161,24 @@ class Config:
             raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
         if {TASK_SUCCEEDED, BUNDLE_FAILED} & set(self.events):
             raise ConfigError(f"events needs grouper for {TASK_SUCCEEDED} and {BUNDLE_FAILED}")
+
+    @property
+    def named_callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks."""
+        return callbacks_of(json.loads(self.callbacks))
+
+    @property
+    def webhooks(self) -> tuple[Callback, ...]:
+        """The callbacks that are webhooks."""
+        return tuple(each for each in self.named_callbacks if each.url)
+
+    def _check_webhooks(self) -> None:
+        """Refuse a webhook on this machine, which no function on AWS reaches."""
+        for number, each in enumerate(self.named_callbacks, start=1):
+            if each.is_local and self.target != "local":
+                raise ConfigError(
+                    f"callbacks, entry {number}: {each.url} is on this machine: use a public host"
+                )
 
     def _check_batch_apis(self) -> None:
         """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
@@ -185,8 +212,8 @@ class Config:
         of_stage = _of_stage(context, stage)
         _refuse_unknown(f"stages.{stage}", of_stage.keys() - kinds.keys())
         given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
-        parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
-        return cls(**parsed)
+        settings: dict[str, Any] = {name: parsed(name, kinds[name], value) for name, value in given.items()}
+        return cls(**settings)
 
 
 def _refuse_unknown(where: str, unknown: Set[str]) -> None:
@@ -200,59 +227,6 @@ def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
     if not isinstance(of_stage, Mapping):
         raise ConfigError(f"stages.{stage} is not an object of settings")
     return of_stage
-
-
-def _parsed(name: str, kind: Any, value: object) -> object:
-    """Return *value* as *kind*: the command line passes text, cdk.json JSON values."""
-    if kind is bool:
-        return _flag(name, value)
-    if kind is int:
-        return _whole_number(name, value)
-    if kind == tuple[str, ...]:
-        return _texts(name, value)
-    if kind is ByPattern and isinstance(value, list):
-        return json.dumps([_with_whole_numbers(row) for row in value])
-    if not isinstance(value, str):
-        raise _refused(name, value, "text")
-    return value
-
-
-def _flag(name: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value in ("true", "false"):
-        return value == "true"
-    raise _refused(name, value, "true or false")
-
-
-def _whole_number(name: str, value: object) -> int:
-    value = _whole(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
-        return int(value)
-    raise _refused(name, value, "a whole number")
-
-
-def _whole(value: object) -> object:
-    """Return a whole float as an int: jsii may return an int as a float."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _with_whole_numbers(row: object) -> object:
-    return {name: _whole(value) for name, value in row.items()} if isinstance(row, Mapping) else row
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return tuple(value)
-    raise _refused(name, value, "a list of texts, or one text with commas")
-
-
-def _refused(name: str, value: object, takes: str) -> ConfigError:
-    return ConfigError(f"{name} is {value!r}; it takes {takes}")
 
 
 def _matches(pattern: str) -> Callable[[Any], bool]:
@@ -288,16 +262,20 @@ def _is_of_different_kinds(entries: Any) -> bool:
     return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
 
 
-def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``."""
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
+def _is_by(key: str) -> Callable[[Any], bool]:
+    """Return whether a text is a JSON list of objects that each have a *key*."""
+
+    def holds(text: Any) -> bool:
+        try:
+            rows = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(rows, list) and all(isinstance(row, dict) and key in row for row in rows)
+
+    return holds
 
 
-def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+def _check_entries(name: str, parse: Callable[[Rows], object], text: str) -> None:
     try:
         parse(json.loads(text))
     except InvalidRequest as error:
@@ -359,8 +337,9 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "events": (_distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
-    "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
-    "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
+    "callbacks": (_is_by("name"), "a JSON list of objects that each have a name"),
+    "grouper_policies": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
+    "grouper_downstream": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
     "archive_days": _between(1, 3650),
     "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
     "analytics_workers": _between(2, 299),

@@ -15,6 +15,7 @@ from infra.constructs.analytics import Analytics
 from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
+from infra.constructs.callbacks import Callbacks
 from infra.constructs.confirmation import Confirmation
 from infra.constructs.dead_letter_queues import DeadLetterQueues
 from infra.constructs.demo import Demo
@@ -91,6 +92,8 @@ class FaninStack(Stack):
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
         self._add_jobs()
+        if self.config.named_callbacks:
+            self._add_callbacks()
         if self.config.resumed_state_machines:
             self._add_resuming()
         if JOB_DEAD in self.config.events:
@@ -142,6 +145,12 @@ class FaninStack(Stack):
             QueueTable=jobs.table.table_name,
             DoorbellPrefix=jobs.prefix,
         )
+
+    def _add_callbacks(self) -> None:
+        callbacks = Callbacks(self, "Callbacks", self.config, self.functions, self.events.bus)
+        self.queues |= callbacks.queues
+        self.consumed |= callbacks.queues
+        self.dead_letter_queues |= callbacks.dead_letter_queues
 
     def _add_resuming(self) -> None:
         queue = Resuming(self, "Resuming", self.config, self.functions, self.events.bus).queue
@@ -213,6 +222,8 @@ class FaninStack(Stack):
             BusName=self.events.bus.event_bus_name,
             AcksQueueUrl=self.acks.queue.queue_url,
         )
+        if self.user_dead_letter_queues.kept:
+            self._output(KeptMessagesQueueUrl=self.user_dead_letter_queues.kept.queue_url)
 
     def _output(self, **values: str) -> None:
         for name, value in values.items():

@@ -21,6 +21,7 @@ ROUTES = [name for name in HANDLERS if EDGE in (ROOT / "functions" / f"{name}.py
 CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
 WITHOUT_TRACKER = (
     "archive_changes",
+    "call_webhook",
     "consume_tasks",
     "handle_bundle",
     "lead_tasks",
@@ -29,9 +30,11 @@ WITHOUT_TRACKER = (
 )
 LISTS = {"fanin.grouper.listing", "fanin.grouper.targets"}
 # What a start makes beside, or instead of, the DynamoDB client.
-CLIENTS = {"archive_changes": {"s3"}, "publish_dead_jobs": {"events"}} | {
-    name: {"dynamodb", "sqs"} for name in ("add_jobs", "consume_tasks", "lead_tasks", "register_task")
-}
+CLIENTS = {
+    "archive_changes": {"s3"},
+    "call_webhook": {"secrets", "sqs"},
+    "publish_dead_jobs": {"events"},
+} | {name: {"dynamodb", "sqs"} for name in ("add_jobs", "consume_tasks", "lead_tasks", "register_task")}
 NOWHERE = {"boto3", "s3transfer", "asyncio", "aws_lambda_powertools.event_handler.openapi.models"}
 CONSUMER_MODULES_MAX = 450
 ROUTE_MODULES_MAX = 720

@@ -17,11 +17,13 @@ from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.api.published import Unpublished, checked
+from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events
 
 SETTINGS = {
     "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
+    "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
 }
 

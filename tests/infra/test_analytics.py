@@ -14,7 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra import pipeline_code
-from infra.config import Config, ConfigError
+from infra.config import Config
+from infra.given import ConfigError
 from infra.paths import PIPELINE, ROOT
 from infra.pipeline_jobs import JOBS
 from pipeline import entry

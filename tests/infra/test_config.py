@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from infra.config import Config, ConfigError
+from infra.config import Config
 from infra.constructs.dead_letter_queues import tenants_by_queue
+from infra.given import ConfigError
 from infra.paths import ROOT
 
 
@@ -201,3 +202,8 @@ def test_every_setting_is_documented_and_read():
 
     assert names <= set(re.findall(r"``(\w+)``", Config.__doc__ or ""))
     assert names <= read
+
+
+def test_messages_are_kept_of_queues_that_are_named():
+    with pytest.raises(ConfigError, match="keep_letters needs dead_letter_queue_arns"):
+        Config(keep_letters=True)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from infra.config import ConfigError
+from infra.given import ConfigError
 from infra.node import choose_node, packaged_node
 from infra.paths import CDK_JSON, ROOT
 from tests.infra.synthesis import UNBUNDLED, synthesised

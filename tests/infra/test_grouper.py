@@ -7,7 +7,8 @@ import json
 import pytest
 
 from fanin.grouper import Policy
-from infra.config import Config, ConfigError
+from infra.config import Config
+from infra.given import ConfigError
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_tables_and_queues import Created, properties_of

@@ -37,7 +37,8 @@ from fanin.queue.pausing import pause, resume
 from fanin.queue.reviving import revive_all, revive_some
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.visiting import visit
-from infra.config import Config, ConfigError
+from infra.config import Config
+from infra.given import ConfigError
 from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from infra.written import Written
 from tests.contract import moto_clients

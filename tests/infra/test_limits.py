@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from infra.config import Config, ConfigError
+from infra.config import Config
 from infra.fitting import Fit, fit
+from infra.given import ConfigError
 from infra.limits import LIMITS, Measured, measured
 from infra.written import Written
 from tests.infra.options import EVERYTHING

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from infra.config import Config, ConfigError
+from infra.config import Config
 from infra.constructs.job_events import DIED
+from infra.given import ConfigError
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
 

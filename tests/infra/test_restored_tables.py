@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from infra.config import Config, ConfigError
+from infra.config import Config
+from infra.given import ConfigError
 from infra.restored import ARCHIVED, KINDS, STREAMED
 from tests.infra.synthesis import synthesised
 

@@ -9,7 +9,8 @@ from moto.events.models import EventPattern
 
 from fanin.aws.clients import SERVICES
 from fanin.tracker.events import EVENT_TYPES
-from infra.config import Config, ConfigError
+from infra.config import Config
+from infra.given import ConfigError
 from tests.infra.conftest import STATE_MACHINE
 from tests.infra.synthesis import handler_of
 

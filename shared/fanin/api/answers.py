@@ -29,6 +29,7 @@ from fanin.tracker.model import (
     Verdict,
 )
 from fanin.tracker.store import Listing
+from fanin.tracker.thresholds import Threshold, seconds_of
 
 
 def _absent(value: object) -> bool:
@@ -97,7 +98,12 @@ class BatchSummary(Answer):
     expected_items: int | None = Optional
     max_failures: int | None = Optional
     parent_item_id: str | None = Optional
+    origin_batch_id: str | None = Optional
+    ended_by: str | None = Optional
     labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
+    callback: str | None = Optional
+    notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]
+    stuck_after_seconds: int | None = Optional
     created_at: Instant
     deadline_at: Instant | None = Optional
     closed_at: Instant | None = Optional
@@ -113,6 +119,7 @@ class BatchSummary(Answer):
             is_closed=batch.state is not State.OPEN,
             is_complete=batch.state is State.COMPLETE,
             reason=batch.end_reason,
+            stuck_after_seconds=seconds_of(batch.stuck_after),
             **more,
         )
 

@@ -17,6 +17,7 @@ from fanin.tracker import Sample
 
 if TYPE_CHECKING:
     from fanin.client.fanin import Fanin
+    from fanin.client.repairs import Reopened
 
 logger = logging.getLogger("fanin")
 
@@ -51,6 +52,18 @@ class Batch:
         answer = self._fanin.cancel(self.id, reason)
         self._entered_by = None  # the batch has ended, so a wait in the block returns
         return answer
+
+    def end(self, reason: str) -> Cancelled:
+        """End the batch as failed, with a reason, unless it has ended before."""
+        return self._fanin.end(self.id, reason)
+
+    def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
+        """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
+        return self._fanin.reopen(self.id, items=items, key=key)
+
+    def delete(self) -> None:
+        """Remove the user data of the batch, which has ended."""
+        self._fanin.delete(self.id)
 
     def notify(self) -> str:
         """Send the ending event again and return its id."""

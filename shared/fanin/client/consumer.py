@@ -91,9 +91,13 @@ class Consumer:
             return Worked(record, returns=True)
         if self.handle is None:
             return Worked(record, [ack])
+        return self._not_due(record, ack, tally, looks) or self._done(record, ack, self.handle)
+
+    def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
+        """Return what becomes of *record* without its work; None if its work is due."""
         found, state = looks.at(ack, record)
         if found is Look.DUE:
-            return self._done(record, ack, self.handle)
+            return None
         if found is Look.UNMATCHED:
             tally.unmatched.append((record, Verdict.NOT_FOUND))
         if found is Look.OVER:
@@ -170,7 +174,7 @@ class _Started:
     def of(self, run: Sequence[Record]) -> Iterator[Record]:
         """Yield the records to work on: each is started when it is requested."""
         for record in run:
-            if self.deferred or (self.begun and self._seconds_left() < self.margin_seconds):
+            if self.deferred or (self.begun and seconds_left(self.context) < self.margin_seconds):
                 self.deferred.append(record)
             else:
                 self.begun = True
@@ -180,8 +184,10 @@ class _Started:
         if self.deferred:
             logger.warning("no time left; %d messages return to the queue, not started", len(self.deferred))
 
-    def _seconds_left(self) -> float:
-        return math.inf if self.context is None else self.context.get_remaining_time_in_millis() / 1000
+
+def seconds_left(context: Any) -> float:
+    """Return the seconds that Lambda's *context* has left; without one there is no limit."""
+    return math.inf if context is None else context.get_remaining_time_in_millis() / 1000
 
 
 def _log(line: str, record: Record, error: BaseException) -> None:

@@ -17,6 +17,7 @@ from fanin.client.consumer import (
     Handler,
     handler_of,
 )
+from fanin.client.each import EachConsumer, HandleItem, each_handler_of
 from fanin.client.records import dead_letter_message_ack
 from fanin.client.settling import Outcomes
 from fanin.client.transport import Transport
@@ -62,6 +63,35 @@ class Consumers:
             return handler_of(made)
 
         return decorate if handle is None else decorate(handle)
+
+    @overload
+    def acks_each(self, work: HandleItem, /) -> Handler: ...
+    @overload
+    def acks_each(
+        self, /, *, fail_after: int | None = None, margin_seconds: float = MARGIN_SECONDS
+    ) -> Callable[[HandleItem], Handler]: ...
+    def acks_each(
+        self,
+        work: HandleItem | None = None,
+        /,
+        *,
+        fail_after: int | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+    ) -> Handler | Callable[[HandleItem], Handler]:
+        """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
+
+        If it returns, the item is acked; if it raises, the item goes again, and the others do not. *item* is
+        a ``fanin.client.chunks.ChunkItem``. The options are those of :meth:`acks`. See docs/chunks.md.
+        """
+        options_given(None, None, margin_seconds, fail_after)
+
+        def decorate(work: HandleItem) -> Handler:
+            made = EachConsumer(
+                self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
+            )
+            return each_handler_of(made)
+
+        return decorate if work is None else decorate(work)
 
     def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return the Lambda handler of a dead-letter queue, which fails the item of each message.

@@ -17,6 +17,7 @@ from fanin.client.checking import (
     item_id_given,
     key_or_fresh,
     listed_ids,
+    listed_range,
     listed_ranges,
     ranged,
     reason_given,
@@ -33,6 +34,7 @@ from fanin.client.opening import OpenOptions, spec_of
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
+from fanin.client.repairs import Repairs
 from fanin.client.reports import AckReport
 from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
@@ -44,7 +46,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
@@ -146,6 +148,14 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
             for page in pages(self._transport.outstanding, batch_id_given(batch_id))
             for items in page.items
         )
+
+    def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
+        """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
+        """
+        asked = ranged(listed_range(items), "")
+        return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
 
     def failures(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of failed items, one request for each page."""

@@ -20,7 +20,7 @@ def runs_of(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     Records at their first receive are one run, as they were delivered. Every redelivered record is a run of
     its own; they go last, those that were received less often first. A FIFO queue keeps its order.
     """
-    if any(_is_in_order(record) for record in records):
+    if any(is_in_order(record) for record in records):
         yield from _in_order(records)
         return
     first = [record for record in records if receives(record) < 2]
@@ -57,5 +57,6 @@ def _turn(record: Record) -> tuple[int, bytes]:
     return times, digest if times % 2 == 0 else bytes(255 - byte for byte in digest)
 
 
-def _is_in_order(record: Record) -> bool:
+def is_in_order(record: Record) -> bool:
+    """Return whether *record* is of a FIFO queue, whose messages keep their order."""
     return str(record.get("eventSourceARN", "")).endswith(".fifo")

@@ -93,6 +93,10 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
+    recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
+    *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
+    *deleted_at*: when its user data was removed.
     *resumes*: whether a task of Step Functions waits for its end.
     """
 
@@ -111,9 +115,16 @@ class Batch(BatchOptions):
     completed_by: str | None = None
     ended_at: datetime | None = None
     end_reason: str | None = None
+    ended_by: str | None = None
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
+    reported: frozenset[str] = frozenset()
+    acked_at: datetime | None = None
+    stalls: int = 0
+    stalled_at: datetime | None = None
+    origin_batch_id: str | None = None
+    deleted_at: datetime | None = None
     resumes: bool = False
 
     @property
@@ -131,7 +142,7 @@ class Batch(BatchOptions):
         if self.state in ALIVE:
             return None
         if self.state is State.FAILED:
-            return "too_many_failures"
+            return "too_many_failures" if self.ended_by is None else "forced"
         if self.state is not State.COMPLETE:
             return self.state.lower()
         return "completed_with_failures" if self.failed else "succeeded"
