@@ -40,9 +40,9 @@ ABOUT = {
     "outstanding": "total less acked: at most so many items are outstanding.",
     "ranges": f"The first outstanding items, in at most {RANGES_IN_EVENT} ranges.",
     "more_ranges": "Whether more items are outstanding than those of ranges.",
-    "ended_by": "The principal that forced the end; absent from other events.",
-    "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
-    "callback": "The callback that the batch names; absent if it names none.",
+    "callback": "The callback that gets the event; absent if the batch has none.",
+    "ended_by": "Who forced the end; absent otherwise.",
+    "origin_batch_id": "The batch whose items it repeats; absent if it is no reopened one.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
 }
 ABOUT_PROGRESS = {

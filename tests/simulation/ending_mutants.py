@@ -94,7 +94,7 @@ ENDING_MUTANTS = (
     Mutant(
         "enough failures, and nothing healed since",
         (Transition, "admits", _admits_whatever_was_healed),
-        since=7400,
+        since=12500,
     ),
     Mutant("a percentage is rounded up", (Batch, "failure_limit", _limit(_rounded_down))),
     Mutant(

@@ -159,7 +159,7 @@ def _seal_without_climb(self, batch, caller):
     for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-    return None
+    return self.end_by_failures(batch)
 
 
 def _seal_climbs_from_root(self, batch, caller):
@@ -168,7 +168,7 @@ def _seal_climbs_from_root(self, batch, caller):
     for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-    return self.climb(batch, key, page, caller)
+    return self.climb(batch, key, page, caller) or self.end_by_failures(batch)
 
 
 def _seal_from_root(self, batch, caller):
@@ -179,7 +179,7 @@ def _seal_from_root(self, batch, caller):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
         completed = self.climb(batch, key, page, caller) or completed
-    return completed
+    return completed or self.end_by_failures(batch)
 
 
 def _seal_then_close(self, tenant, batch_id, caller):
