@@ -9,9 +9,10 @@ from fanin.client.chunks import ChunkItem
 from fanin.client.fanin import Fanin
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
+from tests.simulating.violation import require
 from tests.simulation_seams.outside import Item, Work
 from tests.simulation_seams.publishing import items_of, send
-from tests.simulation_seams.scenario import CHILD, JOB, POISON, TASK, options_of
+from tests.simulation_seams.scenario import AFTER, BEFORE, CHILD, INSIDE, JOB, POISON, TASK
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -49,9 +50,11 @@ class Handling:
             if item.plan.kind == POISON:
                 world.events["poisoned"] += 1
                 raise Crash
-            if item.raised < item.plan.raises:
-                raise WorkFailed(f"try {item.raised}")
+            if item.plan.asks:
+                self._ask(item)
+            self._fail_at(BEFORE, item)
             self._hand_over(work)
+            self._fail_at(AFTER, item)
         except Exception:
             item.raised += 1
             item.failed |= work.last
@@ -71,6 +74,17 @@ class Handling:
         world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
         world.referee.began(work)
         return work
+
+    def _ask(self, item: Item) -> None:
+        """Ask whether the batch is over; it is, if the answer says so."""
+        over = self.fanin.is_over()
+        alive = self.world.memory.batches[item.batch].is_alive
+        require(not (over and alive), "skip", lambda: f"{item.id} is called over, and its batch is live")
+
+    def _fail_at(self, where: str, item: Item) -> None:
+        """Raise, if the plan of the item says so."""
+        if item.raised < item.plan.raises and where == item.plan.where:
+            raise WorkFailed(f"try {item.raised}")
 
     def _hand_over(self, work: Work) -> None:
         """Give the item to a batch, a task or a job, if that is its plan."""
@@ -92,3 +106,4 @@ class Handling:
         with self.fanin.open(parent=item.id, key=key, **item.plan.options) as child:
             for count in item.plan.adds:
                 send(self.world, child.add(count), set())
+                self._fail_at(INSIDE, item)

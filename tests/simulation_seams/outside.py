@@ -11,6 +11,7 @@ from typing import Any
 
 from fanin.tracker import Ack, BatchKey, GroupId, ItemId, Outcome
 from fanin.tracker.memory import MemoryStore
+from tests.simulating.violation import require
 from tests.simulation_seams.scenario import POISON, TENANT, WORK, Plan, Scenario, plan_of
 
 
@@ -43,6 +44,7 @@ class Item:
     """One item, at *position* of its batch. *done* and *failed*: its work returned, or raised the last time.
 
     *dead*: its message was received too often. *acked_at*: when an ack of its success was first answered.
+    *messages*: how many were sent of it.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Item:
     dead: bool = False
     owners: list[Owner] = field(default_factory=list)
     acked_at: datetime | None = None
+    messages: int = 0
 
     def ended(self, outcome: Outcome) -> bool:
         """Whether its work, or a task or job that owns it, ended so."""
@@ -100,6 +103,8 @@ class Outside:
             owner = Owner(kind, name, item, ends_at)
             self.owners[kind, name] = owner
             item.owners.append(owner)
+            few = len(item.owners) <= item.messages
+            require(few, "hand-over", lambda: f"{item} has more owners than messages: {item.owners}")
         return self.owners[kind, name]
 
     def answered(self, ack: Ack) -> None:

@@ -68,7 +68,8 @@ class Referee(referee.Referee):
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""
-        super()._check_step(before, after)
+        if after.ended_by is None:  # nobody's wish has a reason that a referee knows
+            super()._check_step(before, after)
         self.thresholds.changed(after.key)
         if after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
@@ -77,6 +78,15 @@ class Referee(referee.Referee):
                 "early end",
                 lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
             )
+
+    def _note_child(self, batch: Batch) -> None:
+        """H: an item has another batch only after the one before it has ended without success."""
+        super()._note_child(batch)
+        if batch.parent_item_id is not None:
+            item = self.outside.item(batch.parent_item_id)
+            others = [self.memory.batches[key] for key in self._children_of(item) if key != batch.key]
+            over = all(not other.is_alive and other.result != "succeeded" for other in others)
+            require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
 
     def _children_of(self, item: Item) -> set[BatchKey]:
         return self.children[item.batch][item.position] if item.batch in self.children else set()

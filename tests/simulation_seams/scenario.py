@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -18,18 +18,23 @@ DEPTH_MAX = 3
 CALLBACKS = ("orders", "audit")
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
+BEFORE, INSIDE, AFTER = "before", "inside", "after"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What the work on an item is: one of the kinds above. *raises*: so often it raises before that.
 
-    *adds*, *options*, *keyed*: of the batch that it opens, and whether it does so under a key of its own.
+    *where*: before its item has an owner, in the block of a batch that it opens, or after it. *adds*,
+    *options*, *keyed*: of that batch, and whether it is opened under a key of its own. *asks*: whether it
+    asks if its batch is over.
     """
 
     kind: str = WORK
     raises: int = 0
+    where: str = BEFORE
     seconds: float = 0.0
+    asks: bool = False
     adds: tuple[int, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
@@ -186,8 +191,14 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     raises = 0
     if random.random() < scenario.raising:
         raises = 99 if random.random() < scenario.stubborn else random.randint(1, 2)
-    seconds = random.random() * scenario.longest
+    plan = Plan(
+        kind,
+        raises,
+        random.choice((BEFORE, INSIDE, AFTER)) if kind != WORK else BEFORE,
+        random.random() * scenario.longest,
+        random.random() < 0.1,
+    )
     if kind != CHILD:
-        return Plan(kind, raises, seconds)
+        return plan
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
-    return Plan(kind, raises, seconds, adds, options_of(random), random.random() < 0.2)
+    return replace(plan, adds=adds, options=options_of(random), keyed=random.random() < 0.2)

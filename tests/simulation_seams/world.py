@@ -112,7 +112,8 @@ class World:
     def _queue(self, name: str) -> Queue:
         """Return a queue of items, whose dead-letter queue is that of all."""
         receives, dead = self.scenario.max_receives, self.dead_letters
-        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, self._deleted, self._died)
+        judged = (self._sent, self._deleted, self._died)
+        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged)
 
     def now(self) -> datetime:
         return self.loop.at
@@ -249,7 +250,10 @@ class World:
 
     def _cancel(self) -> None:
         batch = self.random.choice(list(self.memory.batches.values()))
+        forced = self.random.random() < 0.3
         work = partial(self.tracker().cancel, TENANT, batch.batch_id, "enough")
+        if forced:
+            work = partial(self.tracker().end, TENANT, batch.batch_id, "enough", "somebody")
         self.attempt(lambda: self._quietly(work), lambda: None)
 
     def _quietly(self, work: Callable[[], object]) -> None:
@@ -312,6 +316,10 @@ class World:
         return handler_of(
             Adapter(acks, ack_of=partial(dead_letter_message_ack), hide=hide, chance=self.random.random)
         )
+
+    def _sent(self, message: Message) -> None:
+        for item in items_of(message.body):
+            self.outside.item(item).messages += 1
 
     def _deleted(self, message: Message) -> None:
         for item in items_of(message.body):
