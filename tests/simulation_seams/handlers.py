@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fanin.client.chunks import ChunkItem
 from fanin.client.fanin import Fanin
+from fanin.client.handing import taken_over
+from fanin.errors import StoreUnavailable
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
@@ -55,14 +58,21 @@ class Handling:
             self._fail_at(BEFORE, item)
             self._hand_over(work)
             self._fail_at(AFTER, item)
+        except StoreUnavailable:
+            self._failed(work)
+            if not item.plan.careless:
+                raise
         except Exception:
-            item.raised += 1
-            item.failed |= work.last
+            self._failed(work)
             raise
         else:
             item.done |= not work.handed
         finally:
             self.delivery.free_at = world.now()
+
+    def _failed(self, work: Work) -> None:
+        work.item.raised += 1
+        work.item.failed |= work.last
 
     def _begin(self, record: Record, item: Item) -> Work:
         """Note that work begins, and judge whether it may."""
@@ -94,11 +104,20 @@ class Handling:
         elif kind == TASK:
             self.fanin.task("a target", None, item_id=item.id)
         elif kind == JOB:
-            self.world.network.send(self.world.outside, "register", JOB, f"job-{item.id}", item.id)
-            self.fanin.hand_over()
+            self._add_job(item)
         if kind in (CHILD, TASK, JOB):
             work.handed = True
             self.world.events[f"handed to a {kind}"] += 1
+
+    def _add_job(self, item: Item) -> None:
+        """Add a job as the client's queue does, or as the user of a queue of another kind."""
+        add = partial(self.world.network.send, self.world.outside, "register", JOB, f"job-{item.id}", item.id)
+        if item.plan.careless:
+            with taken_over(item.id):
+                add()
+        else:
+            add()
+            self.fanin.hand_over()
 
     def _open_child(self, item: Item) -> None:
         """Open a batch for the item, of items whose messages go to the same queue."""

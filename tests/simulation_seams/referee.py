@@ -15,6 +15,9 @@ from tests.simulation import referee
 from tests.simulation_seams.outside import Item, Outside, Work
 from tests.simulation_seams.thresholds import Thresholds
 
+BY_SOMEBODY = "enough"
+"""The reason of an end that somebody wants."""
+
 if TYPE_CHECKING:
     from tests.simulation_seams.bus import Bus
 
@@ -71,6 +74,8 @@ class Referee(referee.Referee):
         if after.ended_by is None:  # nobody's wish has a reason that a referee knows
             super()._check_step(before, after)
         self.thresholds.changed(after.key)
+        if after.parent_item_id is not None and after.state in (State.CLOSED, State.CANCELLED):
+            self._check_child(after, self.outside.item(after.parent_item_id))
         if after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
@@ -78,6 +83,15 @@ class Referee(referee.Referee):
                 "early end",
                 lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
             )
+
+    def _check_child(self, child: Batch, item: Item) -> None:
+        """H: attempts share one batch: each goes on with it, and only the last one cancels it."""
+        plan, fail_after = item.plan, self.outside.scenario.fail_after
+        if child.state is State.CLOSED:
+            total = sum(plan.adds)
+            require(child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items")
+        elif child.end_reason != BY_SOMEBODY and not plan.careless:
+            require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch) -> None:
         """H: an item has another batch only after the one before it has ended without success."""
@@ -101,8 +115,10 @@ class Referee(referee.Referee):
         if name != "report":
             return super().apply(name, args)
         batch, reached = self.memory.batches[args[0].key], args[1]
+        before = (batch.key, reached.mark) in self.memory.reports
         done = self.memory.report(*args)
         if done:
+            require(not before, "thresholds", lambda: f"{reached} of {batch.key} is reported again")
             self.thresholds.judge(batch, reached)
             item = notice_item(batch, reached)
             self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})

@@ -27,7 +27,7 @@ class Plan:
 
     *where*: before its item has an owner, in the block of a batch that it opens, or after it. *adds*,
     *options*, *keyed*: of that batch, and whether it is opened under a key of its own. *asks*: whether it
-    asks if its batch is over.
+    asks if its batch is over. *careless*: it returns although a request of its hand-over failed.
     """
 
     kind: str = WORK
@@ -35,6 +35,7 @@ class Plan:
     where: str = BEFORE
     seconds: float = 0.0
     asks: bool = False
+    careless: bool = False
     adds: tuple[int, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
@@ -197,6 +198,7 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
         random.choice((BEFORE, INSIDE, AFTER)) if kind != WORK else BEFORE,
         random.random() * scenario.longest,
         random.random() < 0.1,
+        random.random() < 0.2,
     )
     if kind != CHILD:
         return plan

@@ -27,7 +27,7 @@ from tests.simulation_seams.handlers import Handling
 from tests.simulation_seams.network import Network
 from tests.simulation_seams.outside import Outside, Owner
 from tests.simulation_seams.publishing import Publisher, items_of
-from tests.simulation_seams.referee import Referee
+from tests.simulation_seams.referee import BY_SOMEBODY, Referee
 from tests.simulation_seams.reporting import report
 from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
 from tests.simulation_seams.sqs import Message, Queue
@@ -251,9 +251,9 @@ class World:
     def _cancel(self) -> None:
         batch = self.random.choice(list(self.memory.batches.values()))
         forced = self.random.random() < 0.3
-        work = partial(self.tracker().cancel, TENANT, batch.batch_id, "enough")
+        work = partial(self.tracker().cancel, TENANT, batch.batch_id, BY_SOMEBODY)
         if forced:
-            work = partial(self.tracker().end, TENANT, batch.batch_id, "enough", "somebody")
+            work = partial(self.tracker().end, TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
         self.attempt(lambda: self._quietly(work), lambda: None)
 
     def _quietly(self, work: Callable[[], object]) -> None:
