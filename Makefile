@@ -123,8 +123,9 @@ start: setup ## CPU and memory of the cold start of each handler, beside that of
 cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md
 
-openapi: setup ## write docs/openapi.json anew from the routes
+openapi: setup ## write docs/openapi.json and docs/events.schema.json anew
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
+	@$(BIN)/python -m functions.openapi.ending_event > docs/events.schema.json
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -63,6 +63,7 @@ class Account:
     failed: int
     page_bits: int
     max_failures: int | None
+    max_failure_percent: int | None = None
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Account:
@@ -74,6 +75,7 @@ class Account:
             facts["failed"],
             facts["page_bits"],
             facts["max_failures"],
+            facts["max_failure_percent"],
         )
 
     @property

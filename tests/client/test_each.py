@@ -205,6 +205,24 @@ def test_a_fifo_queue_keeps_its_order_at_every_receive(fanin):
     assert seen == [0, 1, 2, 3]
 
 
+def test_an_item_that_was_handed_over_finds_its_child_again_if_the_message_returns(fanin):
+    batch, children = fanin.open(), []
+    items = batch.add(3)
+
+    @fanin.acks_each
+    def handler(item):
+        if item.index == 0:
+            children.append(fanin.open(parent=item.id).id)
+        if item.index == 1 and len(children) == 1:
+            raise ValueError("not yet")
+
+    assert returned(handler(delivery(items.message()), None)) == ["m0"]
+    assert returned(handler(delivery(items.message(), receives=2), None)) == []
+    assert len(children) == 2
+    assert len(set(children)) == 1
+    assert indexes(batch.outstanding()) == [0]
+
+
 def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):
     batch, seen = fanin.open(), []
     first, second = (chunk.message() for chunk in batch.add(8).chunks(4))

@@ -38,7 +38,7 @@ def aws():
 KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")
 LEAF = PageKey(KEY, 0, 0)
 RECEIPT = Receipt("new", 9, 1)
-HALF = Reached(Threshold.HALF, NOW, Progress(1, 0, 1, exact=True), 2)
+HALF = Reached(Threshold.HALF, NOW, Progress(1, 0, 1, 1, exact=True), 2)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
@@ -13,7 +12,6 @@ import pytest
 from benchmarks.jobs import WAIT_SECONDS, Site, failures, waiting
 from benchmarks.races import Api
 from fanin import Fanin, Options
-from fanin.aws import clients
 from fanin.local import LocalRun
 from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.worker import start_bounded
@@ -25,18 +23,9 @@ SWEEPS_MAX = 30
 BOOM = RuntimeError("boom")
 
 
-@pytest.fixture(scope="module")
-def fanin(run: LocalRun) -> Iterator[Fanin]:
-    """The library as a process beside the local run has it."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in Site(run, "library").environment.items():
-            patch.setenv(name, value)
-        caches = (clients.dynamodb, clients.sqs)
-        for cache in caches:
-            cache.cache_clear()
-        yield Fanin(run.url)
-        for cache in caches:
-            cache.cache_clear()
+@pytest.fixture
+def fanin(library: Fanin) -> Fanin:
+    return library
 
 
 def path(queue: str) -> str:

@@ -225,7 +225,9 @@ class World:
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            if any(batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()):
+            if any(
+                batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()
+            ):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         if self.cancels and self.memory.batches and self.random.random() < 0.005:
             self.cancels -= 1

@@ -37,7 +37,7 @@ def test_its_event_has_both(tracker):
 
 
 def record(batch_id):
-    return {"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}}}}
+    return {"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}, "sk": {"S": "batch"}}}}
 
 
 def test_an_event_names_no_principal_where_none_forced_the_end(tracker):

@@ -74,7 +74,7 @@ def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
     if left.resume is not None:
         return progress
     acked = batch.total - sum(items.last - items.first + 1 for items in left.ranges)
-    return Progress(acked, progress.failed, acked, exact=True)
+    return Progress(acked, progress.failed, acked, acked, exact=True)
 
 
 def _value(fact: Any) -> Any:

@@ -105,6 +105,14 @@ MaxFailures = Annotated[
     int,
     Field(ge=1, le=TOTAL_MAX, description="The number of failed items that ends the batch, open or closed."),
 ]
+MaxFailurePercent = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=100,
+        description="The percentage of failed items that ends the batch, judged once it is closed.",
+    ),
+]
 ParentItemId = Annotated[
     str,
     StringConstraints(pattern=ITEM_FORM),
@@ -172,6 +180,7 @@ class OpenBatchBody(Body):
     parent_item_id: ParentItemId | None = None
     retention_seconds: RetentionBody = RetentionBody()
     max_failures: MaxFailures | None = None
+    max_failure_percent: MaxFailurePercent | None = None
     labels: Labels = {}
     callback: CallbackName | None = None
     notify_at: NotifyAt = []

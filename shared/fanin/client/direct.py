@@ -66,6 +66,7 @@ class DirectTransport(DirectAcks):
             **_facts(batch),
             acked=progress.acked,
             failed=progress.failed,
+            estimate=progress.estimate,
             upper_bound=progress.upper_bound,
             exact=progress.exact,
         )

@@ -147,6 +147,7 @@ def status_of(answer: Document) -> Status:
         **_facts(answer),
         acked=progress["acked"],
         failed=progress["failed"],
+        estimate=progress["estimate"],
         upper_bound=progress["upperBound"],
         exact=progress["exact"],
     )

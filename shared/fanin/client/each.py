@@ -17,13 +17,14 @@ from typing import Any
 from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consumer import Consumer, Handler, handler_of, seconds_left
+from fanin.client.handing import under_work
 from fanin.client.ordering import is_in_order, runs_of
 from fanin.client.reasons import reason_of
 from fanin.client.settling import Settled, Tally, Worked
 from fanin.client.skipping import Looks
 from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
 from fanin.isolating import Record, receives
-from fanin.tracker import Outcome, Verdict
+from fanin.tracker import Ack, Outcome, Verdict
 
 logger = logging.getLogger("fanin")
 
@@ -140,8 +141,11 @@ class EachConsumer(Consumer):
 
     def _do(self, item: ChunkItem, part: Part) -> None:
         """Work on one item and note in *part* what came of it."""
+        work = self._call(item.record, Ack.of(item.id, ""))
         try:
-            done(self.work(item), "work")
+            with under_work(work):
+                done(self.work(item), "work")
+                work.returned()
         except BaseException as error:
             if not is_failure(error):
                 raise
@@ -152,7 +156,8 @@ class EachConsumer(Consumer):
                 part.returns = True
                 _log("the work of item %s failed; its message returns to the queue", item, error)
         else:
-            part.done.append(item.index)
+            part.returns = part.returns or work.is_open
+            part.done += [] if work.is_open or work.handed else [item.index]
 
 
 def each_handler_of(consumer: EachConsumer) -> Handler:

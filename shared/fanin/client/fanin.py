@@ -26,8 +26,10 @@ from fanin.client.checking import (
     text_or_none,
     whole,
 )
+from fanin.client.children import opened
 from fanin.client.consumers import Consumers
 from fanin.client.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.handing import add_key, taken_over, tasks_key
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.opening import OpenOptions, spec_of
@@ -81,8 +83,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
 
         *options*: those of ``OpenOptions``; more in docs/client.md.
         """
-        spec = spec_of(user_key, options)
-        return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
+        return Batch(self, *opened(self._transport, spec_of(user_key, options), key))
 
     def get(self, batch_id: str) -> Status:
         """Return the state and progress of the batch. Raises NotFound."""
@@ -93,9 +94,9 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
 
         Raises NotFound, Conflict if the batch is closed, KeyReused if *key* came with another count.
         """
-        return self._transport.add(
-            batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX), key_or_fresh(key)
-        )
+        batch_id, count = batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX)
+        with add_key(batch_id, key) as used:
+            return self._transport.add(batch_id, count, used)
 
     def close(self, batch_id: str, *, key: str | None = None) -> Closed:
         """Make the total final, so that the batch completes once all items are acked. Raises NotFound."""
@@ -197,8 +198,9 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId"))
-        return self._transport.register(task_given(new), key_or_fresh(key))
+        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId")))
+        with taken_over(new.item_id):
+            return self._transport.register(new, tasks_key([new], key))
 
     @property
     def tasks(self) -> Tasks:

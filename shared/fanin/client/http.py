@@ -124,7 +124,7 @@ class HttpTransport:
         return self._get(_path(batch_id), {}, documents.status_of)
 
     def poll(self, batch_id: str) -> State:
-        return self._get(_path(batch_id), {}, documents.state_of)
+        return self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)

@@ -52,10 +52,12 @@ class Status(Summary):
     """A batch with its progress.
 
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
+    *estimate*: how many they probably are, within two percent of the total; show this one.
     """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 

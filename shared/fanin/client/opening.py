@@ -13,6 +13,7 @@ from fanin.client.checking import (
     item_id_given,
     mode_of,
     on_failures_of,
+    percent,
     retention_of,
     text_or_none,
 )
@@ -25,9 +26,10 @@ class OpenOptions(TypedDict, total=False):
 
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from now,
     1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of this one.
-    *max_failures*: failed items that end the batch. *labels*: yours, to find it. *callback*: gets its
-    events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a
-    Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed.
+    *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the final total.
+    *labels*: yours, to find it. *callback*: gets its events. *notify_at*, *stuck_after*: the events while it
+    is live, docs/callbacks.md. *task_token*: of a Step Functions task that ends with the batch;
+    *on_failures*: ``succeed`` or ``fail`` it if items failed.
     """
 
     mode: Mode | str
@@ -35,6 +37,7 @@ class OpenOptions(TypedDict, total=False):
     deadline: timedelta | None
     parent: str | ItemId | None
     max_failures: int | None
+    max_failure_percent: int | None
     retention: Retention | None
     labels: Mapping[str, str] | None
     callback: str | None
@@ -50,6 +53,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "deadline": deadline_of,
     "parent": partial(item_id_given, field="parentItemId"),
     "max_failures": partial(counted, name="maxFailures", least=1),
+    "max_failure_percent": partial(percent, name="maxFailurePercent"),
     "retention": retention_of,
     "labels": lambda labels: {} if labels is None else labels,
     "callback": partial(text_or_none, name="a callback", field="callback"),

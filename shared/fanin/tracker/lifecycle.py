@@ -23,8 +23,9 @@ class Transition:
     """A change of state of a batch: the condition under which it applies, and the values that it writes.
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
-    have failed, and *healed* must still be the number of healed items. TIMED_OUT and EXPIRED need a
-    deadline or an expiry that is not later than *at*. *by*: the principal that forces the end.
+    have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
+    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    *by*: the principal that forces the end.
     """
 
     to: State
@@ -36,6 +37,7 @@ class Transition:
     expected: bool = False
     failures: int | None = None
     healed: int = 0
+    final: bool = False
     by: str | None = None
 
     @property
@@ -43,7 +45,7 @@ class Transition:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE:
+        if self.to is State.COMPLETE or self.final:
             return (State.CLOSED,)
         return ALIVE
 
@@ -150,6 +152,7 @@ def transition(
     reason: str | None = None,
     failures: int | None = None,
     healed: int = 0,
+    final: bool = False,
     by: str | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
@@ -164,5 +167,6 @@ def transition(
         expected=to is State.CLOSED,
         failures=failures,
         healed=healed,
+        final=final,
         by=by,
     )

@@ -148,6 +148,22 @@ class Batch(BatchOptions):
         return "completed_with_failures" if self.failed else "succeeded"
 
     @property
+    def failure_limit(self) -> int | None:
+        """How many failed items end the batch in its state; None if no number does.
+
+        A percentage is one of the final total: it ends no batch that is OPEN.
+        """
+        limits = [] if self.max_failures is None else [self.max_failures]
+        if self.max_failure_percent is not None and self.state is not State.OPEN:
+            limits.append(max(1, -(-self.total * self.max_failure_percent // 100)))
+        return min(limits, default=None)
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether failures can end the batch."""
+        return self.max_failures is not None or self.max_failure_percent is not None
+
+    @property
     def is_alive(self) -> bool:
         """Whether the batch is live: items may be acked, and it may end."""
         return self.state in ALIVE
@@ -272,10 +288,14 @@ class AckReport:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Bounds of the acked items: at least *acked*, at most *upper_bound*; *exact* if the two are equal."""
+    """How many items are acked: at least *acked*, at most *upper_bound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, between the two, if the pages that were read are like the others.
+    """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 

@@ -59,6 +59,7 @@ class ShownOptions:
     mode: Mode = Mode.EXACT
     expected_items: int | None = None
     max_failures: int | None = None
+    max_failure_percent: int | None = None
     parent_item_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     callback: str | None = None

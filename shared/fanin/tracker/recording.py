@@ -215,8 +215,8 @@ def _set(page: Page, mask: int) -> int:
 
 
 def _judged(page: PagePlan) -> Batch:
-    """Return the batch of a page, with ``max_failures`` only on the last page, so it is checked once."""
-    return page.batch if page.last else replace(page.batch, max_failures=None)
+    """Return the batch of a page, with its limits of failures only on the last page: checked once."""
+    return page.batch if page.last else replace(page.batch, max_failures=None, max_failure_percent=None)
 
 
 def _state(batch: Batch | None) -> State:

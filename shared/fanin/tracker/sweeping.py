@@ -127,10 +127,10 @@ class Sweeper:
         was_alive = batch.is_alive
         if was_alive:
             batch = self._ended_by_time(batch)
+        if needs_repair(batch, self.climber.now()):
+            batch = self._repaired(batch)  # what is all done completes, however much of it failed
         if batch.is_alive:
             batch = self.climber.end_by_failures(batch) or batch
-        if needs_repair(batch, self.climber.now()):
-            batch = self._repaired(batch)
         if batch.is_alive:
             batch = self._reported(batch)
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))

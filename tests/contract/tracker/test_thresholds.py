@@ -14,11 +14,11 @@ from fanin.tracker.thresholds import Reached, Threshold
 from tests.contract.tracker.calls import KEY, LATER, NOW
 
 MINUTE = timedelta(minutes=1)
-HALF = Reached(Threshold.HALF, NOW, Progress(5, 1, 9, False), 10)
+HALF = Reached(Threshold.HALF, NOW, Progress(5, 1, 7, 9, False), 10)
 
 
 def stall(number, at=NOW):
-    return Reached(Threshold.STUCK, at, Progress(0, 0, 0, True), 10, number)
+    return Reached(Threshold.STUCK, at, Progress(0, 0, 0, 0, True), 10, number)
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ def _options_item(options: BatchOptions) -> Item:
         "userKey": options.user_key and text(options.user_key),
         "expectedItems": _optional(options.expected_items),
         "maxFailures": _optional(options.max_failures),
+        "maxFailurePercent": _optional(options.max_failure_percent),
         "parentItemId": options.parent_item_id and text(options.parent_item_id),
         "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
         if options.labels
@@ -101,6 +102,7 @@ def _options_of(item: Item) -> dict[str, Any]:
         "user_key": item.get("userKey", {}).get("S"),
         "expected_items": _number_if(item, "expectedItems"),
         "max_failures": _number_if(item, "maxFailures"),
+        "max_failure_percent": _number_if(item, "maxFailurePercent"),
         "parent_item_id": item.get("parentItemId", {}).get("S"),
         "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
         "callback": item.get("callback", {}).get("S"),

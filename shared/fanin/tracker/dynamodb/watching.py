@@ -75,6 +75,7 @@ def notice_item(batch: Batch, reached: Reached) -> Item:
         "total": number(reached.total),
         "acked": number(progress.acked),
         "failed": number(progress.failed),
+        "estimate": number(progress.estimate),
         "upperBound": number(progress.upper_bound),
         "exact": {"BOOL": progress.exact},
     }
@@ -85,6 +86,7 @@ def reached_of(item: Item) -> Reached:
     progress = Progress(
         acked=_whole(item, "acked"),
         failed=_whole(item, "failed"),
+        estimate=_whole(item, "estimate"),
         upper_bound=_whole(item, "upperBound"),
         exact=bool(item["exact"]["BOOL"]),
     )
