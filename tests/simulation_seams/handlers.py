@@ -58,21 +58,15 @@ class Handling:
             self._fail_at(BEFORE, item)
             self._hand_over(work)
             self._fail_at(AFTER, item)
-        except StoreUnavailable:
-            self._failed(work)
-            if not item.plan.careless:
+        except Exception as error:
+            item.raised += 1
+            item.failed |= work.last
+            if not (isinstance(error, StoreUnavailable) and item.plan.careless and work.handing):
                 raise
-        except Exception:
-            self._failed(work)
-            raise
         else:
             item.done |= not work.handed
         finally:
             self.delivery.free_at = world.now()
-
-    def _failed(self, work: Work) -> None:
-        work.item.raised += 1
-        work.item.failed |= work.last
 
     def _begin(self, record: Record, item: Item) -> Work:
         """Note that work begins, and judge whether it may."""
@@ -99,6 +93,7 @@ class Handling:
     def _hand_over(self, work: Work) -> None:
         """Give the item to a batch, a task or a job, if that is its plan."""
         kind, item = work.item.plan.kind, work.item
+        work.handing = True
         if kind == CHILD:
             self._open_child(item)
         elif kind == TASK:

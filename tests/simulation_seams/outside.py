@@ -29,13 +29,17 @@ class Owner:
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """One run of the user's code on an item, in the delivery *delivery*. *handed*: the item has an owner."""
+    """One run of the user's code on an item, in the delivery *delivery*.
+
+    *last*: an exception fails the item. *handing*: it has begun to hand the item over; *handed*: it has.
+    """
 
     item: Item
     delivery: Any
     began_at: datetime
     receives: int
     last: bool
+    handing: bool = False
     handed: bool = False
 
 

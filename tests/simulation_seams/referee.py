@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from fanin.names import BATCH_FAILED
 from fanin.tracker import Batch, BatchKey, Outcome, State
 from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.events import CompletionEvent
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
 from tests.simulating.violation import require
@@ -84,6 +86,15 @@ class Referee(referee.Referee):
                 lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
             )
 
+    def _check_event(self, after: Batch) -> None:
+        """E: an end that somebody forced is a failure, whatever has failed."""
+        if after.ended_by is None:
+            super()._check_event(after)
+        else:
+            event = CompletionEvent.of(after)
+            right = (event.detail_type, event.result) == (BATCH_FAILED, "forced")
+            require(right, "events", lambda: f"{after} was forced to end: {event}")
+
     def _check_child(self, child: Batch, item: Item) -> None:
         """H: attempts share one batch: each goes on with it, and only the last one cancels it."""
         plan, fail_after = item.plan, self.outside.scenario.fail_after
@@ -94,12 +105,16 @@ class Referee(referee.Referee):
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch) -> None:
-        """H: an item has another batch only after the one before it has ended without success."""
+        """H: an item has another batch only after those before it have failed, or after one has expired.
+
+        The key of an expired batch stands for a new one.
+        """
         super()._note_child(batch)
         if batch.parent_item_id is not None:
             item = self.outside.item(batch.parent_item_id)
             others = [self.memory.batches[key] for key in self._children_of(item) if key != batch.key]
-            over = all(not other.is_alive and other.result != "succeeded" for other in others)
+            failed = all(not each.is_alive and each.result != "succeeded" for each in others)
+            over = failed or any(each.expires_at <= self.now() for each in others)
             require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
 
     def _children_of(self, item: Item) -> set[BatchKey]:
