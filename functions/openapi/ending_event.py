@@ -8,11 +8,16 @@ from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.api.ending_event import RANGES_IN_EVENT, EndingEvent
-from fanin.names import camel
+from fanin.api.progress_event import ProgressEvent
+from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
+from fanin.tracker.thresholds import Threshold
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ABOUT = {
     "event_id": "The same each time the event of this batch is sent: compare it to act once.",
@@ -35,10 +40,20 @@ ABOUT = {
     "outstanding": "total less acked: at most so many items are outstanding.",
     "ranges": f"The first outstanding items, in at most {RANGES_IN_EVENT} ranges.",
     "more_ranges": "Whether more items are outstanding than those of ranges.",
-    "callback": "The callback that gets the event; absent if the batch has none.",
-    "ended_by": "Who forced the end; absent otherwise.",
-    "origin_batch_id": "The batch whose items it repeats; absent if it is no reopened one.",
+    "ended_by": "The principal that forced the end; absent from other events.",
+    "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
+    "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+}
+ABOUT_PROGRESS = {
+    **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},
+    **{name: ABOUT[name] for name in ("failed", "acked", "upper_bound", "exact", "detail_type")},
+    "event_id": "The same each time the event of this threshold is sent: compare it to act once.",
+    "threshold": "What the batch had reached.",
+    "stall": "Which stall of the batch it is, from 1; absent unless the threshold is stuck.",
+    "reached_at": "When the sweep saw it.",
+    "total": "The number of items of the batch at that time.",
+    "estimate": "How many items are probably acked: a percentage is of this number.",
 }
 INSTANT: dict[str, Any] = {"type": "string", "format": "date-time"}
 PLAIN: dict[Any, dict[str, Any]] = {
@@ -55,17 +70,28 @@ RANGE = {
 
 
 def document() -> dict[str, Any]:
-    """Return the schema. A field that EndingEvent gets needs its line in ``ABOUT``."""
-    hints = get_type_hints(EndingEvent)
-    shown = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(EndingEvent)}
-    shown["detail_type"] = {"enum": list(EVENT_TYPES.values())}
-    about = {name: schema | {"description": ABOUT[name]} for name, schema in shown.items()}
+    """Return the schema. A field that an event gets needs its line in ``ABOUT`` or ``ABOUT_PROGRESS``.
+
+    The schema of the event of a threshold is its part ``#/$defs/BatchProgress``.
+    """
+    ending = {"detail_type": {"enum": list(EVENT_TYPES.values())}}
+    live = {"detail_type": {"enum": [BATCH_PROGRESS]}, "threshold": {"enum": list(Threshold)}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The detail of an ending event of fanin",
+        **_object(EndingEvent, ABOUT, ending),
+        "$defs": {BATCH_PROGRESS: _object(ProgressEvent, ABOUT_PROGRESS, live)},
+    }
+
+
+def _object(model: type[DataclassInstance], about: Mapping[str, str], named: Mapping[str, Any]) -> Any:
+    """Return the schema of *model*; *named*: the schemas of fields whose values are listed."""
+    hints = get_type_hints(model)
+    known = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(model)} | dict(named)
+    return {
         "type": "object",
-        "properties": {camel(name): schema for name, schema in about.items()},
-        "required": [camel(fact.name) for fact in fields(EndingEvent) if not is_optional(fact)],
+        "properties": {camel(name): known[name] | {"description": about[name]} for name in known},
+        "required": [camel(fact.name) for fact in fields(model) if not is_optional(fact)],
     }
 
 

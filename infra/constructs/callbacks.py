@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Aws, Duration, Fn
+from aws_cdk import Aws, Fn
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
@@ -23,7 +23,7 @@ from fanin.callbacks.model import ALL_TENANTS, RETRIED_FOR, Callback
 from fanin.names import EVENT_SOURCE
 from infra.config import Config, ConfigError
 from infra.constructs.functions import Functions
-from infra.constructs.queues import RETENTION, SourceQueue, dead_letter_queue
+from infra.constructs.queues import SourceQueue, dead_letter_queue
 from infra.constructs.secrets import allow_secret
 from infra.handlers import CALL_WEBHOOK
 from infra.nag import accept
@@ -31,8 +31,6 @@ from infra.nag import accept
 ATTEMPTS = 185
 """The maximum of EventBridge, which ends its retries after 24 hours."""
 EVENTS_AT_ONCE = 10
-RECEIVES = 100
-"""An event that fails for a day is received 24 to 40 times, and each throttled invocation is one more."""
 GROUP = "fanin"
 """The message group of a FIFO queue: a rule has a constant one."""
 
@@ -64,10 +62,8 @@ class Callbacks(Construct):
         return {"Webhooks": self.webhooks.queue} if self.webhooks else {}
 
     def _webhooks(self, config: Config, functions: Functions) -> SourceQueue:
-        visibility = Duration.seconds(6 * CALL_WEBHOOK.timeout_seconds)
-        made = SourceQueue(
-            self, "Webhooks", visibility=visibility, max_receives=RECEIVES, retention=RETENTION
-        )
+        # An event that fails for a day is received 24 to 40 times; a message may be received 61 times.
+        made = SourceQueue.of_consumer(self, "Webhooks", CALL_WEBHOOK.timeout_seconds)
         self._admit_rules(made.queue)
         caller = functions.add(CALL_WEBHOOK)
         for webhook in config.webhooks:

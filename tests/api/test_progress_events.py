@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from fanin.api.events import confirm, ended_states, endings
 from fanin.api.instants import iso
@@ -66,6 +69,7 @@ def test_the_event_of_a_threshold_has_the_progress_at_that_time(tracker: Tracker
         "total": 10,
         "failed": 1,
         "acked": 7,
+        "estimate": 7,
         "upperBound": 7,
         "exact": True,
         "openedAt": iso(START),
@@ -101,3 +105,14 @@ def test_an_ending_event_names_its_callback(tracker: Tracker) -> None:
     tracker.cancel(TENANT, batch_id)
 
     assert detail_of(batch_id)["callback"] == "orders"
+
+
+def test_the_event_of_each_threshold_fits_the_published_schema(tracker: Tracker, clock: Clock) -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "events.schema.json").read_text())
+    part = {"$ref": "#/$defs/BatchProgress", "$defs": schema["$defs"]}
+    _, records = noticed(tracker, clock, notify_at=("50%", "firstFailure"), callback="a")
+    details = endings(records, tracker)
+
+    assert len(details) == 2
+    for detail in details:
+        Draft202012Validator({**part, "unevaluatedProperties": False}).validate(detail)

@@ -104,7 +104,9 @@ def ack(tracker: Tracker, items: list[str], outcome: Outcome = Outcome.SUCCESS) 
 
 def event(tracker: Tracker, batch_id: str) -> dict[str, Any]:
     """The delivery of the batch's ending event, as the rule puts it into the queue."""
-    (detail,) = endings([{"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}}}}], tracker)
+    (detail,) = endings(
+        [{"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}, "sk": {"S": "batch"}}}}], tracker
+    )
     message = {"source": "fanin", "detail-type": detail["detailType"], "detail": detail}
     return {"Records": [{"messageId": "m", "body": json.dumps(message)}]}
 

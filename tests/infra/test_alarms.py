@@ -9,6 +9,7 @@ import pytest
 
 from fanin import names
 from tests.infra.documented_metrics import METRICS
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, Resource, synthesised
 
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
@@ -17,6 +18,7 @@ EVERYTHING: dict[str, Any] = {
     "archive": True,
     "grouper_registrations": True,
     "dead_letter_queue_arns": DEAD,
+    "callbacks": CALLBACKS,
     "events": ["JobDead"],
     "resumed_state_machines": ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
 }
@@ -191,7 +193,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
-    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "ResumingE"}
+    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "ResumingE", "Callbacks"}
 
 
 @pytest.mark.parametrize(

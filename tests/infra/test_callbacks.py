@@ -78,7 +78,7 @@ def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, 
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == 10
     assert properties["VisibilityTimeout"] == 6 * function["Properties"]["Timeout"]
-    assert properties["RedrivePolicy"]["maxReceiveCount"] == 100
+    assert properties["RedrivePolicy"]["maxReceiveCount"] == 61
     assert properties["MessageRetentionPeriod"] == 14 * DAY_SECONDS
 
 
@@ -144,4 +144,6 @@ def test_a_queue_or_topic_elsewhere_is_refused_where_the_place_of_the_stack_is_k
 def test_a_queue_in_the_place_of_the_stack_is_accepted(monkeypatch, tmp_path):
     monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
     monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
-    build({"callbacks": CALLBACKS, "aws:cdk:bundling-stacks": []}, str(tmp_path))
+    _, stack = build({"callbacks": CALLBACKS, "aws:cdk:bundling-stacks": []}, str(tmp_path))
+
+    assert len(stack.config.named_callbacks) == len(CALLBACKS)

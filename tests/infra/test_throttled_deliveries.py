@@ -23,6 +23,7 @@ CONSUMED = (
     "GrouperTaskMessagesQueue",
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
+    "CallbacksWebhooksQueue",
 )
 TRIED_FOR_A_DAY = "ResumingEventsQueue"
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"

@@ -79,7 +79,7 @@ def test_percentages_are_reported_once_each_when_they_are_reached(tracker, clock
 
 
 def test_a_percentage_is_one_of_a_final_total(tracker, clock):
-    batch, group = opened(tracker, 2, notify_at=("50%",))
+    batch, group = opened(tracker, 2, notify_at=("50%", "firstFailure"))
     ack(tracker, batch, group, 0, 1)
     assert swept(tracker, clock, 5) == []
 
@@ -220,6 +220,16 @@ def test_a_stall_is_looked_for_when_it_can_be_and_acks_are_recorded_a_few_times(
     assert calls["record_ack"] <= 16
     assert calls["postpone"] <= 3
     assert marks(tracker) == []
+
+
+def test_a_stall_that_is_reported_is_not_looked_for_before_another_can_be(tracker, clock):
+    opened(tracker, 9, stuck_after=HOUR)
+    swept(tracker, clock, 68)
+    assert marks(tracker) == ["stuck:1"]
+    tracker.store.calls.clear()
+    swept(tracker, clock, 4 * 60)
+
+    assert tracker.store.calls["get"] == tracker.store.calls["postpone"] == 3
 
 
 def test_a_batch_that_asks_is_repaired_as_often_as_another(tracker, clock, monkeypatch):

@@ -19,7 +19,7 @@ class ProgressEvent:
     """A *threshold* that a batch had reached at *reached_at*; the same facts each time it is sent.
 
     *stall*: which stall of the batch it is, from 1, if the threshold is ``stuck``. *acked*, *upper_bound*,
-    *exact*: as in the ending event.
+    *exact*: as in the ending event. *estimate*: how many items are probably acked, of which a percentage is.
     """
 
     event_id: str
@@ -33,6 +33,7 @@ class ProgressEvent:
     total: int
     failed: int
     acked: int
+    estimate: int
     upper_bound: int
     exact: bool
     opened_at: datetime
@@ -54,6 +55,7 @@ class ProgressEvent:
             total=reached.total,
             failed=progress.failed,
             acked=progress.acked,
+            estimate=progress.estimate,
             upper_bound=progress.upper_bound,
             exact=progress.exact,
             opened_at=batch.created_at,

@@ -122,6 +122,9 @@ def needs_repair(batch: Batch, at: datetime) -> bool:
     """Whether a check of a CLOSED batch repairs it: each does, but for those of its thresholds alone."""
     if batch.state is not State.CLOSED or batch.next_check_at is None or not asks(batch):
         return batch.state is State.CLOSED
+    limit = batch.failure_limit
+    if limit is not None and batch.failed >= limit:
+        return True  # what is all done completes, before its failures end it
     return _repair_at(batch, batch.next_check_at - timedelta(microseconds=1)) <= at
 
 

@@ -19,13 +19,8 @@ def reached_by(store: TrackerStore, batch: Batch, at: datetime) -> list[Reached]
     if not cheap and not percentages:
         return []
     count = progress(store, batch)
-    found = [*cheap, *(each for each in percentages if thresholds.passed(batch, acked_of(count), each))]
+    found = [*cheap, *(each for each in percentages if thresholds.passed(batch, count.estimate, each))]
     return [_reached(batch, each, at, count) for each in found]
-
-
-def acked_of(count: Progress) -> int:
-    """Return the number of acked items that a percentage is taken of."""
-    return count.acked
 
 
 def _by_row(batch: Batch, at: datetime) -> Iterator[Threshold]:

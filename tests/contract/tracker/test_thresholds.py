@@ -14,7 +14,7 @@ from fanin.tracker.thresholds import Reached, Threshold
 from tests.contract.tracker.calls import KEY, LATER, NOW
 
 MINUTE = timedelta(minutes=1)
-HALF = Reached(Threshold.HALF, NOW, Progress(5, 1, 7, 9, False), 10)
+HALF = Reached(Threshold.HALF, NOW, Progress(5, 1, 6, 9, False), 10)
 
 
 def stall(number, at=NOW):
@@ -71,6 +71,15 @@ def test_a_stall_is_not_reported_if_an_ack_came_since_it_was_seen(store, batch):
     store.record_ack(KEY, LATER)
 
     assert not store.report(batch, stall(1))
+
+
+def test_nor_if_another_ack_came_after_the_one_that_was_seen(store, batch):
+    store.create(batch)
+    store.report(batch, stall(1))
+    seen = store.record_ack(KEY, LATER)
+    store.record_ack(KEY, LATER + MINUTE)
+
+    assert not store.report(seen, stall(2))
 
 
 def test_the_last_ack_moves_forward_only_and_in_a_live_batch_only(store, batch):
