@@ -50,9 +50,7 @@ class Handling:
         world, work = self.world, self._begin(record, item)
         try:
             world.spend(item.plan.seconds)
-            if item.plan.kind == POISON:
-                world.events["poisoned"] += 1
-                raise Crash
+            self._die_of(item)
             if item.plan.asks:
                 self._ask(item)
             self._fail_at(BEFORE, item)
@@ -78,6 +76,12 @@ class Handling:
         world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
         world.referee.began(work)
         return work
+
+    def _die_of(self, item: Item) -> None:
+        """End the process, if the item is poisoned."""
+        if item.plan.kind == POISON:
+            self.world.events["poisoned"] += 1
+            raise Crash
 
     def _ask(self, item: Item) -> None:
         """Ask whether the batch is over; it is, if the answer says so."""

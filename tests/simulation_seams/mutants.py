@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import count
-from operator import itemgetter
 
 from fanin.api import resuming, task_acks
 from fanin.api.ending_event import EndingEvent
-from fanin.client import consumer, consumers, handing, ordering, skipping
+from fanin.client import consumer, consumers, each, handing, ordering, skipping
 from fanin.client.chunks import Chunk
 from fanin.client.consumer import Consumer
 from fanin.client.each import Part
@@ -37,7 +36,7 @@ def _complete_by_failures(self, batch):
 
 
 def _known_for_ever(self, key):
-    read_at, batch = self._known.get(key, (None, None))
+    _, batch = self._known.get(key, (None, None))
     return batch or _known(self, key)
 
 
@@ -64,8 +63,8 @@ def _redelivered_first(records):
     return sorted(([record] for record in records), key=lambda run: -receives(run[0]))
 
 
-def _by_id(records, times):
-    return sorted(records, key=itemgetter("messageId"))
+def _as_ever(upwards, times, name):
+    return upwards
 
 
 def _work_in_the_dark(self, ack, record):
@@ -139,16 +138,21 @@ MUTANTS = (
     Mutant("an end by failures is no completion", (Transition, "apply", _complete_by_failures)),
     Mutant("an item of a batch that is over is not worked on", (skipping, "is_over", lambda state: False)),
     Mutant("a known state is used for a bounded time", (Tracker, "_known_batch", _known_for_ever)),
-    Mutant("an item that is done is not worked on again", (Looks, "is_done", lambda self, ack, record: False)),
+    Mutant(
+        "an item that is done is not worked on again", (Looks, "is_done", lambda self, ack, record: False)
+    ),
     Mutant("a message whose ack was not answered returns", (Tally, "settled", _settled_without_answers)),
     Mutant("an item whose work raised is not acked", (Consumer, "_failed", _acked_all_the_same)),
     Mutant("an item fails at its last attempt", (Consumer, "_failed", _failed_at_once)),
     Mutant("each redelivered record is acked alone", (consumer, "runs_of", _redelivered_together)),
     Mutant("redelivered records go last", (consumer, "runs_of", _redelivered_first)),
-    Mutant("the order of redelivered records changes", (ordering, "_in_turn", _by_id)),
+    Mutant("the order of redelivered records changes", (ordering, "in_turn", _as_ever)),
+    Mutant("the order of a redelivered chunk changes", (each, "in_turn", _as_ever)),
     Mutant("an owner that the client makes is noticed", (handing, "made", lambda *_, error=None: None)),
     Mutant("an owner that may not exist is none", (handing, "made", _made_whatever_the_answer)),
-    Mutant("an item that may have an owner is not acked", (UnderWork, "is_open", property(lambda self: False))),
+    Mutant(
+        "an item that may have an owner is not acked", (UnderWork, "is_open", property(lambda self: False))
+    ),
     Mutant("an owner that the user names is noticed", (consumers, "hand_over", lambda item_id: None)),
     Mutant("attempts share a key", (UnderWork, "key", _new_key_each_time)),
     Mutant("attempts share the keys of their adds", (UnderWork, "key", _number_each_add)),
@@ -162,7 +166,9 @@ MUTANTS = (
     Mutant("a percentage is reported", (thresholds, "percentages_left", lambda batch: ())),
     Mutant("a percentage is one of a final total", (sweeping, "reached_by", _percentages_of_open_batches)),
     Mutant("a threshold is reported once", (thresholds, "admits", _admits_always)),
-    Mutant("a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)),
+    Mutant(
+        "a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)
+    ),
     Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
     Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
     Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),

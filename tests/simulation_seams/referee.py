@@ -100,7 +100,9 @@ class Referee(referee.Referee):
         plan, fail_after = item.plan, self.outside.scenario.fail_after
         if child.state is State.CLOSED:
             total = sum(plan.adds)
-            require(child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items")
+            require(
+                child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
+            )
         elif child.end_reason != BY_SOMEBODY and not plan.careless:
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 

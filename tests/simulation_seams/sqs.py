@@ -26,7 +26,10 @@ class Message:
 
 @dataclass(eq=False)
 class Queue:
-    """One queue. *sent*, *deleted*, *died*: called with each message that is sent, deleted, goes to *dead_letters*."""
+    """One queue.
+
+    *sent*, *deleted*, *died*: called with each message that is sent, is deleted, goes to *dead_letters*.
+    """
 
     name: str
     random: Random

@@ -10,7 +10,7 @@ from tests.simulation_seams.mutants import MUTANTS
 from tests.simulation_seams.run import ROOM
 from tests.simulation_seams.simulation import simulate
 
-SEEDS = 300
+SEEDS = 400
 SEEDS_A_MUTANT = 2000
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -15,7 +16,7 @@ from fanin.client.adapter import Adapter
 from fanin.client.consumer import handler_of
 from fanin.client.fanin import Fanin
 from fanin.client.records import dead_letter_message_ack
-from fanin.errors import StoreUnavailable
+from fanin.errors import NotFound, StoreUnavailable
 from fanin.isolating import Record
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -42,8 +43,6 @@ STEPS_MAX = 60_000
 ROUNDS_MAX = 400
 KILLED = "killed"
 """How a process that is killed at a moment of its own is counted."""
-PATIENCE = 8
-"""How often a report of an owner's end, or an event, is delivered before it is dropped."""
 
 
 @dataclass(eq=False)
@@ -130,6 +129,10 @@ class World:
                 return
         require(False, "liveness", f"no end after {STEPS_MAX} steps")
 
+    def process(self) -> Process:
+        """Return a new process."""
+        return Process(self)
+
     def tracker(self) -> Tracker:
         """Return the tracker of a new process."""
         return Tracker(
@@ -162,7 +165,7 @@ class World:
             raise Crash
         self.loop.sleep(until - self.loop.at)
 
-    def attempt(self, work: Callable[[], None], again: Callable[[], None]) -> None:
+    def attempt(self, work: Callable[[], object], again: Callable[[], None]) -> None:
         """Do *work* in a process; call *again* if a request failed or the process crashed."""
         try:
             work()
@@ -204,13 +207,17 @@ class World:
 
     def _sweep_at_last(self) -> bool:
         """All is quiet: go to the next check that is due, and sweep."""
-        due = [batch.next_check_at for batch in self.memory.batches.values() if batch.next_check_at]
+        due = self._checks()
         if not due:
             return False
         self.rounds += 1
         require(self.rounds < ROUNDS_MAX, "liveness", f"something is due after {ROUNDS_MAX} sweeps")
         self.loop.at = self.sweep_at = max(self.loop.at, min(due))
         return True
+
+    def _checks(self) -> list[datetime]:
+        """Return the times of the next checks of all batches."""
+        return [batch.next_check_at for batch in self.memory.batches.values() if batch.next_check_at]
 
     def _begin_what_is_due(self) -> None:
         now = self.loop.at
@@ -220,20 +227,18 @@ class World:
                 self.start(entry[1], entry[2])
         for owner in self.outside.ending():
             self.events[f"{owner.kind} {owner.outcome}"] += 1
-            self._report(owner, PATIENCE)
+            self._report(owner)
         self.bus.publish(self.referee.to_bus)
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            if any(
-                batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()
-            ):
+            if any(at <= now for at in self._checks()):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         if self.cancels and self.memory.batches and self.random.random() < 0.005:
             self.cancels -= 1
             self.start("canceller", self._cancel)
 
-    def _report(self, owner: Owner, left: int) -> None:
+    def _report(self, owner: Owner) -> None:
         """Report the end of a task or job, again after a failure, as its queue or outbox does."""
 
         def again() -> None:
@@ -256,15 +261,8 @@ class World:
         work = partial(self.tracker().cancel, TENANT, batch.batch_id, BY_SOMEBODY)
         if forced:
             work = partial(self.tracker().end, TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
-        self.attempt(lambda: self._quietly(work), lambda: None)
-
-    def _quietly(self, work: Callable[[], object]) -> None:
-        from fanin.errors import NotFound  # noqa: PLC0415
-
-        try:
-            work()
-        except NotFound:
-            return
+        with suppress(NotFound):
+            self.attempt(work, lambda: None)
 
     def _deliver(self) -> None:
         """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
@@ -314,10 +312,11 @@ class World:
 
     def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
         acks = transport_of(self, process.tracker)
-        hide = lambda _, pauses: self.network.send(self.dead_letters, "hide", pauses)  # noqa: E731
-        return handler_of(
-            Adapter(acks, ack_of=partial(dead_letter_message_ack), hide=hide, chance=self.random.random)
-        )
+
+        def hide(_: str, pauses: Mapping[str, int]) -> None:
+            self.network.send(self.dead_letters, "hide", pauses)
+
+        return handler_of(Adapter(acks, ack_of=dead_letter_message_ack, hide=hide, chance=self.random.random))
 
     def _sent(self, message: Message) -> None:
         for item in items_of(message.body):
