@@ -16,7 +16,7 @@ from fanin.client.handing import UnderWork
 from fanin.client.settling import Tally
 from fanin.client.skipping import Look, Looks
 from fanin.isolating import receives
-from fanin.tracker import Outcome, State, Tracker, service, sweeping, thresholds, watching
+from fanin.tracker import Batch, Outcome, State, Tracker, repairing, service, sweeping, thresholds, watching
 from fanin.tracker.acking import parent_ack
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.memory import MemoryStore
@@ -134,6 +134,16 @@ def _always_output(state, on_failures, detail):
     return TaskEnd(output=resuming.json.dumps(detail))
 
 
+def _failure_limit(self):
+    limits = [] if self.max_failures is None else [self.max_failures]
+    if self.max_failure_percent is not None:
+        limits.append(max(1, -(-self.total * self.max_failure_percent // 100)))
+    return min(limits, default=None)
+
+
+_limit_of_open_too = property(_failure_limit)
+
+
 MUTANTS = (
     Mutant("an end by failures is no completion", (Transition, "apply", _complete_by_failures)),
     Mutant("an item of a batch that is over is not worked on", (skipping, "is_over", lambda state: False)),
@@ -172,6 +182,11 @@ MUTANTS = (
     Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
     Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
     Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),
+    Mutant(
+        "a batch is deleted once it is settled", (repairing, "check_deletable", lambda batch, waits: None)
+    ),
+    Mutant("a batch is kept for the task that waits", (Tracker, "_waits", lambda self, batch: False)),
+    Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
     Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
 )
 

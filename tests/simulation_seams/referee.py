@@ -12,6 +12,7 @@ from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.events import CompletionEvent
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import PageKey
+from fanin.tracker.thresholds import Reached
 from tests.simulating.violation import require
 from tests.simulation import referee
 from tests.simulation_seams.outside import Item, Outside, Work
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Referee(referee.Referee):
-    """The tracker's referee, which also knows what became of each item outside of the tracker."""
+    """The tracker's referee, which also knows what became of each item outside of the tracker.
+
+    *deleted*: what was stored of batches that were deleted; *reopened*: batches of another one's items.
+    """
 
     outside: Outside
     thresholds: Thresholds
@@ -34,6 +38,8 @@ class Referee(referee.Referee):
     def __init__(self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta) -> None:
         super().__init__(memory, now)
         self.fresh_for = fresh_for
+        self.deleted: dict[BatchKey, Batch] = {}
+        self.reopened: set[BatchKey] = set()
 
     def is_set(self, item: Item, failed: bool = False) -> bool:
         """Whether an ack of the item, or of its failure, is stored."""
@@ -114,7 +120,8 @@ class Referee(referee.Referee):
         super()._note_child(batch)
         if batch.parent_item_id is not None:
             item = self.outside.item(batch.parent_item_id)
-            others = [self.memory.batches[key] for key in self._children_of(item) if key != batch.key]
+            keys = self._children_of(item) - self.reopened - {batch.key}
+            others = [self.memory.batches[key] for key in keys if batch.key not in self.reopened]
             failed = all(not each.is_alive and each.result != "succeeded" for each in others)
             over = failed or any(each.expires_at <= self.now() for each in others)
             require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
@@ -126,20 +133,42 @@ class Referee(referee.Referee):
         return self._ended(self._children_of(item), outcome)
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
-        """Carry a request out, and judge it; the notice of a threshold goes to the bus."""
+        """Carry a request out, and judge it."""
         if name == "record_ack":
             self.thresholds.recorded(*args)
-        if name != "report":
-            return super().apply(name, args)
-        batch, reached = self.memory.batches[args[0].key], args[1]
+        own = {"report": self._report, "delete": self._delete, "create_reopened": self._reopen}.get(name)
+        return own(*args) if own else super().apply(name, args)
+
+    def _report(self, seen: Batch, reached: Reached) -> bool:
+        """K: a threshold is reported once; its notice goes to the bus."""
+        batch = self.memory.batches[seen.key]
         before = (batch.key, reached.mark) in self.memory.reports
-        done = self.memory.report(*args)
+        done = self.memory.report(seen, reached)
         if done:
             require(not before, "thresholds", lambda: f"{reached} of {batch.key} is reported again")
             self.thresholds.judge(batch, reached)
             item = notice_item(batch, reached)
             self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})
         return done
+
+    def _delete(self, seen: Batch, at: datetime) -> Batch | None:
+        """K: a batch is deleted after its end, its event, and the end of the task that waits for it."""
+        before = self.memory.batches[seen.key]
+        after = self.memory.delete(seen, at)
+        if before.deleted_at is None and after is not None and after.deleted_at is not None:
+            settled = not before.is_alive and before.key in self.memory.confirmed
+            waits = before.resumes and before.key in self.memory.tokens
+            require(settled and not waits, "deletion", lambda: f"{before} is deleted")
+            self.deleted[before.key] = before
+        return after
+
+    def _reopen(self, batch: Batch, *args: Any) -> Any:
+        """Note whose item a reopened batch stands for."""
+        answer = self.memory.create_reopened(batch, *args)
+        if batch.key in self.memory.batches:
+            self.reopened.add(batch.key)
+            self._note_child(batch)
+        return answer
 
 
 def _bits(mask: int) -> list[int]:

@@ -58,9 +58,10 @@ class Scenario:
     *stubborn*: and never stops. *slots*: deliveries at once; *fold*: messages in a delivery, at most;
     *duplicates* and *kills*: how often at most. *fail_after* and *max_receives* are those of the queue's
     consumer. *tick*: how far the clock goes in a step. *lost*: the part of the events that the stream loses.
-    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *longest*: seconds
-    that work takes. *poisons*: items that end their process, at most; *alone*: nothing else goes wrong.
-    *chunk*: items in a message; 0: a message is of one item.
+    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *repairs*: how
+    often at most an ended batch is reopened or deleted. *longest*: seconds that work takes. *poisons*: items
+    that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
+    message is of one item.
     """
 
     batches: tuple[BatchScript, ...]
@@ -82,6 +83,7 @@ class Scenario:
     crashes: int = 0
     faults: frozenset[Fault] = frozenset()
     cancels: int = 0
+    repairs: int = 0
     longest: float = 1.0
     poisons: int = 3
     alone: bool = False
@@ -134,6 +136,7 @@ def _any(random: Random) -> Scenario:
         crashes=random.choice((0, 2, 8)),
         faults=frozenset(fault for fault in ON_TRANSACTIONS if random.random() < share),
         cancels=random.choice((0, 0, 0, 1, 2)),
+        repairs=random.choice((0, 0, 2, 4)),
         longest=random.choice((0.1, 1.0, 4.0)),
         chunk=random.choice((0, 0, 1, 2, 4, 16)),
     )

@@ -39,6 +39,7 @@ def _events(world: World) -> Counter[str]:
     events = Counter(world.events)
     for batch in world.memory.batches.values():
         events[f"{'child' if batch.parent_item_id else 'root'} {batch.result}"] += 1
+    events["deleted"], events["reopened"] = len(world.referee.deleted), len(world.referee.reopened)
     for _, mark in world.memory.reports:
         events[f"reported {mark.partition(':')[0]}"] += 1
     events["tasks resumed"] = len(world.workflows.ended)

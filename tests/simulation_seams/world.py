@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -16,7 +15,7 @@ from fanin.client.adapter import Adapter
 from fanin.client.consumer import handler_of
 from fanin.client.fanin import Fanin
 from fanin.client.records import dead_letter_message_ack
-from fanin.errors import NotFound, StoreUnavailable
+from fanin.errors import StoreUnavailable
 from fanin.isolating import Record
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -26,11 +25,12 @@ from tests.simulating.violation import require
 from tests.simulation_seams.bus import Bus
 from tests.simulation_seams.handlers import Handling
 from tests.simulation_seams.network import Network
+from tests.simulation_seams.operator import Operator
 from tests.simulation_seams.outside import Outside, Owner
 from tests.simulation_seams.publishing import Publisher, items_of
-from tests.simulation_seams.referee import BY_SOMEBODY, Referee
+from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
-from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
+from tests.simulation_seams.scenario import POISON, START, Scenario
 from tests.simulation_seams.sqs import Message, Queue
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
@@ -101,7 +101,8 @@ class World:
         self.events: Counter[str] = Counter()
         self.idle: list[Process] = []
         self.slots, self.names = scenario.slots, 0
-        self.duplicates, self.kills, self.cancels = scenario.duplicates, scenario.kills, scenario.cancels
+        self.duplicates, self.kills = scenario.duplicates, scenario.kills
+        self.operator = Operator(self)
         self.sweep_at = START + SWEEP_EVERY
         self.later: list[tuple[datetime, str, Callable[[], None]]] = []
         self.rounds = 0
@@ -234,9 +235,7 @@ class World:
             self.sweep_at = now + SWEEP_EVERY
             if any(at <= now for at in self._checks()):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
-        if self.cancels and self.memory.batches and self.random.random() < 0.005:
-            self.cancels -= 1
-            self.start("canceller", self._cancel)
+        self.operator.come()
 
     def _report(self, owner: Owner) -> None:
         """Report the end of a task or job, again after a failure, as its queue or outbox does."""
@@ -254,15 +253,6 @@ class World:
         owed = list(self.thresholds.owed())
         if not self.tracker().sweep().failed:
             self.thresholds.check(owed)
-
-    def _cancel(self) -> None:
-        batch = self.random.choice(list(self.memory.batches.values()))
-        forced = self.random.random() < 0.3
-        work = partial(self.tracker().cancel, TENANT, batch.batch_id, BY_SOMEBODY)
-        if forced:
-            work = partial(self.tracker().end, TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
-        with suppress(NotFound):
-            self.attempt(work, lambda: None)
 
     def _deliver(self) -> None:
         """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
