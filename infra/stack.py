@@ -123,6 +123,7 @@ class FaninStack(Stack):
     def _watched(self) -> Watched:
         return Watched(
             functions=self.functions.made,
+            routes=self.api.functions,
             sweepers=self.sweepers,
             readers=self.readers,
             queues=self.queues,

@@ -10,7 +10,6 @@ from fanin.aws import clients
 from fanin.aws.isolation import Isolation
 from fanin.aws.keeping import kept_message
 from fanin.aws.settings import Settings
-from fanin.client.records import item_id_of
 from fanin.errors import InvalidRequest
 
 
@@ -25,6 +24,8 @@ def keep(event: Mapping[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     deleted = [record for record in event["Records"] if record["messageId"] not in failed]
     if not url or not deleted:
         return response
+    from fanin.client.records import item_id_of  # noqa: PLC0415  # most consumers start without the tracker
+
     copied = set(Isolation(clients.sqs(), url, partial(kept_message, item_id_of=item_id_of)).isolate(deleted))
     left = [record["messageId"] for record in deleted if record["messageId"] not in copied]
     return {"batchItemFailures": [*returned, *({"itemIdentifier": message_id} for message_id in left)]}

@@ -94,7 +94,9 @@ class Account:
 
     @property
     def _has_enough_failures(self) -> bool:
-        return self.max_failures is not None and self.failed >= self.max_failures
+        percent = self.max_failure_percent if self.state is State.CLOSED else None
+        by_percent = percent is not None and self.failed > 0 and self.failed * 100 >= self.total * percent
+        return by_percent or (self.max_failures is not None and self.failed >= self.max_failures)
 
     @property
     def is_whole(self) -> bool:

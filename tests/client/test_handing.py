@@ -204,6 +204,15 @@ def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
     assert parent.status().result == "succeeded"
 
 
+def test_a_new_message_of_the_item_adds_a_new_job(fanin, queue):
+    add = fanin.acks(lambda record: queue.add(NewJob("job", item_id=record["body"])))
+    item = fanin.open().add(2)[0]
+    for message in ("first", "sent again"):
+        add(received(item, message=message), None)
+        with queue.take(1, wait=0) as jobs:
+            assert len(jobs) == 1
+
+
 def test_of_several_jobs_those_that_are_added_take_their_items(fanin, queue):
     batch = fanin.open()
     items = batch.add(4)
@@ -212,7 +221,8 @@ def test_of_several_jobs_those_that_are_added_take_their_items(fanin, queue):
     def add(record):
         names = {items[0]: "taken", items[1]: "free", items[2]: "twice", items[3]: "none"}
         job = NewJob(names[record["body"]], item_id=record["body"])
-        queue.add_all({items[2]: [job, job], items[3]: [NewJob("none")]}.get(record["body"], [job]))
+        other = NewJob("twice", item_id=items[3])
+        queue.add_all({items[2]: [job, other], items[3]: [NewJob("none")]}.get(record["body"], [job]))
 
     assert fanin.acks(add)(sqs_event(*items), None) == DELETED
     assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]

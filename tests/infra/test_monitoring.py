@@ -38,10 +38,6 @@ def test_every_dead_letter_queue_is_watched(demo):
     assert watched(demo, "ApproximateNumberOfMessagesVisible") == dead
 
 
-def test_every_function_is_watched(demo):
-    assert watched(demo, "Errors") == set(demo.of_type("AWS::Lambda::Function"))
-
-
 def test_every_alarm_notifies_the_topic(demo):
     (topic,) = demo.of_type("AWS::SNS::Topic")
 

@@ -26,6 +26,7 @@ ALL_OPTIONS = {
     "mode": Mode.EXACT,
     "expected_items": 3,
     "max_failures": 4,
+    "max_failure_percent": 50,
     "parent_item_id": "parent",
     "labels": {"a": "b"},
     "callback": "orders",
