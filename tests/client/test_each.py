@@ -180,6 +180,23 @@ def test_an_item_that_ends_the_process_is_alone_after_two_redeliveries(fanin):
     assert batch.samples()[0].reason == "dead-letter message of work"
 
 
+def test_items_between_two_that_end_the_process_are_done_at_the_fourth_receive(fanin):
+    """Forward, backward, then from the middle of what is left."""
+    batch = fanin.open()
+    body = batch.add(16).message()
+
+    @fanin.acks_each
+    def handler(item):
+        if item.index in (2, 11):
+            raise SystemExit
+
+    for receives in (1, 2, 3, 4):
+        with pytest.raises(SystemExit):
+            handler(delivery(body, receives=receives), None)
+
+    assert indexes(batch.outstanding()) == [2, 11]
+
+
 def test_without_an_answer_to_an_ack_no_further_item_of_a_redelivery_is_started(fanin, direct, monkeypatch):
     batch, seen = fanin.open(), []
     body = batch.add(4).message()

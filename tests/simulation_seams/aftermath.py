@@ -16,7 +16,8 @@ def check(world: World) -> None:
     """Hold every batch, message and owner against what must hold in the end."""
     for queue in (world.queue, world.dead_letters):
         require(not queue.messages, "lost", lambda queue=queue: f"{queue.name} holds {queue.messages}")
-    for key, batch in world.memory.batches.items():
+    for key, stored in world.memory.batches.items():
+        batch = world.referee.deleted.get(key, stored)
         require(not batch.is_alive, "liveness", f"{key} is {batch.state} for ever")
         confirmed = key in world.memory.confirmed
         require(confirmed, "events", f"{key} is {batch.state}, and its event is not confirmed")

@@ -119,6 +119,8 @@ class Bus:
         """E: an event says how its batch ended, and says that it completed only if all is done."""
         key = BatchKey(TENANT, detail["batchId"])
         batch, now = self.world.memory.batches[key], self.world.referee.landed[key]
+        if batch.deleted_at is not None:
+            return
         require(detail.get("callback") == batch.callback, "callbacks", lambda: f"{detail} of {batch}")
         if detail["detailType"] == BATCH_PROGRESS:
             return

@@ -11,6 +11,7 @@ from typing import Any
 
 from fanin.tracker import Ack, BatchKey, GroupId, ItemId, Outcome
 from fanin.tracker.memory import MemoryStore
+from tests.simulating.violation import require
 from tests.simulation_seams.scenario import POISON, TENANT, WORK, Plan, Scenario, plan_of
 
 
@@ -28,13 +29,17 @@ class Owner:
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """One run of the user's code on an item, in the delivery *delivery*. *handed*: the item has an owner."""
+    """One run of the user's code on an item, in the delivery *delivery*.
+
+    *last*: an exception fails the item. *handing*: it has begun to hand the item over; *handed*: it has.
+    """
 
     item: Item
     delivery: Any
     began_at: datetime
     receives: int
     last: bool
+    handing: bool = False
     handed: bool = False
 
 
@@ -43,6 +48,7 @@ class Item:
     """One item, at *position* of its batch. *done* and *failed*: its work returned, or raised the last time.
 
     *dead*: its message was received too often. *acked_at*: when an ack of its success was first answered.
+    *messages*: how many were sent of it.
     """
 
     id: str
@@ -56,6 +62,7 @@ class Item:
     dead: bool = False
     owners: list[Owner] = field(default_factory=list)
     acked_at: datetime | None = None
+    messages: int = 0
 
     def ended(self, outcome: Outcome) -> bool:
         """Whether its work, or a task or job that owns it, ended so."""
@@ -100,6 +107,8 @@ class Outside:
             owner = Owner(kind, name, item, ends_at)
             self.owners[kind, name] = owner
             item.owners.append(owner)
+            few = len(item.owners) <= item.messages
+            require(few, "hand-over", lambda: f"{item} has more owners than messages: {item.owners}")
         return self.owners[kind, name]
 
     def answered(self, ack: Ack) -> None:

@@ -51,10 +51,8 @@ class Publisher:
             self.world.events["publishers refused"] += 1
 
     def _publish(self) -> None:
-        from tests.simulation_seams.world import Process  # noqa: PLC0415
-
         name = self.script.name.replace(" ", "-")
-        fanin = Process(self.world).fanin
+        fanin = self.world.process().fanin
         batch = fanin.open(self.script.name, key=f"open-{name}", **self.script.options)
         for number, count in enumerate(self.script.adds):
             send(self.world, batch.add(count, key=f"{name}-{number}"), self.sent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -18,18 +18,24 @@ DEPTH_MAX = 3
 CALLBACKS = ("orders", "audit")
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
+BEFORE, INSIDE, AFTER = "before", "inside", "after"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What the work on an item is: one of the kinds above. *raises*: so often it raises before that.
 
-    *adds*, *options*, *keyed*: of the batch that it opens, and whether it does so under a key of its own.
+    *where*: before its item has an owner, in the block of a batch that it opens, or after it. *adds*,
+    *options*, *keyed*: of that batch, and whether it is opened under a key of its own. *asks*: whether it
+    asks if its batch is over. *careless*: it returns although a request of its hand-over failed.
     """
 
     kind: str = WORK
     raises: int = 0
+    where: str = BEFORE
     seconds: float = 0.0
+    asks: bool = False
+    careless: bool = False
     adds: tuple[int, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
@@ -52,9 +58,10 @@ class Scenario:
     *stubborn*: and never stops. *slots*: deliveries at once; *fold*: messages in a delivery, at most;
     *duplicates* and *kills*: how often at most. *fail_after* and *max_receives* are those of the queue's
     consumer. *tick*: how far the clock goes in a step. *lost*: the part of the events that the stream loses.
-    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *longest*: seconds
-    that work takes. *poisons*: items that end their process, at most; *alone*: nothing else goes wrong.
-    *chunk*: items in a message; 0: a message is of one item.
+    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *repairs*: how
+    often at most an ended batch is reopened or deleted. *longest*: seconds that work takes. *poisons*: items
+    that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
+    message is of one item.
     """
 
     batches: tuple[BatchScript, ...]
@@ -76,6 +83,7 @@ class Scenario:
     crashes: int = 0
     faults: frozenset[Fault] = frozenset()
     cancels: int = 0
+    repairs: int = 0
     longest: float = 1.0
     poisons: int = 3
     alone: bool = False
@@ -128,6 +136,7 @@ def _any(random: Random) -> Scenario:
         crashes=random.choice((0, 2, 8)),
         faults=frozenset(fault for fault in ON_TRANSACTIONS if random.random() < share),
         cancels=random.choice((0, 0, 0, 1, 2)),
+        repairs=random.choice((0, 0, 2, 4)),
         longest=random.choice((0.1, 1.0, 4.0)),
         chunk=random.choice((0, 0, 1, 2, 4, 16)),
     )
@@ -186,8 +195,15 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     raises = 0
     if random.random() < scenario.raising:
         raises = 99 if random.random() < scenario.stubborn else random.randint(1, 2)
-    seconds = random.random() * scenario.longest
+    plan = Plan(
+        kind,
+        raises,
+        random.choice((BEFORE, INSIDE, AFTER)) if kind != WORK else BEFORE,
+        random.random() * scenario.longest,
+        random.random() < 0.1,
+        random.random() < 0.2,
+    )
     if kind != CHILD:
-        return Plan(kind, raises, seconds)
+        return plan
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
-    return Plan(kind, raises, seconds, adds, options_of(random), random.random() < 0.2)
+    return replace(plan, adds=adds, options=options_of(random), keyed=random.random() < 0.2)

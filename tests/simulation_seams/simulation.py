@@ -39,7 +39,8 @@ def _events(world: World) -> Counter[str]:
     events = Counter(world.events)
     for batch in world.memory.batches.values():
         events[f"{'child' if batch.parent_item_id else 'root'} {batch.result}"] += 1
-    for key, mark in world.memory.reports:
+    events["deleted"], events["reopened"] = len(world.referee.deleted), len(world.referee.reopened)
+    for _, mark in world.memory.reports:
         events[f"reported {mark.partition(':')[0]}"] += 1
     events["tasks resumed"] = len(world.workflows.ended)
     events["callbacks"] = sum(world.bus.arrived[each] for each in world.bus.arrived if each[0] in CALLBACKS)

@@ -15,7 +15,7 @@ ARN = "arn:aws:sqs:eu-west-1:123456789012:"
 
 @dataclass(eq=False, slots=True)
 class Message:
-    """A message in a queue. *dead*: whether it was received too often before."""
+    """A message in a queue. *source*: the ARN of the queue whose dead-letter message it is."""
 
     id: str
     body: str
@@ -26,7 +26,10 @@ class Message:
 
 @dataclass(eq=False)
 class Queue:
-    """One queue. *deleted*: called with each message that is deleted; *died*: that goes to *dead_letters*."""
+    """One queue.
+
+    *sent*, *deleted*, *died*: called with each message that is sent, is deleted, goes to *dead_letters*.
+    """
 
     name: str
     random: Random
@@ -34,6 +37,7 @@ class Queue:
     visibility: timedelta
     max_receives: int | None = None
     dead_letters: Queue | None = None
+    sent: Callable[[Message], None] = lambda _: None
     deleted: Callable[[Message], None] = lambda _: None
     died: Callable[[Message], None] = lambda _: None
     messages: dict[str, Message] = field(default_factory=dict)
@@ -44,7 +48,9 @@ class Queue:
 
     def send(self, body: str) -> None:
         """Put a new message into the queue."""
-        self.put(Message(f"{self.random.getrandbits(48):012x}", body, self.now()))
+        message = Message(f"{self.random.getrandbits(48):012x}", body, self.now())
+        self.put(message)
+        self.sent(message)
 
     def put(self, message: Message) -> None:
         """Put a message into the queue under the id that it has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -25,11 +25,12 @@ from tests.simulating.violation import require
 from tests.simulation_seams.bus import Bus
 from tests.simulation_seams.handlers import Handling
 from tests.simulation_seams.network import Network
+from tests.simulation_seams.operator import Operator
 from tests.simulation_seams.outside import Outside, Owner
 from tests.simulation_seams.publishing import Publisher, items_of
 from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
-from tests.simulation_seams.scenario import POISON, START, TENANT, Scenario
+from tests.simulation_seams.scenario import POISON, START, Scenario
 from tests.simulation_seams.sqs import Message, Queue
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
@@ -42,8 +43,6 @@ STEPS_MAX = 60_000
 ROUNDS_MAX = 400
 KILLED = "killed"
 """How a process that is killed at a moment of its own is counted."""
-PATIENCE = 8
-"""How often a report of an owner's end, or an event, is delivered before it is dropped."""
 
 
 @dataclass(eq=False)
@@ -102,7 +101,8 @@ class World:
         self.events: Counter[str] = Counter()
         self.idle: list[Process] = []
         self.slots, self.names = scenario.slots, 0
-        self.duplicates, self.kills, self.cancels = scenario.duplicates, scenario.kills, scenario.cancels
+        self.duplicates, self.kills = scenario.duplicates, scenario.kills
+        self.operator = Operator(self)
         self.sweep_at = START + SWEEP_EVERY
         self.later: list[tuple[datetime, str, Callable[[], None]]] = []
         self.rounds = 0
@@ -112,7 +112,8 @@ class World:
     def _queue(self, name: str) -> Queue:
         """Return a queue of items, whose dead-letter queue is that of all."""
         receives, dead = self.scenario.max_receives, self.dead_letters
-        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, self._deleted, self._died)
+        judged = (self._sent, self._deleted, self._died)
+        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged)
 
     def now(self) -> datetime:
         return self.loop.at
@@ -128,6 +129,10 @@ class World:
             if not self._go_on():
                 return
         require(False, "liveness", f"no end after {STEPS_MAX} steps")
+
+    def process(self) -> Process:
+        """Return a new process."""
+        return Process(self)
 
     def tracker(self) -> Tracker:
         """Return the tracker of a new process."""
@@ -161,7 +166,7 @@ class World:
             raise Crash
         self.loop.sleep(until - self.loop.at)
 
-    def attempt(self, work: Callable[[], None], again: Callable[[], None]) -> None:
+    def attempt(self, work: Callable[[], object], again: Callable[[], None]) -> None:
         """Do *work* in a process; call *again* if a request failed or the process crashed."""
         try:
             work()
@@ -203,13 +208,17 @@ class World:
 
     def _sweep_at_last(self) -> bool:
         """All is quiet: go to the next check that is due, and sweep."""
-        due = [batch.next_check_at for batch in self.memory.batches.values() if batch.next_check_at]
+        due = self._checks()
         if not due:
             return False
         self.rounds += 1
         require(self.rounds < ROUNDS_MAX, "liveness", f"something is due after {ROUNDS_MAX} sweeps")
         self.loop.at = self.sweep_at = max(self.loop.at, min(due))
         return True
+
+    def _checks(self) -> list[datetime]:
+        """Return the times of the next checks of all batches."""
+        return [batch.next_check_at for batch in self.memory.batches.values() if batch.next_check_at]
 
     def _begin_what_is_due(self) -> None:
         now = self.loop.at
@@ -219,20 +228,16 @@ class World:
                 self.start(entry[1], entry[2])
         for owner in self.outside.ending():
             self.events[f"{owner.kind} {owner.outcome}"] += 1
-            self._report(owner, PATIENCE)
+            self._report(owner)
         self.bus.publish(self.referee.to_bus)
         self.referee.to_bus.clear()
         if now >= self.sweep_at:
             self.sweep_at = now + SWEEP_EVERY
-            if any(
-                batch.next_check_at and batch.next_check_at <= now for batch in self.memory.batches.values()
-            ):
+            if any(at <= now for at in self._checks()):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
-        if self.cancels and self.memory.batches and self.random.random() < 0.005:
-            self.cancels -= 1
-            self.start("canceller", self._cancel)
+        self.operator.come()
 
-    def _report(self, owner: Owner, left: int) -> None:
+    def _report(self, owner: Owner) -> None:
         """Report the end of a task or job, again after a failure, as its queue or outbox does."""
 
         def again() -> None:
@@ -248,19 +253,6 @@ class World:
         owed = list(self.thresholds.owed())
         if not self.tracker().sweep().failed:
             self.thresholds.check(owed)
-
-    def _cancel(self) -> None:
-        batch = self.random.choice(list(self.memory.batches.values()))
-        work = partial(self.tracker().cancel, TENANT, batch.batch_id, "enough")
-        self.attempt(lambda: self._quietly(work), lambda: None)
-
-    def _quietly(self, work: Callable[[], object]) -> None:
-        from fanin.errors import NotFound  # noqa: PLC0415
-
-        try:
-            work()
-        except NotFound:
-            return
 
     def _deliver(self) -> None:
         """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
@@ -310,10 +302,15 @@ class World:
 
     def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
         acks = transport_of(self, process.tracker)
-        hide = lambda _, pauses: self.network.send(self.dead_letters, "hide", pauses)  # noqa: E731
-        return handler_of(
-            Adapter(acks, ack_of=partial(dead_letter_message_ack), hide=hide, chance=self.random.random)
-        )
+
+        def hide(_: str, pauses: Mapping[str, int]) -> None:
+            self.network.send(self.dead_letters, "hide", pauses)
+
+        return handler_of(Adapter(acks, ack_of=dead_letter_message_ack, hide=hide, chance=self.random.random))
+
+    def _sent(self, message: Message) -> None:
+        for item in items_of(message.body):
+            self.outside.item(item).messages += 1
 
     def _deleted(self, message: Message) -> None:
         for item in items_of(message.body):

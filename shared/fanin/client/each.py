@@ -18,7 +18,7 @@ from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consumer import Consumer, Handler, handler_of, seconds_left
 from fanin.client.handing import under_work
-from fanin.client.ordering import is_in_order, runs_of
+from fanin.client.ordering import in_turn, is_in_order, runs_of
 from fanin.client.reasons import reason_of
 from fanin.client.settling import Settled, Tally, Worked
 from fanin.client.skipping import Looks
@@ -97,7 +97,7 @@ class EachConsumer(Consumer):
     def _wanted(self, chunk: Chunk, tally: Tally) -> Sequence[int] | None:
         """Return the items to work on, in order; None if the message has to return.
 
-        A poisoned item ends every receive, so at every other one those behind it come first.
+        A poisoned item ends every receive, so each has another order, as ``ordering`` has for records.
         """
         times, indexes = receives(chunk.record), chunk.items.indexes
         if times < 2:
@@ -110,7 +110,7 @@ class EachConsumer(Consumer):
         except (StoreUnavailable, NewerSchema) as error:
             _log_returned(chunk.record, f"its outstanding items cannot be read: {error}")
             return None
-        return left if times % 2 == 0 or is_in_order(chunk.record) else left[::-1]
+        return left if is_in_order(chunk.record) else in_turn(left, times, str)
 
     def _work_on(self, chunk: Chunk, wanted: Sequence[int], tally: Tally, looks: Looks) -> Worked:
         """Work on the *wanted* items while there is time and the batch is live.

@@ -9,11 +9,13 @@ poisoned record at its second or its third receive, and before any two of them a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from fanin.isolating import Record, receives
 
+T = TypeVar("T")
 UPWARDS, DOWNWARDS, _FROM_THE_MIDDLE = range(3)
 """The orders of redelivered records, from their second receive on, in turns."""
 
@@ -35,14 +37,18 @@ def _reordered(records: Sequence[Record]) -> list[Record]:
     ordered = [record for record in records if not _is_redelivered(record)]
     again = sorted((record for record in records if _is_redelivered(record)), key=receives, reverse=True)
     for times, part in groupby(again, receives):
-        ordered += _in_turn(list(part), times)
+        ordered += in_turn(sorted(part, key=lambda record: _hash(_name(record), 0)), times, _name)
     return ordered
 
 
-def _in_turn(records: Sequence[Record], times: int) -> list[Record]:
-    """Return records that were received *times* times, in the order of that receive."""
+def in_turn(upwards: Sequence[T], times: int, name: Callable[[T], str]) -> Sequence[T]:
+    """Return values of a message that was received *times* times, 2 or more, in the order of that receive.
+
+    *upwards*: the values in the order of the first cycle; later ones go by hashes of their names.
+    """
     cycle, turn = divmod(times - 2, 3)
-    upwards = sorted(records, key=lambda record: _hash(record, cycle))
+    if cycle:
+        upwards = sorted(upwards, key=lambda value: _hash(name(value), cycle))
     if turn == UPWARDS:
         return upwards
     if turn == DOWNWARDS:
@@ -51,8 +57,12 @@ def _in_turn(records: Sequence[Record], times: int) -> list[Record]:
     return [upwards[at] for at in sorted(range(len(upwards)), key=lambda at: abs(at - middle))]
 
 
-def _hash(record: Record, cycle: int) -> bytes:
-    return hashlib.sha256(f"{record['messageId']} {cycle}".encode()).digest()
+def _name(record: Record) -> str:
+    return str(record["messageId"])
+
+
+def _hash(name: str, cycle: int) -> bytes:
+    return hashlib.sha256(f"{name} {cycle}".encode()).digest()
 
 
 def _is_redelivered(record: Record) -> bool:
