@@ -11,7 +11,8 @@ SEEDS ?= 100000
 WORKERS ?= 2
 # What runs in this process alone, without the CDK, Spark, Node or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts
+  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
+  tests/simulation_seams
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
@@ -82,11 +83,11 @@ deploy: setup ## cdk deploy into the account of your credentials
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m infra.cli deploy $(ARGS)
 
 simulate: setup ## the protocol under faults: SEEDS schedules of the production code
-	@for room in simulation simulation_grouper simulation_queue simulation_parts; do \
+	@for room in simulation simulation_grouper simulation_queue simulation_parts simulation_seams; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.run --seeds $(SEEDS) --jobs 2 $(ARGS) || exit 1; done
 
 mutants: setup ## broken rules, each with a seed that finds it
-	@for room in simulation simulation_grouper simulation_queue simulation_parts; do \
+	@for room in simulation simulation_grouper simulation_queue simulation_parts simulation_seams; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.mutants $(ARGS) || exit 1; done
 
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
@@ -122,8 +123,9 @@ start: setup ## CPU and memory of the cold start of each handler, beside that of
 cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md
 
-openapi: setup ## write docs/openapi.json anew from the routes
+openapi: setup ## write docs/openapi.json and docs/events.schema.json anew
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
+	@$(BIN)/python -m functions.openapi.ending_event > docs/events.schema.json
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

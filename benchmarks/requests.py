@@ -18,7 +18,7 @@ from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 
 ITEMS = 1024
-CASES = [(threads, delivery) for delivery in (1, 10) for threads in (1, 16, 32)]
+CASES = [(threads, delivery) for delivery in (1, 10, 64) for threads in (1, 16, 32)]
 
 
 @dataclass(frozen=True, slots=True)

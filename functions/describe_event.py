@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from fanin.api.events import ended_states, endings
-from functions.metrics.counts import count_endings, measured
+from fanin import names
+from fanin.api.events import ended_states, endings, forced
+from functions.metrics.counts import count, count_endings, measured
 from functions.wiring import tracking
 
 
@@ -11,4 +12,5 @@ from functions.wiring import tracking
 def handler(event: list[dict[str, Any]], _context: Any) -> list[dict[str, Any]]:
     details = endings(event, tracking.tracker())
     count_endings(ended_states(event))
+    count({names.BATCHES_FORCED: forced(event)})
     return details

@@ -1,13 +1,20 @@
 """GET /v1/batches/{batchId}"""
 
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api.answers import BatchAnswer
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, caller, edge
 from functions.wiring import tracking
 
-app = edge(tracking.settings)
+Shown = Annotated[
+    Literal["none"] | None,
+    Query(alias="progress", description="`none`: the state without `progress`, for which pages are read."),
+]
+
+app = edge(tracking.settings, query=("progress",))
 
 
 @app.get(
@@ -16,10 +23,12 @@ app = edge(tracking.settings)
     summary="Get a batch",
     responses=answers(200, BatchAnswer, 400, 403, 404, 503),
 )
-def get_batch(batch_id: BatchId) -> BatchAnswer:
-    """Return the state and progress of a batch."""
-    batch = tracking.tracker().get(caller(app).tenant, batch_id)
-    return BatchAnswer.with_progress(batch, tracking.tracker().progress(batch))
+def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
+    """Return the state and progress of a batch, and the event of its end."""
+    tracker = tracking.tracker()
+    batch = tracker.get(caller(app).tenant, batch_id)
+    found = None if progress == "none" else tracker.progress(batch)
+    return BatchAnswer.shown(batch, found, tracker.is_announced(batch))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

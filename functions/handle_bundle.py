@@ -23,4 +23,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _handle(body: str) -> Handled:
     message = BundleMessage.parse(body)
-    return grouping.grouper().handle(message, calling.downstream(), grouping.notifier())
+    notifier, on_failed = grouping.notifier(), grouping.on_failed()
+    return grouping.grouper().handle(message, calling.downstream(), notifier, on_failed)

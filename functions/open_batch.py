@@ -10,6 +10,7 @@ from fanin.api.requests import OpenBatchBody
 from fanin.api.resuming import resumable
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
+from functions.wiring.callbacks import check_callback
 from functions.wiring.deployed import settings_file
 
 app = edge(tracking.settings)
@@ -24,8 +25,10 @@ app = edge(tracking.settings)
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch. A retry with the same idempotency key returns the same batch."""
+    tenant = caller(app).tenant
+    check_callback(body.callback, tenant)
     spec = resumable(body.spec(), lambda: settings_file().resumed_state_machines)
-    batch = tracking.tracker().open(caller(app).tenant, spec, key=idempotency_key)
+    batch = tracking.tracker().open(tenant, spec, key=idempotency_key)
     count({names.BATCHES_OPENED: 1})
     return OpenedBatch.of(batch)
 

@@ -19,7 +19,7 @@ app = edge(tracking.settings)
     summary="Create or update a work queue",
     responses=answers(200, QueueAnswer, 400, 403, 409, 413, 415, 503) | {201: answers(201, QueueAnswer)[201]},
 )
-def put_queue(queue: QueueName, body: QueueBody) -> tuple[QueueAnswer, int]:
+def put_queue(queue: QueueName, body: QueueBody = QueueBody()) -> tuple[QueueAnswer, int]:
     """Create the queue with its doorbell: 201; of a queue that exists, change the settings of the body: 200.
 
     Parts can be raised while the queue works, and not lowered: 409. A raise takes over two hours.

@@ -20,6 +20,7 @@ def handler(_event: dict[str, Any], context: Any) -> None:
             names.SWEEP_REPAIRED: done.completed,
             names.SWEEP_ANNOUNCED_AGAIN: done.announced_again,
             names.SWEEP_FAILED: done.failed,
+            names.THRESHOLDS_REACHED: done.reached,
         }
     )
     age(names.OLDEST_BATCH_SECONDS, tracker.longest_open().total_seconds())

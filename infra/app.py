@@ -7,6 +7,7 @@ context values that override those of cdk.json. The command line sets both.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from infra.config import Config, ConfigError
+from infra.constructs.callbacks import check_place
 from infra.fitting import fit
 from infra.limits import Measured, measured
 from infra.nag import accept
@@ -42,6 +44,7 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
 
 
 def _stack(app: cdk.App, config: Config) -> FaninStack:
+    check_place(config, os.environ.get("CDK_DEFAULT_ACCOUNT"), os.environ.get("CDK_DEFAULT_REGION"))
     accept(app, "infra.limits counts resources, and names the setting", "CloudFormation-Validate::F0007")
     return FaninStack(app, f"Fanin-{config.stage}", config)
 

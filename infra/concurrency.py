@@ -4,13 +4,15 @@ A new account has 10 in a region, for all its functions together; what exceeds t
 concurrency cannot divide them, because Lambda requires that 100 of an account stay unreserved. So the stack
 bounds what takes executions: each queue's event source mapping by its maximum concurrency, of which the
 minimum is 2, and the API by its rate. What is left is for the duties: the sweepers, the Pipe, confirmations.
-Those are short and repeated when they are throttled, and share two; each stream of the archive has one more.
+Those are short and repeated when they are throttled, and share two; each stream that a function reads has
+one more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fanin.names import JOB_DEAD
 from infra.config import Config
 
 DUTIES = 2
@@ -48,7 +50,7 @@ class Shares:
 def shares(config: Config) -> Shares:
     """Return the shares of *config*; a setting that is given replaces its computed value."""
     queues = _queues(config)
-    duties = DUTIES + (_streams(config) if config.archive else 0)
+    duties = DUTIES + _streams(config)
     api = max(API_MIN, config.lambda_concurrency // API_PART)
     if config.throttle_rate:
         api = -(-config.throttle_rate // REQUESTS_A_SECOND)
@@ -80,12 +82,13 @@ def shortage(config: Config) -> str:
 def _queues(config: Config) -> int:
     """Return the number of queues that functions consume.
 
-    Those of acks, of users, of tasks, of resumed state machines and of the demo.
+    Those of acks, of users, of tasks, of resumed state machines, of webhooks and of the demo.
     """
     of_tasks = 2 * config.grouper + config.grouper_registrations + bool(config.resumed_state_machines)
-    return 1 + len(config.dead_letter_queue_arns) + of_tasks + 2 * config.demo
+    return 1 + len(config.dead_letter_queue_arns) + of_tasks + bool(config.webhooks) + 2 * config.demo
 
 
 def _streams(config: Config) -> int:
-    """Return the number of streams that the archive reads."""
-    return 5 if config.grouper else 3
+    """Return the number of streams that the archive reads, and the one for the events of dead jobs."""
+    archived = (5 if config.grouper else 3) if config.archive else 0
+    return archived + (JOB_DEAD in config.events)

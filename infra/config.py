@@ -10,19 +10,23 @@ import json
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Literal, NewType, get_args, get_type_hints
+from typing import Any, NewType, get_type_hints
 
+from fanin.callbacks.model import Callback
+from fanin.callbacks.parsing import callbacks_of
 from fanin.errors import InvalidRequest
 from fanin.grouper.endpoints import Endpoint, check_timeouts
 from fanin.grouper.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.policy import Policies
 from fanin.grouper.targeting import TargetTemplate
+from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
 from infra import restored
+from infra.rules import RULES, Engine, Target
 
-Target = Literal["aws", "local"]
-Engine = Literal["off", "glue", "emr"]
 ByPattern = NewType("ByPattern", str)
 """A list of objects, each for a pattern of targets, as JSON text."""
+ByName = NewType("ByName", str)
+"""A list of objects, each with a name, as JSON text."""
 
 
 class ConfigError(ValueError):
@@ -57,10 +61,16 @@ class Config:
     ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
     becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
     tenant of the items. Default: the account id.
+    ``keep_letters``: copies each of these messages to a queue that keeps it for 14 days, before it is
+    deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
     ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
     the API makes those of all others. A list, or the names separated by commas.
+    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
+    a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
+    ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
+    ``grouper``) and ``JobDead``. A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
@@ -98,8 +108,11 @@ class Config:
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
+    keep_letters: bool = False
     resumed_state_machines: tuple[str, ...] = ()
     job_queues: tuple[str, ...] = ()
+    callbacks: ByName = ByName("[]")
+    events: tuple[str, ...] = ()
     grouper: bool = True
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
@@ -114,22 +127,25 @@ class Config:
     analytics_schedule: str = ""
 
     def __post_init__(self) -> None:
-        for name, (holds, takes) in _RULES.items():
+        for name, (holds, takes) in RULES.items():
             value = getattr(self, name)
             if not holds(value):
                 raise _refused(name, value, takes)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
-        if self.demo and not self.grouper:
-            raise ConfigError("demo needs grouper: the demo bundles some of its items")
-        if self.grouper_registrations and not self.grouper:
-            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
+        self._check_grouper()
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
         _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
         self._check_batch_apis()
+        _check_entries("callbacks", callbacks_of, self.callbacks)
+        self._check_webhooks()
 
     @property
     def policies(self) -> Policies:
@@ -140,6 +156,35 @@ class Config:
     def batch_apis(self) -> tuple[Endpoint, ...]:
         """The batch APIs of targets."""
         return endpoints_of(json.loads(self.grouper_downstream))
+
+    @property
+    def named_callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks."""
+        return callbacks_of(json.loads(self.callbacks))
+
+    @property
+    def webhooks(self) -> tuple[Callback, ...]:
+        """The callbacks that are webhooks."""
+        return tuple(each for each in self.named_callbacks if each.url)
+
+    def _check_webhooks(self) -> None:
+        """Refuse a webhook on this machine, which no function on AWS reaches."""
+        for number, each in enumerate(self.named_callbacks, start=1):
+            if each.is_local and self.target != "local":
+                raise ConfigError(
+                    f"callbacks, entry {number}: {each.url} is on this machine: use a public host"
+                )
+
+    def _check_grouper(self) -> None:
+        """Refuse what needs the group-batcher without it."""
+        if self.grouper:
+            return
+        if self.demo:
+            raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.grouper_registrations:
+            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
+        if {TASK_SUCCEEDED, BUNDLE_FAILED} & set(self.events):
+            raise ConfigError(f"events needs grouper for {TASK_SUCCEEDED} and {BUNDLE_FAILED}")
 
     def _check_batch_apis(self) -> None:
         """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
@@ -156,7 +201,7 @@ class Config:
                 "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
                 "that are replaced are retained"
             )
-        if kinds := restored.without_stream(self.restored_tables, self.archive):
+        if kinds := restored.without_stream(self.restored_tables, self.archive, JOB_DEAD in self.events):
             raise ConfigError(
                 f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
                 "(LatestStreamArn of describe-table)"
@@ -198,7 +243,7 @@ def _parsed(name: str, kind: Any, value: object) -> object:
         return _whole_number(name, value)
     if kind == tuple[str, ...]:
         return _texts(name, value)
-    if kind is ByPattern and isinstance(value, list):
+    if kind in (ByPattern, ByName) and isinstance(value, list):
         return json.dumps([_with_whole_numbers(row) for row in value])
     if not isinstance(value, str):
         raise _refused(name, value, "text")
@@ -243,119 +288,8 @@ def _refused(name: str, value: object, takes: str) -> ConfigError:
     return ConfigError(f"{name} is {value!r}; it takes {takes}")
 
 
-def _matches(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
-
-
-def _distinct(pattern: str) -> Callable[[Any], bool]:
-    one = _matches(pattern)
-    return lambda values: all(one(value) for value in values) and len(set(values)) == len(values)
-
-
-def _is_of_different_queues(entries: Any) -> bool:
-    """Return whether *entries* are ARNs of different queues of one region, with or without tenants."""
-    queues = {entry.partition("=")[0] for entry in entries}
-    if not _distinct(DEAD_LETTER_QUEUE)(entries) or len(queues) != len(entries):
-        return False
-    return len({queue.split(":")[3] for queue in queues}) <= 1
-
-
-def _is_of_one_region(pattern: str) -> Callable[[Any], bool]:
-    """Return the rule of a list of different ARNs of *pattern* in one region."""
-    return lambda arns: _distinct(pattern)(arns) and len({arn.split(":")[3] for arn in arns}) <= 1
-
-
-def _is_schedule(text: Any) -> bool:
-    """Return whether *text* is empty or a cron expression; AWS requires ``?`` for one of the two days."""
-    fields = text[5:-1].split(" ")
-    return not text or (bool(re.fullmatch(CRON, text)) and (fields[2] == "?") != (fields[4] == "?"))
-
-
-def _is_of_different_kinds(entries: Any) -> bool:
-    """Return whether *entries* are restored tables, each of another kind."""
-    return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
-
-
-def _is_by_pattern(text: Any) -> bool:
-    """Return whether *text* is a JSON list of objects with a ``pattern``."""
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(rows, list) and all(isinstance(row, dict) and "pattern" in row for row in rows)
-
-
-def _check_entries(name: str, parse: Callable[[Rows], object], text: ByPattern) -> None:
+def _check_entries(name: str, parse: Callable[[Rows], object], text: str) -> None:
     try:
         parse(json.loads(text))
     except InvalidRequest as error:
         raise ConfigError(f"{name}, {error}") from error
-
-
-def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
-    return (lambda value: low <= value <= high), f"a whole number from {low} to {high}"
-
-
-# The retention periods of CloudWatch Logs, up to ten years.
-# fmt: off
-LOG_RETENTION_DAYS = (
-    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
-)
-# fmt: on
-
-QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
-TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
-DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
-BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
-# Minute, hour, day of the month, month, day of the week, year.
-CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
-STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A-Za-z0-9_-]{1,80}"
-JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
-
-_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, starting with a-z"),
-    "target": (lambda value: value in get_args(Target), " or ".join(get_args(Target))),
-    "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
-    "page_bits": _between(2, 1024),
-    "max_request_units": _between(0, 1_000_000),
-    "lambda_concurrency": _between(10, 100_000),
-    "consumer_concurrency": (
-        lambda value: value == 0 or 2 <= value <= 1000,
-        "a whole number from 2 to 1000, or 0 for a share of lambda_concurrency",
-    ),
-    "throttle_rate": _between(0, 10_000),
-    "throttle_burst": _between(0, 5_000),
-    "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
-    "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
-    "jwt_tenant_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
-    "jwt_caller_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
-    "acks_tenant": (_matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
-    "oldest_batch_alarm_hours": _between(1, 10_000),
-    "oldest_message_alarm_minutes": _between(1, 20_160),
-    "dead_letter_queue_arns": (
-        _is_of_different_queues,
-        "ARNs of different SQS queues in the stack's region, each alone or as ARN=TENANT",
-    ),
-    "restored_tables": (
-        _is_of_different_kinds,
-        f"KIND=ARN for different tables, each the ARN of a table or of its stream; KIND is one of "
-        f"{', '.join(restored.KINDS)}",
-    ),
-    "resumed_state_machines": (
-        _is_of_one_region(STATE_MACHINE_ARN),
-        "ARNs of different state machines of Step Functions in the stack's region",
-    ),
-    "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
-    "grouper_policies": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
-    "grouper_downstream": (_is_by_pattern, "a JSON list of objects that each name a pattern"),
-    "archive_days": _between(1, 3650),
-    "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
-    "analytics_workers": _between(2, 299),
-    "analytics_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
-    "analytics_bucket_arns": (_distinct(BUCKET_ARN), "ARNs of different S3 buckets"),
-    "analytics_schedule": (
-        _is_schedule,
-        "cron(...) of six fields with one space between them; one of day-of-month and day-of-week is ?",
-    ),
-    "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
-}

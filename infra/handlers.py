@@ -70,6 +70,18 @@ ROUTES = (
         batches=LOOK_THROUGH,
         pages=READ_PAGES,
     ),
+    Handler(
+        name="reopen_batch", route="POST /v1/batches/{batchId}/reopen", batches=CHANGE, pages=CHANGE_PAGES
+    ),
+    Handler(
+        name="get_origin",
+        route="GET /v1/batches/{batchId}/origin",
+        batches=LOOK_THROUGH,
+        pages=READ_PAGES,
+    ),
+    Handler(name="end_batch", route="POST /v1/batches/{batchId}/end", batches=CHANGE, pages=CHANGE_PAGES),
+    Handler(name="delete_batch", route="DELETE /v1/batches/{batchId}", batches=LOOK),
+    Handler(name="delete_batches", route="DELETE /v1/batches", batches=LOOK, indexes=(TENANT_INDEX,)),
     Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
 )
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
@@ -94,6 +106,8 @@ SWEEP = Handler(
     timeout_seconds=300,
     memory_mb=1024,
 )
+# It posts up to ten events at once, for at most 20 s, and asks for the keys and for SQS: up to 24 s.
+CALL_WEBHOOK = Handler(name="call_webhook", timeout_seconds=60)
 # A full delivery is 1,000 records, 6 MB of JSON.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
 DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

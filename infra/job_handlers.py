@@ -145,6 +145,8 @@ SWEEP_JOBS = JobHandler(
     # doorbell of a removed queue.
     doorbells=(*CREATE, "sqs:DeleteQueue", *RING),
 )
+# A delivery is 100 records.
+PUBLISH_DEAD_JOBS = Handler(name="publish_dead_jobs", timeout_seconds=60)
 DEMO_JOBS = JobHandler(
     # It acks the items of its jobs.
     lambda_=Handler(name="demo_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=30),

@@ -34,7 +34,10 @@ def by_kind(entries: Iterable[str]) -> Mapping[str, RestoredTable]:
     return found
 
 
-def without_stream(entries: Iterable[str], is_archived: bool) -> list[str]:
-    """Return the kinds of *entries* whose stream the stack reads, and that name none."""
-    read = ARCHIVED if is_archived else STREAMED
+def without_stream(entries: Iterable[str], is_archived: bool, reads_jobs: bool = False) -> list[str]:
+    """Return the kinds of *entries* whose stream the stack reads, and that name none.
+
+    *reads_jobs*: whether the events of dead jobs are made from the stream of jobs.
+    """
+    read = ARCHIVED if is_archived else (*STREAMED, "jobs") if reads_jobs else STREAMED
     return [kind for kind, table in by_kind(entries).items() if kind in read and not table.stream_arn]

@@ -17,6 +17,7 @@ def settings_file(config: Config) -> SettingsFile:
         grouper_policies=json.loads(config.grouper_policies),
         grouper_downstream=json.loads(config.grouper_downstream),
         grouper_target=config.grouper_target,
+        callbacks=json.loads(config.callbacks),
         resumed_state_machines=config.resumed_state_machines,
     )
 

@@ -8,12 +8,14 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from fanin.names import JOB_DEAD
 from infra.concurrency import shortage
 from infra.config import Config
 from infra.constructs.analytics import Analytics
 from infra.constructs.analytics_roles import Reach
 from infra.constructs.api import Api
 from infra.constructs.archive import Archive
+from infra.constructs.callbacks import Callbacks
 from infra.constructs.confirmation import Confirmation
 from infra.constructs.dead_letter_queues import DeadLetterQueues
 from infra.constructs.demo import Demo
@@ -21,6 +23,7 @@ from infra.constructs.demo_jobs import DemoJobs
 from infra.constructs.events import EndingEvents
 from infra.constructs.functions import Functions, tenant_of_messages
 from infra.constructs.grouper import Grouper
+from infra.constructs.job_events import DeadJobEvents
 from infra.constructs.jobs import Jobs
 from infra.constructs.monitoring import Monitoring
 from infra.constructs.queues import SourceQueue
@@ -84,12 +87,17 @@ class FaninStack(Stack):
             "pages": self.tables.pages,
         }
         self.watched_tables = dict(self.tables.watched)
+        self.readers: list[lambda_.Function] = []
 
     def _add_parts(self) -> None:
         """Add the work queues, and the parts that the configuration enables."""
         self._add_jobs()
+        if self.config.named_callbacks:
+            self._add_callbacks()
         if self.config.resumed_state_machines:
             self._add_resuming()
+        if JOB_DEAD in self.config.events:
+            self._add_job_events()
         if self.config.grouper:
             self._add_grouper()
         if self.config.demo:
@@ -115,8 +123,9 @@ class FaninStack(Stack):
     def _watched(self) -> Watched:
         return Watched(
             functions=self.functions.made,
+            routes=self.api.functions,
             sweepers=self.sweepers,
-            readers=[self.archive.function] if self.archive else [],
+            readers=self.readers,
             queues=self.queues,
             consumed=self.consumed,
             dead_letter_queues=self.dead_letter_queues,
@@ -138,11 +147,22 @@ class FaninStack(Stack):
             DoorbellPrefix=jobs.prefix,
         )
 
+    def _add_callbacks(self) -> None:
+        callbacks = Callbacks(self, "Callbacks", self.config, self.functions, self.events.bus)
+        self.queues |= callbacks.queues
+        self.consumed |= callbacks.queues
+        self.dead_letter_queues |= callbacks.dead_letter_queues
+
     def _add_resuming(self) -> None:
         queue = Resuming(self, "Resuming", self.config, self.functions, self.events.bus).queue
         self.queues |= {RESUMES: queue.queue}
         self.consumed |= {RESUMES: queue.queue}
         self.dead_letter_queues |= {RESUMES: queue.dead_letter_queue}
+
+    def _add_job_events(self) -> None:
+        self.job_events = DeadJobEvents(self, "JobEvents", self.functions, self.jobs.table, self.events.bus)
+        self.readers.append(self.job_events.function)
+        self.dead_letter_queues |= {"JobEvents": self.job_events.dead_letter_queue}
 
     def _add_grouper(self) -> None:
         self.grouper = grouper = Grouper(self, "Grouper", self.config, self.functions, self.events.bus)
@@ -183,6 +203,7 @@ class FaninStack(Stack):
 
     def _add_archive(self) -> None:
         self.archive = Archive(self, "Archive", self.config, self.functions, self.changing)
+        self.readers.append(self.archive.function)
         self.dead_letter_queues |= {"Archive": self.archive.dead_letter_queue}
         self._output(ArchiveBucket=self.archive.bucket.bucket_name)
 
@@ -202,6 +223,8 @@ class FaninStack(Stack):
             BusName=self.events.bus.event_bus_name,
             AcksQueueUrl=self.acks.queue.queue_url,
         )
+        if self.user_dead_letter_queues.kept:
+            self._output(KeptMessagesQueueUrl=self.user_dead_letter_queues.kept.queue_url)
 
     def _output(self, **values: str) -> None:
         for name, value in values.items():

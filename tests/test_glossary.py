@@ -76,7 +76,7 @@ def is_refused(name: str) -> bool:
 
 def defined_values() -> set[str]:
     """What is in backticks in the first column, or in the line of the term whose values they are."""
-    return {value for term, meaning in ROWS for value in re.findall(r"`(\w+)`", f"{term} {meaning}")}
+    return {value for term, meaning in ROWS for value in re.findall(r"`([\w%]+)`", f"{term} {meaning}")}
 
 
 @pytest.mark.parametrize("enum", enums(), ids=lambda enum: f"{enum.__module__}.{enum.__name__}")

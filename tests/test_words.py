@@ -69,6 +69,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "test_words",  # this file
         "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack
         '"Letters"',  # a construct id too
+        "keep_letters",  # a setting of the stack
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "JAVA_HOME",  # an environment variable

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fanin import names
-from fanin.client.settling import Settled
 from fanin.tracker import State, Verdict
 from functions.metrics.measuring import age, count, measured
+
+if TYPE_CHECKING:
+    from fanin.client.settling import Settled
 
 __all__ = ["age", "count", "count_endings", "count_settled", "count_verdicts", "measured"]
 

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from fanin.aws import clients
 from fanin.aws.isolation import Isolation
+from fanin.aws.keeping import kept_message
 from fanin.aws.settings import Settings
 from fanin.errors import InvalidRequest
+
+
+def keep(event: Mapping[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    """Copy the messages that *response* deletes, if the stack keeps them; those not copied return.
+
+    A message is copied before it is deleted, so a crash between leaves two copies, and never none.
+    """
+    url = settings().kept_messages_queue
+    returned = response["batchItemFailures"]
+    failed = {each["itemIdentifier"] for each in returned}
+    deleted = [record for record in event["Records"] if record["messageId"] not in failed]
+    if not url or not deleted:
+        return response
+    from fanin.client.records import item_id_of  # noqa: PLC0415  # most consumers start without the tracker
+
+    copied = set(Isolation(clients.sqs(), url, partial(kept_message, item_id_of=item_id_of)).isolate(deleted))
+    left = [record["messageId"] for record in deleted if record["messageId"] not in copied]
+    return {"batchItemFailures": [*returned, *({"itemIdentifier": message_id} for message_id in left)]}
 
 
 @lru_cache(maxsize=1)

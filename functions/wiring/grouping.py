@@ -12,9 +12,11 @@ from fanin.errors import InvalidRequest
 from fanin.grouper import Grouper, ItemAck, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
+from fanin.grouper.notifying import OnFailed
 from fanin.grouper.parsing import policies_of
 from fanin.grouper.sqs import SqsQueue
 from fanin.grouper.targeting import TargetTemplate
+from fanin.names import BUNDLE_FAILED, TASK_SUCCEEDED
 from fanin.pacing import each_in_threads
 from functions.wiring import metered
 from functions.wiring.deployed import settings_file
@@ -32,10 +34,10 @@ def settings() -> GroupingSettings:
 @lru_cache(maxsize=1)
 def grouper() -> Grouper:
     """Return the group-batcher over the deployed tables and queues."""
-    names = settings()
-    tables = GrouperTables(names.tasks_table, names.leases_table, names.bundles_table)
+    given = settings()
+    tables = GrouperTables(given.tasks_table, given.leases_table, given.bundles_table)
     store = DynamoStore(metered.dynamodb(), tables)
-    queue = SqsQueue(clients.sqs.later(), names.tasks_queue, names.bundles_queue)
+    queue = SqsQueue(clients.sqs.later(), given.tasks_queue, given.bundles_queue)
     policies = policies_of(settings_file().grouper_policies)
     return Grouper(World(store, queue, policies, each=each_in_threads))
 
@@ -48,9 +50,21 @@ def registering() -> Grouper:
 
 @lru_cache(maxsize=1)
 def notifier() -> OutcomeNotifier:
-    """Return the notifier: events on the bus for failed tasks, and acks of the tasks' items."""
-    bus = EventBus(clients.events.later(), settings().bus)
-    return OutcomeNotifier(bus.publish, _ack)
+    """Return the notifier: acks of the tasks' items, and events on the bus of those that failed.
+
+    Other events are published if the settings name them.
+    """
+    return OutcomeNotifier(_bus().publish, _ack, succeeded=TASK_SUCCEEDED in settings().events)
+
+
+def on_failed() -> OnFailed | None:
+    """Return the function that publishes the event of a failed bundle; None if the settings name it not."""
+    return _bus().publish_bundle if BUNDLE_FAILED in settings().events else None
+
+
+@lru_cache(maxsize=1)
+def _bus() -> EventBus:
+    return EventBus(clients.events.later(), settings().bus)
 
 
 def _ack(entries: Sequence[ItemAck]) -> None:

@@ -31,7 +31,10 @@ ACCESS_LOG = {
 
 
 class Api(Construct):
-    """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured."""
+    """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured.
+
+    *functions*: those of its routes.
+    """
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]
@@ -40,6 +43,7 @@ class Api(Construct):
         self.http = apigatewayv2.HttpApi(
             self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
         )
+        self.functions: list[lambda_.Function] = []
         for route, function in routes.items():
             self.add(route, function)
         share = shares(config)
@@ -57,6 +61,7 @@ class Api(Construct):
         """Integrate *function* for *route*, ``METHOD /path``."""
         method, path = route.split(" ")
         name = name_of(function)
+        self.functions.append(function)
         self.http.add_routes(
             path=path,
             methods=[apigatewayv2.HttpMethod(method)],

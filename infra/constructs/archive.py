@@ -17,8 +17,6 @@ from typing import Any, cast
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -26,14 +24,14 @@ from infra.config import Config
 from infra.constructs.buckets import ABANDONED, private_bucket
 from infra.constructs.functions import Functions
 from infra.constructs.queues import dead_letter_queue
-from infra.constructs.tables import READ_STREAM, stream_arn
+from infra.constructs.streams import follow
+from infra.constructs.tables import stream_arn
 from infra.handlers import ARCHIVE_CHANGES
 from infra.nag import accept
 
 FOLDER = "changes"
 RECORDS_AT_ONCE = 1000
 WINDOW = Duration.minutes(1)
-TRIED_FOR = Duration.hours(12)
 # Rows that are archived, where not all are: no idempotency keys, task tokens, or heartbeats of workers.
 ROWS: dict[str, dict[str, Any]] = {
     "batches": {"sk": {"S": [{"anything-but": ["key", "token"]}]}},
@@ -76,27 +74,16 @@ class Archive(Construct):
         accept(owner, "Of an object's name only the folder is known before", finding)
 
     def _follow(self, kind: str, stream: str) -> None:
-        """Add the stream of the table of *kind* as event source of the function, from its beginning."""
-        read = iam.PolicyStatement(actions=list(READ_STREAM), resources=[stream])
-        self.function.add_to_role_policy(read)
-        self.function.add_event_source_mapping(
+        """Add the stream of the table of *kind* as event source of the function."""
+        follow(
+            self.function,
             kind.capitalize(),
-            event_source_arn=stream,
-            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-            batch_size=RECORDS_AT_ONCE,
-            max_batching_window=WINDOW,
-            bisect_batch_on_error=True,
-            report_batch_item_failures=True,
-            max_record_age=TRIED_FOR,
-            on_failure=sources.SqsDlq(self.dead_letter_queue),
-            filters=_filters(kind),
+            stream,
+            self.dead_letter_queue,
+            at_once=RECORDS_AT_ONCE,
+            window=WINDOW,
+            pattern={"dynamodb": {"Keys": ROWS[kind]}} if kind in ROWS else None,
         )
-
-
-def _filters(kind: str) -> list[dict[str, Any]] | None:
-    if kind not in ROWS:
-        return None
-    return [dict(lambda_.FilterCriteria.filter({"dynamodb": {"Keys": ROWS[kind]}}))]
 
 
 def _bucket(scope: Construct, config: Config) -> s3.Bucket:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigatewayv2
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -57,6 +59,16 @@ def _throttle_events(kind: str, dimensions: dict[str, str]) -> cloudwatch.IMetri
         dimensions_map=dimensions,
         statistic="Sum",
         period=MINUTE,
+    )
+
+
+def errors_of(functions: Sequence[lambda_.Function]) -> cloudwatch.IMetric:
+    """Return the failed invocations of at most ten functions together."""
+    using = {
+        f"errors{number}": function.metric_errors(period=MINUTE) for number, function in enumerate(functions)
+    }
+    return cloudwatch.MathExpression(
+        expression=TOTAL, using_metrics=using, period=MINUTE, label="Failed invocations"
     )
 
 

@@ -24,6 +24,7 @@ from infra.constructs.metrics import (
     PERIOD,
     REGISTERED,
     SWEEPS,
+    WEBHOOKS,
     WITHOUT_EFFECT,
     WOKEN,
     Emitted,
@@ -45,7 +46,8 @@ def draw(
     for number in range(0, len(alarms), ALARMS):
         shown = alarms[number : number + ALARMS]
         dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
-    ours = (*_of_batches(emitted, watched), *_of_bundles(emitted, watched), *_of_jobs(emitted))
+    of_batches = (*_of_batches(emitted, watched), *_of_webhooks(emitted, watched))
+    ours = (*of_batches, *_of_bundles(emitted, watched), *_of_jobs(emitted))
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
@@ -68,6 +70,11 @@ def _of_batches(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWid
             _graph("DynamoDB", emitted.sums((names.WRITE_UNITS, names.CONFLICTS))),
         ],
     ]
+
+
+def _of_webhooks(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    """Return nothing for a stack without webhooks."""
+    return [[_graph("Events for webhooks", emitted.sums(WEBHOOKS))]] if "Webhooks" in watched.consumed else []
 
 
 def _of_bundles(emitted: Emitted, watched: Watched) -> list[list[cloudwatch.IWidget]]:

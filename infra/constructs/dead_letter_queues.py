@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import Config
-from infra.constructs.queues import feed
+from infra.constructs.queues import dead_letter_queue, feed
+from infra.nag import accept
 
 
 class DeadLetterQueues(Construct):
@@ -24,11 +26,24 @@ class DeadLetterQueues(Construct):
         self.queues = [sqs.Queue.from_queue_arn(self, _id_of(arn), arn) for arn in tenants_by_queue(config)]
         for queue in self.queues:
             feed(queue, fail, config)
+        self.kept = self._keep(fail) if config.keep_letters else None
 
     @property
     def by_name(self) -> Mapping[str, sqs.IQueue]:
         """The queues by name."""
         return {queue.queue_name: queue for queue in self.queues}
+
+    def _keep(self, fail: lambda_.Function) -> sqs.Queue:
+        """Return the queue to which *fail* copies each message before it is deleted."""
+        kept = dead_letter_queue(self, "Kept")
+        accept(
+            kept,
+            "Nothing consumes the copies: they are looked at, and resent, by people",
+            "AwsSolutions-SQS3",
+        )
+        fail.add_environment("FANIN_KEPT_MESSAGES_QUEUE", kept.queue_url)
+        fail.add_to_role_policy(iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[kept.queue_arn]))
+        return kept
 
 
 def tenants_by_queue(config: Config) -> dict[str, str]:

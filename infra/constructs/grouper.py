@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Aws
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -16,6 +15,7 @@ from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGET
 from infra.config import Config
 from infra.constructs.functions import Functions, allow, tenant_of_messages
 from infra.constructs.queues import SourceQueue
+from infra.constructs.secrets import allow_secret
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import archived, index, number, restored_table, table, text
 from infra.constructs.watched import WatchedTable
@@ -134,7 +134,8 @@ class Grouper(Construct):
         }
         if not handler.publishes:
             return environment
-        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name}
+        wanted = {"FANIN_EVENTS": ",".join(self.config.events)} if self.config.events else {}
+        return environment | {"FANIN_BUS_NAME": self.bus.event_bus_name} | wanted
 
 
 def _allow_call(function: lambda_.Function, endpoint: Endpoint) -> None:
@@ -144,14 +145,7 @@ def _allow_call(function: lambda_.Function, endpoint: Endpoint) -> None:
     if endpoint.signing:
         _allow(function, endpoint.signing.actions, (endpoint.signing.resource,))
     if endpoint.secret:
-        _allow(function, ("secretsmanager:GetSecretValue",), (endpoint.secret.arn,))
-    if endpoint.secret and endpoint.secret.key:
-        region = endpoint.secret.arn.split(":")[3]
-        via = {"StringEquals": {"kms:ViaService": f"secretsmanager.{region}.{Aws.URL_SUFFIX}"}}
-        statement = iam.PolicyStatement(
-            actions=["kms:Decrypt"], resources=[endpoint.secret.key], conditions=via
-        )
-        function.add_to_role_policy(statement)
+        allow_secret(function, endpoint.secret)
 
 
 def _allow_index(function: lambda_.Function, of: dynamodb.ITable, name: str, actions: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from fanin.names import (
     DOORBELL_RETENTION_SECONDS,
     DOORBELL_VISIBILITY_SECONDS,
     JOB_ATTRIBUTES,
+    JOB_DEAD,
     JOBS_INDEX,
     OF_QUEUE,
     OF_TENANT,
@@ -28,7 +29,7 @@ from fanin.names import (
 from infra.config import Config
 from infra.constructs.functions import Functions, allow
 from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import KEYS_ONLY, archived, index, restored_table, table, text
+from infra.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
 from infra.constructs.watched import WatchedTable
 from infra.job_handlers import ADD, CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
 from infra.nag import accept, accept_wildcards
@@ -114,9 +115,14 @@ def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:
     return made
 
 
+def _stream(config: Config) -> dynamodb.StreamViewType | None:
+    """Return the stream view of the table, which the archive reads, and the events of dead jobs."""
+    return IMAGES if JOB_DEAD in config.events else archived(config)
+
+
 def _table(scope: Construct, config: Config) -> dynamodb.Table:
     """Return the table of jobs, sessions and queues, with the indexes of a part's order and of queues."""
-    made = table(scope, "Table", config, sort_key="sk", stream=archived(config))
+    made = table(scope, "Table", config, sort_key="sk", stream=_stream(config))
     made.add_local_secondary_index(
         index_name=JOBS_INDEX,
         sort_key=text("ix"),

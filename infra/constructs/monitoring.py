@@ -29,6 +29,8 @@ STREAM_LAG = Duration.hours(1)
 """A stream keeps its records for 24 hours, and the archive tries for 12."""
 SERVER_ERRORS = Rule(threshold=1, periods=3, datapoints=2)
 """In percent: one error of few requests raises no alarm, but errors in two of three periods do."""
+ROUTES_AN_ALARM = 10
+"""An alarm has at most ten metrics."""
 SLOW = Rule(threshold=10_000, periods=3, datapoints=3)
 """In milliseconds, for a quarter of an hour; API Gateway waits 30 s."""
 
@@ -57,13 +59,19 @@ class Monitoring(Construct):
             meaning = f"{name}: messages were given up on"
             runbook = f"{_anchor(name)}-dead-letter-queue"
             self.alarms.add(f"{name}DeadLetters", aws_metrics.depth(queue), meaning, runbook)
-        for function in watched.functions:
+        for function in watched.others:
             name = name_of(function)
             errors = function.metric_errors(period=aws_metrics.MINUTE)
             self.alarms.add(f"{name}Errors", errors, f"{name}: invocations failed", "failed-invocations")
+        for first in range(0, len(watched.routes), ROUTES_AN_ALARM):
+            routes = watched.routes[first : first + ROUTES_AN_ALARM]
+            meaning = f"Routes: invocations failed of {', '.join(map(name_of, routes))}"
+            name = f"Routes{first // ROUTES_AN_ALARM + 1}Errors"
+            self.alarms.add(name, aws_metrics.errors_of(routes), meaning, "failed-invocations")
 
     def _watch_for_throttles(self, watched: Watched) -> None:
-        for function in watched.functions:
+        """Alarm on throttled functions and tables; throttled routes are 5xx of the API, on which is one."""
+        for function in watched.others:
             name = name_of(function)
             throttles = function.metric_throttles(period=aws_metrics.MINUTE)
             meaning = f"{name}: Lambda throttled invocations"

@@ -24,11 +24,12 @@ class WatchedTable:
 class Watched:
     """All functions, the sweepers among them, and tables and queues by the name of their part.
 
-    ``consumed``: the queues that a function of the stack consumes. ``readers``: the functions that read
-    streams; the Pipe reads one, too.
+    ``routes``: the functions of the API's routes. ``consumed``: the queues that a function of the stack
+    consumes. ``readers``: the functions that read streams; the Pipe reads one, too.
     """
 
     functions: Sequence[lambda_.Function]
+    routes: Sequence[lambda_.Function]
     sweepers: Sequence[lambda_.Function]
     readers: Sequence[lambda_.Function]
     queues: Mapping[str, sqs.IQueue]
@@ -37,3 +38,9 @@ class Watched:
     tables: Mapping[str, WatchedTable]
     api: apigatewayv2.HttpApi
     pipe: pipes.CfnPipe
+
+    @property
+    def others(self) -> Sequence[lambda_.Function]:
+        """The functions that no route has."""
+        routes = {function.node.path for function in self.routes}
+        return [function for function in self.functions if function.node.path not in routes]

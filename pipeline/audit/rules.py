@@ -63,6 +63,7 @@ class Account:
     failed: int
     page_bits: int
     max_failures: int | None
+    max_failure_percent: int | None = None
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Account:
@@ -74,6 +75,7 @@ class Account:
             facts["failed"],
             facts["page_bits"],
             facts["max_failures"],
+            facts["max_failure_percent"],
         )
 
     @property
@@ -92,7 +94,9 @@ class Account:
 
     @property
     def _has_enough_failures(self) -> bool:
-        return self.max_failures is not None and self.failed >= self.max_failures
+        percent = self.max_failure_percent if self.state is State.CLOSED else None
+        by_percent = percent is not None and self.failed > 0 and self.failed * 100 >= self.total * percent
+        return by_percent or (self.max_failures is not None and self.failed >= self.max_failures)
 
     @property
     def is_whole(self) -> bool:

@@ -17,12 +17,11 @@ import pyarrow as pa
 from fanin.aws.forking import cache_per_process
 from fanin.aws.meter import Meter
 from fanin.errors import NotFound, StoreUnavailable
-from fanin.pacing import each_in_threads
+from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.recording import OFFERS_A_REQUEST
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
-from pipeline.spark.pacing import ATTEMPTS, Pace, waits
 
 PAGES_A_CALL = 100
 """Pages that are read together, in one request to the store."""

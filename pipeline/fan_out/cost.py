@@ -3,56 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import ceil
 from typing import Any
 
-from fanin.cost.prices import SQS_REQUEST, WRITE_UNIT
-from pipeline.fan_out.messages import PAGE_ITEMS
+from fanin.cost.fan_out import BATCH, ENVELOPE_BYTES, fan_out, messages_of
+from fanin.cost.prices import READ_UNIT, SQS_REQUEST, WRITE_UNIT
 from pipeline.spark.format import price
 
-BATCH = 10
-CHUNK_BYTES = 64 * 1024
-ENVELOPE_BYTES = 140
-"""Bytes of a message beside its record: item id, time, names."""
+__all__ = ["ENVELOPE_BYTES", "SENTENCE", "Estimate", "estimate"]
 
-SENTENCE = (
-    "{messages:,} messages: {requests:,} SQS requests, {least_writes:,} to {most_writes:,} write units,"
-    " {price} at list price"
-)
+SENTENCE = "{messages:,} messages: {requests:,} SQS requests, {writes} write units, {price} at list price"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and write units: *least* if ten neighbours are acked together, *most* if each alone."""
+    """Requests and units: *least_writes* if ten neighbours are acked together, *most_writes* if each alone.
+
+    A chunk is acked as a whole, so both are the same; *reads*: those of the acks of long chunks.
+    """
 
     messages: int
     requests: int
     least_writes: int
     most_writes: int
+    reads: int = 0
 
     @property
     def dollars(self) -> tuple[float, float]:
         """Return the least and the most it costs, without functions and API calls."""
-        queue = self.requests * SQS_REQUEST
-        return queue + self.least_writes * WRITE_UNIT, queue + self.most_writes * WRITE_UNIT
+        rest = self.requests * SQS_REQUEST + self.reads * READ_UNIT
+        return rest + self.least_writes * WRITE_UNIT, rest + self.most_writes * WRITE_UNIT
 
     def facts(self) -> dict[str, Any]:
         """Return the fields of `SENTENCE`."""
         least, most = self.dollars
+        bounds = dict.fromkeys((f"{self.least_writes:,}", f"{self.most_writes:,}"))
         dollars = {
             "leastDollars": round(least, 4),
             "mostDollars": round(most, 4),
             "price": price(least, most),
+            "writes": " to ".join(bounds),
         }
         return {**asdict(self), **dollars}
 
 
-def estimate(items: int, size: int) -> Estimate:
-    """Return the estimate for *items* messages whose records are *size* bytes of JSON in total."""
-    batches = ceil(items / BATCH)
-    # SQS bills each 64 KiB of a request, sent or received: a batch of long records counts more than once.
-    payload = size + items * ENVELOPE_BYTES
-    moved = max(batches, ceil(payload / CHUNK_BYTES))
-    # A full page climbs (its bit in its parent) and is compacted.
-    pages = 2 * ceil(items / PAGE_ITEMS)
-    return Estimate(items, 2 * moved + batches, batches + pages, items + pages)
+def estimate(items: int, size: int, chunk: int = 1) -> Estimate:
+    """Return the estimate for *items* whose records are *size* bytes of JSON in total, *chunk* a message."""
+    most = fan_out(items, size, chunk).units
+    least = fan_out(items, size, chunk, together=BATCH).units if chunk == 1 else most
+    return Estimate(
+        messages_of(items, size, chunk),
+        int(most["queue_request"]),
+        int(least["write_unit"]),
+        int(most["write_unit"]),
+        int(most["read_unit"]),
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -55,9 +57,12 @@ def item_id(batch_id: str, group_id: str, index: str) -> Column:
     return F.concat_ws(":", F.lit(batch_id), F.lit(group_id), F.col(index)).alias("item_id")
 
 
-def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0) -> DataFrame:
-    """Return (position, copy, item_id, record): *percent* of the items have a copy 2, chosen by *seed*."""
-    sample = F.pmod(F.xxhash64(F.lit(seed), F.col("position")), F.lit(_SAMPLES))
+def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0, chunk: int = 1) -> DataFrame:
+    """Return (position, copy, item_id, record): *percent* of the items have a copy 2, chosen by *seed*.
+
+    *chunk*: neighbours that are copied together.
+    """
+    sample = F.pmod(F.xxhash64(F.lit(seed), F.floor(F.col("position") / chunk)), F.lit(_SAMPLES))
     copies = F.when(sample < percent * _SAMPLES / 100, 2).otherwise(1)
     copy = F.explode(F.sequence(F.lit(1), copies)).alias("copy")
     return items.select("position", copy, "item_id", "record")
@@ -66,9 +71,12 @@ def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0) -> DataFr
 MESSAGE = ("position", "copy", "item_id", "record")
 
 
-def as_messages(copies: DataFrame, partitions: int) -> DataFrame:
-    """Return (position, copy, item_id, record as JSON), page by page; second copies are last."""
-    page = F.floor(F.col("position") / PAGE_ITEMS)
+def as_messages(copies: DataFrame, partitions: int, chunk: int = 1) -> DataFrame:
+    """Return (position, copy, item_id, record as JSON), page by page; second copies are last.
+
+    *chunk*: neighbours that no two partitions share.
+    """
+    page = F.floor(F.col("position") / (chunk * ceil(PAGE_ITEMS / chunk)))
     ranged = copies.repartitionByRange(partitions, page)
     ordered = ranged.sortWithinPartitions("copy", "position")
     return ordered.select("position", "copy", "item_id", _json().alias("record"))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import cost, manifest, messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
@@ -64,7 +65,7 @@ class BatchApi(Protocol):
 class FanOutRequest:
     """What to fan out, and where to send it: to *queue*, or as Parquet to the folder *files*.
 
-    *rate*: messages a second, all executors together.
+    *rate*: messages a second, all executors together. *chunk*: rows of a message; None: one, by itself.
     """
 
     dataset: str
@@ -76,6 +77,12 @@ class FanOutRequest:
     rate: float | None = None
     chaos_duplicates: float = 0.0
     seed: int = 0
+    chunk: int | None = None
+
+    @property
+    def neighbours(self) -> int:
+        """Return how many rows are kept together."""
+        return self.chunk or 1
 
     @property
     def source(self) -> str:
@@ -133,18 +140,21 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
     parts = manifest.measure(messages.number_rows(_dataset(spark, request)))
     _check_lengths(parts)
     share = 1 + request.chaos_duplicates / 100
-    return cost.estimate(ceil(share * sum(p.rows for p in parts)), ceil(share * sum(p.size for p in parts)))
+    rows, size = sum(part.rows for part in parts), sum(part.size for part in parts)
+    return cost.estimate(ceil(share * rows), ceil(share * size), request.neighbours)
 
 
 def _publish(
     items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
 ) -> FannedOut:
     slots = items.sparkSession.sparkContext.defaultParallelism
-    copies = messages.with_copies(items, request.chaos_duplicates, request.seed)
-    frame = messages.as_messages(copies, task_count(total, slots))
+    copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
+    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
     if request.queue is None:
         return _save(frame, batch_id, str(request.files), report)
-    return FannedOut(batch_id, **send_all(frame, total, request.queue, request.rate, report))
+    return FannedOut(
+        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
+    )
 
 
 def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
@@ -166,5 +176,5 @@ def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:
 
 def _check_lengths(parts: Sequence[manifest.Part]) -> None:
     widest = max((part.widest for part in parts), default=0)
-    if widest + cost.ENVELOPE_BYTES > send.BATCH_BYTES:
-        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {send.BATCH_BYTES:,} a message")
+    if widest + cost.ENVELOPE_BYTES > BATCH_BYTES:
+        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {BATCH_BYTES:,} a message")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -17,15 +17,13 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, Row
 
 from fanin.aws.forking import cache_per_process
-from pipeline.spark.pacing import ATTEMPTS, Pace, Sleep, waits
+from fanin.pacing import ATTEMPTS, Pace, waits
+from fanin.publishing.packing import Pack, batches, singly
+from fanin.publishing.sending import send
 from pipeline.spark.progress import Report, every, moving
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-
-BATCH_ENTRIES = 10
-BATCH_BYTES = 1_048_576
-"""The most that SQS takes in one request: entries, and bytes of all their bodies together."""
 
 ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
@@ -37,10 +35,6 @@ RETRIES = Config(
 
 Only = Callable[[Iterator[Row]], Iterator[Row]]
 """Filters the rows of a task right before they are sent."""
-
-
-class SendFailed(RuntimeError):
-    """SQS refused messages on every attempt; the task's other messages are sent all the same."""
 
 
 class BatchIsOver(ValueError):
@@ -73,28 +67,21 @@ class Tally:
         return {"sent": self.sent.value, "copies": self.copies.value, "retried": self.retried.value}
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message; *copy* is 1, or 2 for an intended duplicate."""
-
-    copy: int
-    body: str
-
-    @classmethod
-    def of(cls, row: Row, sent_at: int) -> Message:
-        """Return the message for a row of `messages.as_messages`; *sent_at* in ms since 1970."""
-        return cls(row.copy, f'{{"itemId":"{row.item_id}","record":{row.record},"sentAt":{sent_at}}}')
-
-
 def task_count(items: int, slots: int) -> int:
     """Return how many tasks send *items*: enough to show progress, and to repeat little when one fails."""
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
 
 
 def send_all(
-    messages: DataFrame, total: int, queue: Queue, rate: float | None, report: Report, only: Only = iter
+    messages: DataFrame,
+    total: int,
+    queue: Queue,
+    rate: float | None,
+    report: Report,
+    only: Only = iter,
+    pack: Pack = singly,
 ) -> dict[str, int]:
-    """Send every row of `messages.as_messages` that *only* keeps; return what was sent.
+    """Send every row of `messages.as_messages` that *only* keeps, as *pack* packs them; return the counts.
 
     *total*: the items of the frame. *rate*: messages a second, all executors together.
     """
@@ -108,68 +95,37 @@ def send_all(
     progress = moving(report, "sent")
     with every(PROGRESS_SECONDS, lambda: progress("progress", facts())):
         slots = context.defaultParallelism
-        send_frame(messages, queue, tally, rate / slots if rate else None, only)
+        send_frame(messages, queue, tally, rate / slots if rate else None, only, pack)
     report("sent", facts())
     return tally.facts()
 
 
 def send_frame(
-    messages: DataFrame, queue: Queue, tally: Tally, rate: float | None = None, only: Only = iter
+    messages: DataFrame,
+    queue: Queue,
+    tally: Tally,
+    rate: float | None = None,
+    only: Only = iter,
+    pack: Pack = singly,
 ) -> None:
     """Send every row that *only* keeps, at least once each.
 
     *rate*: messages a second of one task.
     """
-    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only))
+    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack))
 
 
-def _send_part(rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only) -> None:
+def _send_part(
+    rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
+) -> None:
     pace = Pace(rate, time.monotonic())
-    for batch in batches(Message.of(row, int(time.time() * 1000)) for row in only(rows)):
+    for batch in batches(pack(only(rows))):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep)
-        tally.sent.add(sum(message.copy == 1 for message in batch))
-        tally.copies.add(sum(message.copy > 1 for message in batch))
+        tally.sent.add(sum(message.items for message in batch if message.copy == 1))
+        tally.copies.add(sum(message.items for message in batch if message.copy > 1))
         tally.retried.add(repeats)
         pace = pace.after(len(batch))
         time.sleep(pace.rest(time.monotonic()))
-
-
-def batches(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Yield *messages* in order, as many together as one request takes."""
-    batch: list[Message] = []
-    size = 0
-    for message in messages:
-        length = len(message.body.encode())
-        if batch and (len(batch) == BATCH_ENTRIES or size + length > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(message)
-        size += length
-    if batch:
-        yield batch
-
-
-def send(client: SQSClient, url: str, batch: Sequence[Message], pauses: Iterable[float], sleep: Sleep) -> int:
-    """Send *batch*, and refused entries again after each pause; return how many were sent again."""
-    entries: list[Any] = [{"Id": str(n), "MessageBody": m.body} for n, m in enumerate(batch)]
-    repeats = 0
-    for pause in pauses:
-        failed = client.send_message_batch(QueueUrl=url, Entries=entries).get("Failed", [])
-        if not failed:
-            return repeats
-        _refuse(failed)
-        again = {entry["Id"] for entry in failed}
-        entries = [entry for entry in entries if entry["Id"] in again]
-        repeats += len(entries)
-        sleep(pause)
-    raise SendFailed(f"{len(entries)} messages failed {ATTEMPTS} times: {failed[0].get('Message')}")
-
-
-def _refuse(failed: Sequence[Any]) -> None:
-    """Raise SendFailed if SQS reports an entry as the sender's fault, which a retry cannot fix."""
-    for entry in failed:
-        if entry["SenderFault"]:
-            raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}")
 
 
 @cache_per_process

@@ -118,7 +118,12 @@ class BatchFacts:
         """Return whether its failures ended it; version 0.1 called such a batch COMPLETE."""
         left_items = self.state == ENDED_WELL and bool(self.outstanding)
         enough = self.max_failures is not None and self.failed >= self.max_failures
-        return self.state == "FAILED" or (left_items and enough)
+        return (self.state == "FAILED" and not self.is_forced) or (left_items and enough)
+
+    @property
+    def is_forced(self) -> bool:
+        """Return whether a caller forced its end, which alone of the ends as FAILED has a reason."""
+        return self.state == "FAILED" and self.end_reason is not None
 
     @property
     def name(self) -> str:

@@ -111,11 +111,17 @@ def _looks(batch: BatchFacts) -> Iterator[tuple[BatchFacts, str]]:
         yield batch, "complete, but its event is not confirmed yet"
     if batch.notices:
         yield batch, f"its event had to be sent again ({count(batch.notices, 'time')})"
-    if batch.ended_by_failures:
+    if batch.is_forced or batch.ended_by_failures:
         left = count(batch.outstanding or 0, "item")
-        yield batch, f"ended by its failures: {formats.number(batch.failed)}, with {left} not acked"
+        yield batch, f"{_early_end(batch)}, with {left} not acked"
     if batch.acking and batch.tail is not None and batch.tail > max(10.0, LONG_TAIL * batch.acking):
         yield batch, f"the last percent of its items took {_part(batch.tail, batch.acking)}"
+
+
+def _early_end(batch: BatchFacts) -> str:
+    if batch.is_forced:
+        return f"its end was forced ({batch.end_reason})"
+    return f"ended by its failures: {formats.number(batch.failed)}"
 
 
 def _part(tail: float, acking: float) -> str:

@@ -16,6 +16,7 @@ from fanin.queue.keys import PartKey, QueueKey
 from fanin.queue.lifecycle import worked
 from fanin.queue.model import SECOND_US, Job, JobState
 from fanin.tracker.dynamodb import items as tracking
+from fanin.tracker.dynamodb.watching import NOTICE
 from pipeline.history.records import Change, Image, MalformedLine
 from pipeline.history.schemas import BATCH_IMAGES
 from pipeline.snapshot.rows import Facts, facts_of
@@ -50,9 +51,11 @@ def _batch_rows(change: Change) -> Iterator[Facts]:
         yield row | {"what": "group", "group": {"group_id": group.id, "start": start, "upto": group.upto}}
     elif what.startswith("sample#"):
         sample = tracking.sample_of(image)
+        if sample is None:
+            return
         failure = {"item_id": sample.item_id, "reason": sample.reason, "failed_at": sample.at}
         yield row | {"what": "sample", "sample": failure}
-    elif what == tracking.EVENT_ROW or what.startswith("notice#"):
+    elif what == tracking.EVENT_ROW or (what.startswith("notice#") and not what.startswith(NOTICE)):
         yield row | {"what": what.partition("#")[0]}
 
 

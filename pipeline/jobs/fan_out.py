@@ -15,7 +15,7 @@ from fanin import Fanin
 from pipeline.fan_out import cost, send
 from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
 from pipeline.spark import datasets
-from pipeline.spark.arguments import job_parser, positive
+from pipeline.spark.arguments import chunk_size, job_parser, positive
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
 from pipeline.spark.session import spark_session
@@ -67,6 +67,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--user-key", default="fan-out", help="the batch's name for its user")
     add("--rate", type=positive, metavar="R", help="at most R messages a second, all executors together")
+    add("--chunk", type=chunk_size, metavar="N", help="N neighbouring rows in a message (default: one)")
     add(
         "--chaos-duplicates",
         type=float,
@@ -87,8 +88,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"required: {', '.join(missing)}")
     if options.queue_url and options.files:
         parser.error("--queue-url and --files exclude each other")
-    if options.files and options.rate:
-        parser.error("--rate goes with --queue-url")
+    for name in ("rate", "chunk"):
+        if options.files and getattr(options, name):
+            parser.error(f"--{name} goes with --queue-url")
     with exit_with_message("fan_out"):
         _run(options, event_printer(SENTENCES, options.json))
 
@@ -114,6 +116,7 @@ def _request(options: argparse.Namespace) -> FanOutRequest:
         rate=options.rate,
         chaos_duplicates=options.chaos_duplicates,
         seed=options.seed,
+        chunk=options.chunk,
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pipeline.fan_out import cost, send
 from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
 from pipeline.snapshot import options as shared
-from pipeline.spark.arguments import job_parser, positive
+from pipeline.spark.arguments import chunk_size, job_parser, positive
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
 from pipeline.spark.session import spark_session
@@ -43,6 +43,7 @@ def arguments() -> argparse.ArgumentParser:
         metavar="R",
         help="at most R messages a second, all executors together",
     )
+    add("--chunk", type=chunk_size, metavar="N", help="N neighbouring rows in a message (default: one)")
     shared.add_tables(parser)
     return parser
 
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _run(options: argparse.Namespace, emit: Report) -> None:
     queue = send.Queue(options.queue_url or "", options.region, options.endpoint_url)
-    request = RedriveRequest(options.saved, queue, options.failed, options.fresh, options.rate)
+    request = RedriveRequest(options.saved, queue, options.failed, options.fresh, options.rate, options.chunk)
     tables = shared.tables_of(options)
     with spark_session("redrive", cores=options.cores) as spark:
         if options.dry_run or tables is None:

@@ -10,6 +10,7 @@ from itertools import islice
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from fanin.publishing.packing import pack_of
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
@@ -28,7 +29,8 @@ class RedriveRequest:
     """What to send again, and where.
 
     *failed*: failed items too; a success heals them. *fresh*: read each page before its items are sent.
-    *rate*: messages a second, all executors together.
+    *rate*: messages a second, all executors together. *chunk*: neighbouring rows of a message; None: one, by
+    itself.
     """
 
     saved: str
@@ -36,6 +38,7 @@ class RedriveRequest:
     failed: bool = False
     fresh: bool = True
     rate: float | None = None
+    chunk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     chosen = rows if request.failed else rows.where("NOT failed")
     size = chosen.selectExpr("count(*) AS items", "coalesce(sum(octet_length(to_json(record))), 0) AS bytes")
     (found,) = size.collect()
-    return cost.estimate(found.items, found.bytes)
+    return cost.estimate(found.items, found.bytes, request.chunk or 1)
 
 
 def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> dict[str, int]:
@@ -94,8 +97,8 @@ def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Rep
     if not total:
         return {"sent": 0, "retried": 0}
     slots = rows.sparkSession.sparkContext.defaultParallelism
-    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots))
-    return send_all(frame, total, request.queue, request.rate, report, only)
+    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots), request.chunk or 1)
+    return send_all(frame, total, request.queue, request.rate, report, only, pack_of(request.chunk))
 
 
 def _live(tables: Tables, label: Label, now: datetime) -> Batch:

@@ -40,6 +40,7 @@ BATCH_FACTS = (
     "deadline_at",
     "expected_items",
     "max_failures",
+    "max_failure_percent",
     "parent_item_id",
     "salt",
 )

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fanin.pacing import Pace
 from pipeline.snapshot.rows import Item
 from pipeline.snapshot.tables import Tables
-from pipeline.spark.pacing import Pace
 
 UNIT_BYTES = 8192
 """Bytes that one read unit of an eventually consistent Scan reads."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from fanin.tracker.window import WINDOW_MAX
+
 
 def job_parser(name: str, description: str | None, dry_run: str | None = None) -> argparse.ArgumentParser:
     """Return a parser for the job *name* with the options of every job.
@@ -32,4 +34,12 @@ def positive(text: str) -> float:
     number = float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return number
+
+
+def chunk_size(text: str) -> int:
+    """Return *text* as the number of rows of a message."""
+    number = int(text)
+    if not 1 <= number <= WINDOW_MAX:
+        raise argparse.ArgumentTypeError(f"expected 1 to {WINDOW_MAX} rows, got {text}")
     return number

@@ -150,6 +150,7 @@ BATCHES = StructType(
         StructField("deadline_at", TimestampType()),
         StructField("expected_items", LongType()),
         StructField("max_failures", LongType()),
+        StructField("max_failure_percent", LongType()),
         StructField("parent_item_id", StringType()),
         StructField("salt", BinaryType(), False),
     ]

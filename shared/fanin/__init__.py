@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         BundleSummary,
         Cancelled,
         Closed,
+        Deleted,
         ListedTask,
         NewTask,
         QueueDescription,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.repairs import Reopened
     from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         Conflict,
@@ -54,6 +56,7 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "Deleted",
     "DeletedJobs",
     "Fanin",
     "FaninError",
@@ -81,6 +84,7 @@ __all__ = [
     "QueueStatus",
     "RangeVerdict",
     "Registered",
+    "Reopened",
     "Retention",
     "RevivedJobs",
     "Sample",
@@ -109,6 +113,7 @@ _ROOMS = {
         "BundleSummary",
         "Cancelled",
         "Closed",
+        "Deleted",
         "ListedTask",
         "NewTask",
         "QueueDescription",
@@ -120,6 +125,7 @@ _ROOMS = {
         "TaskStatus",
     ),
     "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
+    "fanin.client.repairs": ("Reopened",),
     "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "Conflict",

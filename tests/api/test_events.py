@@ -13,6 +13,7 @@ from fanin.api.instants import iso
 from fanin.errors import NewerSchema
 from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.reopening import ReopenBatch
 from functions import confirm_event, describe_event
 from functions.wiring import tracking
 
@@ -224,6 +225,39 @@ def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.Capt
 
     assert (line["BatchesCancelled"], line["BatchesTimedOut"]) == ([1], [1])
     assert "BatchesCompleted" not in line
+
+
+def test_ends_that_were_forced_are_counted(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.end(TENANT, batch_id, "stuck", "a person")
+    forced, cancelled = record(batch_id, "FAILED"), record(batch_id, "CANCELLED")
+    forced["dynamodb"]["NewImage"]["endedBy"] = {"S": "a person"}
+    describe_event.handler([forced, cancelled, record(batch_id, sk="notice#1")], None)
+    line = json.loads(capsys.readouterr().out)
+
+    assert (line["BatchesForced"], line["BatchesFailed"]) == ([1], [1])
+
+
+def test_a_deleted_batch_has_no_event(tracker: Tracker) -> None:
+    """A copy of its stream record that arrives late would say of the batch what was removed."""
+    batch_id, _ = opened(tracker, user_key="käy")
+    tracker.cancel(TENANT, batch_id)
+    assert len(endings([record(batch_id)], tracker)) == 1
+    tracker.confirm(tracker.get(TENANT, batch_id))
+    tracker.delete(TENANT, batch_id)
+
+    assert endings([record(batch_id), record(batch_id, sk="notice#1")], tracker) == []
+
+
+def test_the_event_of_a_reopened_batch_names_its_origin(tracker: Tracker) -> None:
+    origin, group = opened(tracker)
+    tracker.ack(TENANT, [Ack(origin, group, 0, 0, "c", Outcome.FAILURE)])
+    tracker.cancel(TENANT, origin)
+    batch = tracker.reopen(TENANT, ReopenBatch(origin_batch_id=origin), "c")
+    tracker.cancel(TENANT, batch.batch_id)
+    (detail,) = endings([record(batch.batch_id)], tracker)
+
+    assert (detail["originBatchId"], detail["total"]) == (origin, 1)
 
 
 @pytest.fixture

@@ -214,7 +214,13 @@ def test_a_child_acks_its_parent_as_it_ended_at_three_levels(any_gateway: Gatewa
     any_gateway.send("POST", f"/v1/batches/{leaf}/cancel", {})
 
     assert shown(any_gateway, middle)["result"] == "completed_with_failures"
-    assert shown(any_gateway, top)["progress"] == {"acked": 1, "failed": 1, "upperBound": 1, "exact": True}
+    assert shown(any_gateway, top)["progress"] == {
+        "acked": 1,
+        "failed": 1,
+        "estimate": 1,
+        "upperBound": 1,
+        "exact": True,
+    }
     assert shown(any_gateway, leaf)["parentItemId"] == f"{middle}:{group}:0"
 
 

@@ -165,7 +165,7 @@ def test_the_answer_to_a_limit_out_of_bounds_names_the_bounds(gateway: Gateway, 
 
 def test_an_unknown_query_parameter_is_named_with_those_that_there_are(gateway: Gateway) -> None:
     listing = gateway.send("GET", "/v1/batches", query={"stat": "x"}).body
-    single = gateway.send("GET", f"/v1/batches/{UUID}", query={"x" * 500: "1"}).body
+    single = gateway.send("GET", f"/v1/bundles/{UUID}", query={"x" * 500: "1"}).body
 
     assert listing["detail"] == (
         "there is no query parameter 'stat' on this route; it takes userKey, state, label, limit, cursor"

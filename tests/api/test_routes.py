@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from fanin.api.events import confirm
+from fanin.tracker.memory import MemoryStore
+from functions.wiring import tracking
+from tests.api.conftest import TENANT
 from tests.api.gateway import JSON, Answer, Gateway
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -139,8 +143,34 @@ def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Ga
         "isClosed": False,
         "isComplete": False,
         "total": 10,
-        "progress": {"acked": 4, "failed": 0, "upperBound": 4, "exact": True},
+        "progress": {"acked": 4, "failed": 0, "estimate": 4, "upperBound": 4, "exact": True},
     }
+
+
+def test_get_without_progress_reads_no_page(
+    gateway: Gateway, memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch_id, items = _batch_of(gateway, 10)
+    _acked(gateway, items[:4])
+    whole = gateway.send("GET", f"/v1/batches/{batch_id}").body
+    monkeypatch.setattr(memory, "pages", None)
+    bare = gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "none"})
+
+    assert (bare.status, bare.body) == (200, {name: whole[name] for name in whole if name != "progress"})
+    assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "some"}).status == 400
+
+
+def test_get_answers_which_event_has_ended_a_batch_and_whether_it_arrived(any_gateway: Gateway) -> None:
+    batch_id, _ = _batch_of(any_gateway, 10)
+    path = f"/v1/batches/{batch_id}"
+    assert "event" not in any_gateway.send("GET", path).body
+    any_gateway.send("POST", f"{path}/cancel", {})
+    event = {"eventId": f"{batch_id}:CANCELLED", "type": "BatchCancelled", "confirmed": False}
+    assert any_gateway.send("GET", path).body["event"] == event
+    detail = {"tenant": TENANT, "batchId": batch_id, "eventId": event["eventId"]}
+    assert confirm(detail, tracking.tracker())
+
+    assert any_gateway.send("GET", path).body["event"] == event | {"confirmed": True}
 
 
 def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gateway) -> None:
@@ -152,7 +182,13 @@ def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gat
     assert (body["state"], body["isClosed"], body["isComplete"]) == ("COMPLETE", True, True)
     assert body["result"] == "succeeded"
     assert body["createdAt"] <= body["closedAt"] <= body["completedAt"] < body["expiresAt"]
-    assert body["progress"] == {"acked": 10, "failed": 0, "upperBound": 10, "exact": True}
+    assert body["progress"] == {
+        "acked": 10,
+        "failed": 0,
+        "estimate": 10,
+        "upperBound": 10,
+        "exact": True,
+    }
 
 
 def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:

@@ -91,7 +91,10 @@ def test_the_event_says_that_a_task_waits_and_has_no_token(tracker: Tracker) -> 
     other = tracker.open("t", OpenBatch())
     for batch in (waits, other):
         tracker.cancel("t", batch.batch_id)
-    keys = [{"dynamodb": {"Keys": {"pk": {"S": str(batch.key)}}}} for batch in (waits, other)]
+    keys = [
+        {"dynamodb": {"Keys": {"pk": {"S": str(batch.key)}, "sk": {"S": "batch"}}}}
+        for batch in (waits, other)
+    ]
     first, second = endings(keys, tracker)
 
     assert first["resumes"] is True

@@ -43,7 +43,7 @@ def test_a_refused_message_does_not_stop_the_others(
         sent = Isolation(sqs, url).isolate(delivery("a", too_long, "b")["Records"])
 
     assert sent == ["message-0", "message-2"]
-    assert "message message-1 was not isolated" in caplog.text
+    assert "message message-1 was not sent to another queue" in caplog.text
 
 
 def test_nothing_is_sent_after_a_request_that_failed(url: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -61,4 +61,4 @@ def test_nothing_is_sent_after_a_request_that_failed(url: str, caplog: pytest.Lo
         assert Isolation(down, url).isolate(delivery(*"abcd")["Records"]) == ["message-0"]
 
     assert down.requests == 2
-    assert "3 messages were not isolated" in caplog.text
+    assert "3 messages were not sent to another queue" in caplog.text

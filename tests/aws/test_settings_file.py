@@ -13,6 +13,7 @@ FULL = SettingsFile(
     dead_letter_tenants={"arn:aws:sqs:eu-west-1:111122223333:orders-dead": "acme"},
     grouper_policies=[{"pattern": "*", "maxSize": 50}],
     grouper_downstream=[{"pattern": "*", "url": "https://batch.example.com/"}],
+    callbacks=[{"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders"}],
     resumed_state_machines=["arn:aws:states:eu-west-1:111122223333:stateMachine:waits"],
 )
 

@@ -10,7 +10,8 @@ import pytest
 
 from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State
 from fanin.client.direct import DirectTransport
-from fanin.client.waiting import Waiting
+from fanin.client.repairs import Repairs
+from fanin.client.waiting import Timer, Waiting
 from tests.client.conftest import TENANT
 
 NOT_THERE = "00000000-0000-4000-8000-000000000000"
@@ -105,8 +106,9 @@ def test_the_task_of_a_block_may_not_wait_in_it_and_another_task_may(client, cal
     assert asyncio.run(work()).is_complete
 
 
-def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client):
+def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client, monkeypatch):
     before = set(threading.enumerate())
+    monkeypatch.setattr(Timer, "sleep", None)  # a pause is none of a thread
 
     async def work():
         batch = await client.open()
@@ -150,13 +152,31 @@ def test_a_cancellation_during_a_request_is_raised_after_its_answer(tracker):
 
 def test_every_call_about_batches_is_there_with_the_same_arguments():
     own = {name: call for name, call in vars(Fanin).items() if inspect.isfunction(call)}
-    own |= {name: call for name, call in vars(Waiting).items() if inspect.isfunction(call)}
+    for part in (Waiting, Repairs):
+        own |= {name: call for name, call in vars(part).items() if inspect.isfunction(call)}
     names = {name for name in own if not name.startswith("_")}
 
     assert {name for name in names if hasattr(AsyncFanin, name)} == names
     for name in names:
         parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
+
+
+def test_failed_items_are_reopened(client):
+    async def work():
+        batch = await client.open()
+        items = await batch.add(5)
+        await client.fail([items[1], items[3]])
+        await batch.end("stuck")
+        reopened = await batch.reopen()
+        pairs = [pair async for pair in reopened.pairs()]
+        await client.ack(reopened.items)
+
+        assert pairs == [(items[1], reopened.items[0]), (items[3], reopened.items[1])]
+        assert (await reopened.wait()).result == "succeeded"
+        assert reopened.origin_batch_id == batch.id
+
+    asyncio.run(work())
 
 
 def test_it_stands_for_a_client():

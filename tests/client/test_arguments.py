@@ -72,6 +72,8 @@ def test_a_text_is_a_text(fanin, text):
         lambda: fanin.cancel(text),
         lambda: fanin.cancel(BATCH, text),
         lambda: fanin.notify(text),
+        lambda: fanin.wait(text),
+        lambda: fanin.watch(text),
         lambda: fanin.fail([], text),
         lambda: fanin.fail_ranges([], text),
         lambda: fanin.ack([], key=text),
@@ -94,7 +96,8 @@ def test_a_text_is_a_text(fanin, text):
 
 
 @pytest.mark.parametrize(
-    "missing", ["get", "close", "cancel", "notify", "outstanding", "failures", "samples"]
+    "missing",
+    ["get", "close", "cancel", "notify", "wait", "watch", "outstanding", "failures", "samples"],
 )
 def test_a_batch_has_an_id(fanin, missing):
     with pytest.raises(InvalidRequest, match="batch id"):

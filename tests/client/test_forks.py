@@ -30,7 +30,7 @@ BATCH = {
     "total": 0,
     "createdAt": "2026-01-01T00:00:00Z",
     "expiresAt": "2026-01-01T00:00:00Z",
-    "progress": {"acked": 0, "failed": 0, "upperBound": 0, "exact": True},
+    "progress": {"acked": 0, "failed": 0, "estimate": 0, "upperBound": 0, "exact": True},
 }
 Ask = Callable[[str], str]
 """A call that names a UUID; what the answer names."""

@@ -12,6 +12,7 @@ from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
 from fanin.tracker.tokens import OnFailures, TaskToken
 from functions import open_batch
+from functions.wiring import callbacks
 from tests.client.conftest import lost_after, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
@@ -45,6 +46,9 @@ def test_every_option_of_open_arrives(fanin):
         {"expected_items": -1},
         {"expected_items": TOTAL_MAX + 1},
         {"max_failures": 0},
+        {"max_failure_percent": 0},
+        {"max_failure_percent": 101},
+        {"max_failure_percent": True},
         {"deadline": timedelta(0)},
         {"deadline": timedelta(seconds=1.5)},
         {"deadline": timedelta(days=400, seconds=1)},
@@ -359,3 +363,28 @@ def test_the_old_name_of_the_dead_letter_handler_warns_and_works(fanin):
 
     assert handler(sqs_event(item), None) == {"batchItemFailures": []}
     assert batch.status().failed == 1
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    """Let the API accept the callback ``orders`` of any tenant."""
+    row = {"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders", "tenants": ["*"]}
+    monkeypatch.setattr(callbacks, "settings_file", lambda: SettingsFile(callbacks=[row]))
+
+
+@pytest.mark.usefixtures("allowed")
+def test_what_a_batch_asks_for_comes_with_it(fanin):
+    wish = {"callback": "orders", "notify_at": ("firstFailure", "50%"), "stuck_after": timedelta(minutes=5)}
+    batch = fanin.open(**wish)
+    status, (summary,) = batch.status(), fanin.batches()
+
+    assert {name: getattr(status, name) for name in wish} == wish
+    assert {name: getattr(summary, name) for name in wish} == wish
+
+
+@pytest.mark.parametrize(
+    "wish", [{"callback": 5}, {"callback": "a b"}, {"notify_at": "50%"}, {"stuck_after": 60}], ids=str
+)
+def test_malformed_wishes_are_refused_before_a_request(fanin, wish):
+    with pytest.raises(InvalidRequest):
+        fanin.open(**wish)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
+from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
 from fanin.client import waiting
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
@@ -37,6 +38,9 @@ class Time(waiting.Timer):
         self.passed += seconds
         while self.after and self.after[0][0] <= self.passed:
             self.after.pop(0)[1]()
+
+    async def asleep(self, seconds: float) -> None:
+        self.sleep(seconds)
 
 
 class Counted(DirectTransport):
@@ -117,9 +121,14 @@ def test_wait_returns_at_each_kind_of_end(fanin, timer):
     assert 120 <= timer.passed <= 127
 
 
-def test_the_first_minute_takes_20_requests_and_each_later_one_12(fanin, batch, timer, transport):
+@pytest.mark.parametrize(
+    "wait",
+    [Fanin.wait, lambda *args: asyncio.run(AsyncFanin(args[0]).wait(*args[1:]))],
+    ids=["sync", "async"],
+)
+def test_the_first_minute_takes_20_requests_and_each_later_one_12(fanin, batch, timer, transport, wait):
     with pytest.raises(TimeoutError, match=f"batch {batch.id} has not ended within 600 s"):
-        batch.wait(timeout=600)
+        wait(fanin, batch.id, 600)
 
     by_minute = [0] * 11
     for _, at in transport.sent:
@@ -155,12 +164,17 @@ def test_a_batch_that_expires_meanwhile_is_not_found(fanin, timer):
 
 
 def test_outages_shorter_than_eight_looks_are_waited_out(fanin, batch, transport, monkeypatch):
-    lost = iter([True] * 7 + [False] + [True] * 7)
+    lost = [True] * 7 + [False] + [True] * 7
     look = transport.poll
-    monkeypatch.setattr(
-        Counted, "poll", lambda self, batch_id: out_of_reach() if next(lost, False) else look(batch_id)
-    )
-    fanin.ack_ranges(list(batch.outstanding()))
+
+    def poll(transport, batch_id):
+        if lost and lost.pop(0):
+            out_of_reach()
+        if not lost:
+            fanin.ack_ranges(list(batch.outstanding()))
+        return look(batch_id)
+
+    monkeypatch.setattr(Counted, "poll", poll)
 
     assert batch.wait().is_complete
 

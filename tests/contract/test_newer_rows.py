@@ -16,8 +16,9 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.keys import JobKey
 from fanin.queue.model import GivenBack, JobState, Rerun
 from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import BatchKey, Group, Outcome, PageKey, Query, Receipt, State
+from fanin.tracker.model import BatchKey, Group, Outcome, PageKey, Progress, Query, Receipt, State
 from fanin.tracker.page import PageMasks
+from fanin.tracker.thresholds import Reached, Threshold
 from tests.contract import golden
 from tests.contract.grouper.calls import LANE, LATER, NOW, empty, task
 from tests.contract.queue import calls as queueing
@@ -37,6 +38,7 @@ def aws():
 KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")
 LEAF = PageKey(KEY, 0, 0)
 RECEIPT = Receipt("new", 9, 1)
+HALF = Reached(Threshold.HALF, NOW, Progress(1, 0, 1, 1, exact=True), 2)
 
 
 @pytest.fixture
@@ -54,8 +56,13 @@ TRACKER_RAISES = {
     "create": lambda s, b: s.create(b),
     "transition": lambda s, _: s.transition(KEY, Transition(State.CANCELLED, NOW, LATER, LATER)),
     "extend": lambda s, b: s.extend(KEY, b.expires_at + timedelta(days=1), LATER),
+    "record_ack": lambda s, _: s.record_ack(KEY, LATER),
     "named": lambda s, _: s.named("tenant", "open-1"),
     "create_under": lambda s, b: s.create_under(replace(b, batch_id="b"), "open-1", None),
+    "delete": lambda s, b: s.delete(b, LATER),
+    "create_reopened": lambda s, b: s.create_reopened(
+        replace(b, batch_id="b"), Group("g", 1), None, "open-1", None
+    ),
     "remember": lambda s, _: s.remember("tenant", "close", "key-1", "f", NOW, LATER),
     "listing": lambda s, _: s.listing(Query(tenant="tenant", shard=1, limit=10)),
 }
@@ -64,6 +71,7 @@ TRACKER_WRITES_NOTHING = {
     "postpone": lambda s, b: s.postpone(b, NOW),
     "add_bits of failures": lambda s, _: s.add_bits(LEAF, PageMasks.of(1, Outcome.FAILURE), LATER),
     "heal_bits": lambda s, _: s.heal_bits(LEAF, 1),
+    "report": lambda s, b: s.report(b, HALF),
 }
 
 

@@ -19,14 +19,24 @@ EDGE = "fanin.api.edge"
 HANDLERS = sorted(path.stem for path in (ROOT / "functions").glob("*.py") if path.stem != "__init__")
 ROUTES = [name for name in HANDLERS if EDGE in (ROOT / "functions" / f"{name}.py").read_text()]
 CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
-WITHOUT_TRACKER = ("archive_changes", "consume_tasks", "handle_bundle", "lead_tasks", "sweep_groups")
+WITHOUT_TRACKER = (
+    "archive_changes",
+    "call_webhook",
+    "consume_tasks",
+    "handle_bundle",
+    "lead_tasks",
+    "publish_dead_jobs",
+    "sweep_groups",
+)
 LISTS = {"fanin.grouper.listing", "fanin.grouper.targets"}
 # What a start makes beside, or instead of, the DynamoDB client.
-CLIENTS = {"archive_changes": {"s3"}} | {
-    name: {"dynamodb", "sqs"} for name in ("add_jobs", "consume_tasks", "lead_tasks", "register_task")
-}
+CLIENTS = {
+    "archive_changes": {"s3"},
+    "call_webhook": {"secrets", "sqs"},
+    "publish_dead_jobs": {"events"},
+} | {name: {"dynamodb", "sqs"} for name in ("add_jobs", "consume_tasks", "lead_tasks", "register_task")}
 NOWHERE = {"boto3", "s3transfer", "asyncio", "aws_lambda_powertools.event_handler.openapi.models"}
-CONSUMER_MODULES_MAX = 450
+CONSUMER_MODULES_MAX = 470
 ROUTE_MODULES_MAX = 720
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-west-1",

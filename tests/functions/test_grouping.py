@@ -83,6 +83,7 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     environment.setattr(grouping, "grouper", lambda: grouper)
     environment.setattr(calling, "downstream", lambda: made)
     environment.setattr(grouping, "notifier", lambda: notifier)
+    environment.setattr(grouping, "on_failed", lambda: None)
     return made
 
 

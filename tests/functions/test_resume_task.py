@@ -104,7 +104,9 @@ def ack(tracker: Tracker, items: list[str], outcome: Outcome = Outcome.SUCCESS) 
 
 def event(tracker: Tracker, batch_id: str) -> dict[str, Any]:
     """The delivery of the batch's ending event, as the rule puts it into the queue."""
-    (detail,) = endings([{"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}}}}], tracker)
+    (detail,) = endings(
+        [{"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}, "sk": {"S": "batch"}}}}], tracker
+    )
     message = {"source": "fanin", "detail-type": detail["detailType"], "detail": detail}
     return {"Records": [{"messageId": "m", "body": json.dumps(message)}]}
 
@@ -205,8 +207,11 @@ def test_a_token_that_ends_nothing_any_more_is_done(tracker, states, code):
     assert (states.ends, states.asked) == ([], 1)
 
 
-def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states):
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states, is_cancelled):
     batch_id, _ = opened(tracker)
+    if is_cancelled:
+        tracker.cancel("t", batch_id)
     forged = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:COMPLETE"}
     delivery = {"Records": [{"messageId": "m", "body": json.dumps({"detail": forged})}]}
 

@@ -12,6 +12,7 @@ import pytest
 
 from fanin.grouper import (
     Answer,
+    Bundle,
     BundleMessage,
     Call,
     Grouper,
@@ -81,6 +82,7 @@ class Api:
 @dataclass
 class Listener:
     reported: list[Task] = field(default_factory=list)
+    failed: list[Bundle] = field(default_factory=list)
 
     def notify(self, tasks) -> None:
         self.reported += tasks
@@ -120,7 +122,7 @@ class Bench:
         if isinstance(message, TaskMessage):
             return self.grouper.lead(message)
         assert isinstance(message, BundleMessage)
-        return self.grouper.handle(message, self.api, self.listener)
+        return self.grouper.handle(message, self.api, self.listener, self.listener.failed.append)
 
     def drain(self, most=200):
         """Deliver until both queues are empty; the number of deliveries."""

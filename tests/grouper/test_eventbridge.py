@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import Task, TaskState
-from fanin.grouper.eventbridge import EventBus
+from fanin.grouper import Bundle, BundleState, Outcome, Task, TaskState, Verdict
+from fanin.grouper.eventbridge import EventBus, detail
 from tests.grouper.conftest import START
 
 FAILED = Task(
@@ -55,7 +55,7 @@ def test_an_event_says_what_failed_and_why():
 
     assert (entry["EventBusName"], entry["Source"], entry["DetailType"]) == ("bus", "fanin", "TaskFailed")
     assert json.loads(entry["Detail"]) == {
-        "eventId": "a:FAILED",
+        "eventId": "a:b:FAILED",
         "tenant": "t",
         "taskId": "a",
         "target": "x",
@@ -64,6 +64,54 @@ def test_an_event_says_what_failed_and_why():
         "attempts": 2,
         "bundleId": "b",
         "itemId": "item",
+    }
+
+
+def test_a_success_has_its_own_type_and_the_same_facts():
+    client = Client()
+    bus(client).publish([replace(FAILED, state=TaskState.SUCCEEDED, detail="")])
+    ((entry,),) = client.requests
+
+    assert entry["DetailType"] == "TaskSucceeded"
+    assert json.loads(entry["Detail"]).keys() == detail(FAILED).keys()
+    assert json.loads(entry["Detail"])["eventId"] == "a:b:SUCCEEDED"
+
+
+def test_a_task_id_that_is_used_again_has_another_event_id():
+    again = replace(FAILED, bundle_id="c")
+
+    assert detail(again)["eventId"] != detail(FAILED)["eventId"]
+    assert detail(replace(FAILED, detail="x"))["eventId"] == detail(FAILED)["eventId"]
+
+
+def test_the_event_of_a_bundle_counts_its_failed_and_its_divided_tasks():
+    client = Client()
+    outcomes = [Outcome(verdict, "no") for verdict in (Verdict.FAIL, Verdict.EXHAUSTED, Verdict.APART)]
+    failed = Bundle(
+        lane=FAILED.lane,
+        fence=7,
+        state=BundleState.FAILED,
+        members=("a", "b", "c"),
+        version=4,
+        created_at=START,
+        expires_at=START,
+        attempt=2,
+        outcomes=tuple(outcomes),
+    )
+    bus(client).publish_bundle(failed)
+    ((entry,),) = client.requests
+
+    assert entry["DetailType"] == "BundleFailed"
+    assert json.loads(entry["Detail"]) == {
+        "eventId": f"{failed.bundle_id}:FAILED",
+        "tenant": "t",
+        "bundleId": failed.bundle_id,
+        "target": "x",
+        "reason": "no",
+        "attempts": 2,
+        "tasks": 3,
+        "failed": 2,
+        "divided": 1,
     }
 
 

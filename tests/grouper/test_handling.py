@@ -50,6 +50,37 @@ def test_the_api_gets_the_payloads_and_the_bundles_id_as_key(bench):
     assert call.idempotency_key == call.bundle_id == bench.task("a").bundle_id
 
 
+def test_a_bundle_that_failed_is_reported_and_one_that_did_not_is_not(bench):
+    with_poison(bench, "b")
+    bench.register("a", "b")
+    bench.drain()
+
+    assert {bundle.state for bundle in bench.listener.failed} == {BundleState.FAILED}
+    assert sorted(len(bundle.members) for bundle in bench.listener.failed) == [1, 2]
+    assert bench.states("a", "b") == ["SUCCEEDED", "FAILED"]
+
+
+def test_a_failed_bundle_that_could_not_be_ended_is_reported_again(bench, monkeypatch):
+    with_poison(bench, "a")
+    bench.register("a")
+    replaced, lost = bench.store.replace_bundle, []
+
+    def lose_the_end(bundle):
+        if bundle.state is BundleState.FAILED and not lost:
+            lost.append(bundle)
+            raise StoreUnavailable("lost")
+        return replaced(bundle)
+
+    monkeypatch.setattr(bench.store, "replace_bundle", lose_the_end)
+    with pytest.raises(StoreUnavailable):
+        bench.drain()
+    message = BundleMessage(lost[0].key)
+    bench.grouper.handle(message, bench.api, bench.listener, bench.listener.failed.append)
+
+    assert [bundle.bundle_id for bundle in bench.listener.failed] == [lost[0].bundle_id] * 2
+    assert bench.grouper.bundle(TENANT, lost[0].bundle_id).state is BundleState.FAILED
+
+
 def test_success_ends_tasks_and_bundle_and_is_reported(bench):
     bench.register("a", "b")
     bench.drain()

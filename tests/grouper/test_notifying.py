@@ -35,6 +35,13 @@ def test_a_success_is_the_ack_of_its_item_alone(ended):
     assert reported(done) == ([], [ItemAck("t", "b:g:0", failed=False, reason="", caller="a:SUCCEEDED")])
 
 
+def test_a_success_is_published_where_it_is_wanted(ended):
+    done, published = replace(ended, state=TaskState.SUCCEEDED), []
+    OutcomeNotifier(published.extend, [].extend, succeeded=True).notify([ended, done])
+
+    assert published == [ended, done]
+
+
 def test_a_task_without_an_item_acks_nothing(ended):
     assert reported(replace(ended, item_id=None))[1] == []
 

@@ -11,16 +11,22 @@ import pytest
 import urllib3
 from urllib3.util import parse_url
 
+from benchmarks.jobs import Site
 from benchmarks.races import Api
+from fanin import Fanin
+from fanin.aws import clients
 from fanin.aws.settings import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.api.published import Unpublished, checked
+from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events
 
 SETTINGS = {
+    "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
+    "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
 }
 
@@ -65,3 +71,17 @@ def tracker(run: LocalRun) -> Tracker:
     """The tracker itself on the tables of the run, for what HTTP cannot do: crash, or wait for a week."""
     tables = Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])
     return Tracker(DynamoStore(run.client("dynamodb"), tables), page_bits=4, fresh_for=timedelta(0))
+
+
+@pytest.fixture(scope="module")
+def library(run: LocalRun) -> Iterator[Fanin]:
+    """The library as a process beside the local run has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in Site(run, "library").environment.items():
+            patch.setenv(name, value)
+        caches = (clients.dynamodb, clients.sqs)
+        for cache in caches:
+            cache.cache_clear()
+        yield Fanin(run.url)
+        for cache in caches:
+            cache.cache_clear()

@@ -8,6 +8,8 @@ from collections import defaultdict
 from typing import Any
 
 PATIENCE_SECONDS = 180
+NAMES = ("batchId", "taskId", "jobId", "bundleId")
+"""What an event is of: the first of these that its detail has."""
 
 
 class Events:
@@ -39,7 +41,6 @@ class Events:
         for message in answer.get("Messages", []):
             event = json.loads(message["Body"])
             detail = event["detail"]
-            self.by_batch[detail.get("batchId") or detail["taskId"]].append(
-                {"kind": event["detail-type"], **detail}
-            )
+            of = next(detail[name] for name in NAMES if detail.get(name))
+            self.by_batch[of].append({"kind": event["detail-type"], **detail})
             self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])

@@ -13,7 +13,10 @@ import pytest
 from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.grouping import configure, counted, endings, judged, register, sizes
 from benchmarks.races import Api
+from fanin import Fanin
 from fanin.local import LocalRun, functions
+from tests.client.conftest import sqs_event
+from tests.client.received import DELETED
 from tests.http.dying_leader import DIED
 from tests.http.events import Events
 from tests.http.test_tracking import send
@@ -91,9 +94,40 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
 
     assert [found[name]["state"] for name in names[:8]] == ["FAILED", *["SUCCEEDED"] * 7]
     assert [(one["itemId"], one["reason"]) for one in failures["samples"]] == [(items[0], "rejected")]
-    (event,), (failed,) = bus.of(batch), bus.of(rejected)
+    (event,), (failed,), (fine,) = bus.of(batch), bus.of(rejected), bus.of(names[1])
+    assert (fine["kind"], fine["state"], fine["itemId"]) == ("TaskSucceeded", "SUCCEEDED", items[1])
     assert (failed["kind"], failed["state"], failed["itemId"]) == ("TaskFailed", "FAILED", items[0])
     assert (status, event["result"], event["failed"]) == (200, "completed_with_failures", 1)
+
+
+def test_the_end_of_a_task_decides_on_the_item_that_was_handed_over(
+    run: LocalRun, batch_api: BatchApi
+) -> None:
+    fanin = Fanin(run.url)
+    with fanin.open() as batch:
+        items = batch.add(2)
+    rejected = next(f"own-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"own-{n}"))
+    fine = next(f"own-{n}" for n in range(1000) if not ERRORS.is_hit(3, "rejected", f"own-{n}"))
+    names = dict(zip(items, (rejected, fine), strict=True))
+
+    @fanin.acks
+    def register_one(record: dict) -> None:
+        fanin.task("items", None, task_id=names[record["body"]], item_id=record["body"])
+
+    assert register_one(sqs_event(*items), None) == DELETED
+    endings(Api(run.url), [rejected, fine])
+    assert [list(part) for part in batch.failures()] == [[items[0]]]
+    assert batch.status().result == "completed_with_failures"
+
+
+def test_a_bundle_of_which_every_task_fails_is_an_event(api: Api, bus: Events, batch_api: BatchApi) -> None:
+    rejected = next(f"lone-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"lone-{n}"))
+    api.post("/v1/tasks", {"taskId": rejected, "target": "lone", "payload": None})
+    bundle = endings(api, [rejected])[rejected]["bundleId"]
+    (event,) = bus.of(bundle)
+
+    assert (event["kind"], event["eventId"]) == ("BundleFailed", f"{bundle}:FAILED")
+    assert (event["target"], event["tasks"], event["failed"], event["reason"]) == ("lone", 1, 1, "rejected")
 
 
 def test_a_task_is_the_same_under_its_name_and_under_its_key(api: Api, batch_api: BatchApi) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
@@ -13,10 +12,10 @@ import pytest
 from benchmarks.jobs import WAIT_SECONDS, Site, failures, waiting
 from benchmarks.races import Api
 from fanin import Fanin, Options
-from fanin.aws import clients
 from fanin.local import LocalRun
 from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.worker import start_bounded
+from tests.http.events import Events
 from tests.http.test_tracking import get, send
 
 HOUR_US = 3_600_000_000
@@ -24,18 +23,9 @@ SWEEPS_MAX = 30
 BOOM = RuntimeError("boom")
 
 
-@pytest.fixture(scope="module")
-def fanin(run: LocalRun) -> Iterator[Fanin]:
-    """The library as a process beside the local run has it."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in Site(run, "library").environment.items():
-            patch.setenv(name, value)
-        caches = (clients.dynamodb, clients.sqs)
-        for cache in caches:
-            cache.cache_clear()
-        yield Fanin(run.url)
-        for cache in caches:
-            cache.cache_clear()
+@pytest.fixture
+def fanin(library: Fanin) -> Fanin:
+    return library
 
 
 def path(queue: str) -> str:
@@ -95,6 +85,20 @@ def test_a_failed_job_returns_to_its_place_and_then_is_dead(api: Api, fanin: Fan
     assert {job["key"]: job["error"] for job in dead} == dict.fromkeys(
         ("first", "second"), "RuntimeError('boom')"
     )
+
+
+def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Events) -> None:
+    api.post(path("dying"), {"jobs": [{"key": "fine"}, {"key": "bad"}]})
+    with fanin.queue("dying", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
+        by_name = {job.name: job for job in taken}
+        taken.release(by_name["bad"], failed=True, error="no good")
+        taken.ack(by_name["fine"])
+    (dead,) = listed(api, "dying", "dead")
+    (event,) = bus.of(dead["jobId"])
+
+    assert (event["kind"], event["queue"], event["error"]) == ("JobDead", "dying", "no good")
+    assert (event["deadId"], event["diedAt"]) == (dead["deadId"], dead["diedAt"])
+    assert not bus.by_batch[by_name["fine"].id]
 
 
 def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api, fanin: Fanin) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
@@ -15,5 +16,6 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def demo() -> Assembly:
-    """The deployment with the demo's parts, the registrations queue and a resumed state machine."""
-    return synthesised(demo=True, grouper_registrations=True, resumed_state_machines=STATE_MACHINE)
+    """The deployment with the demo's parts, the registrations queue, a resumed state machine, callbacks."""
+    more = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
+    return synthesised(demo=True, grouper_registrations=True, **more)

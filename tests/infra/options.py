@@ -10,6 +10,13 @@ from typing import Any
 ARN = "arn:aws:sqs:eu-west-1:123456789012:"
 STREAM = "pages=arn:aws:dynamodb:eu-west-1:123456789012:table/new/stream/2026-11-22T08:00:00.000"
 POLICIES = [{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}]
+SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop-AbCdEf"
+CALLBACKS = [
+    {"name": "orders", "queue": f"{ARN}orders"},
+    {"name": "in-order", "queue": f"{ARN}orders.fifo", "tenants": ["acme", "shop"]},
+    {"name": "people", "topic": "arn:aws:sns:eu-west-1:123456789012:people", "tenants": ["*"]},
+    {"name": "shop", "url": "https://shop.example.com/fanin", "secret": SECRET, "timeoutSeconds": 5},
+]
 DOWNSTREAM = [{"pattern": "*", "url": "https://batch.example.com/"}]
 OPTIONS: dict[str, Sequence[Any]] = {
     "analytics": ("off", "glue", "emr"),
@@ -37,11 +44,14 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "throttle_alarms": (True, False),
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
+    "keep_letters": (False, True),
     "resumed_state_machines": (
         [],
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
     ),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
+    "callbacks": ([], CALLBACKS),
+    "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
@@ -56,7 +66,9 @@ OPTIONS: dict[str, Sequence[Any]] = {
 NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True},
+    "events": {"grouper": True},
     "grouper_registrations": {"grouper": True},
+    "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
     "restored_tables": {"protect_data": True},
 }
 """What a value other than the default requires of another setting."""

@@ -9,6 +9,7 @@ import pytest
 
 from fanin import names
 from tests.infra.documented_metrics import METRICS
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, Resource, synthesised
 
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
@@ -17,6 +18,9 @@ EVERYTHING: dict[str, Any] = {
     "archive": True,
     "grouper_registrations": True,
     "dead_letter_queue_arns": DEAD,
+    "callbacks": CALLBACKS,
+    "events": ["JobDead"],
+    "resumed_state_machines": ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
 }
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR
@@ -123,11 +127,19 @@ def test_every_alarm_has_an_action_that_is_enabled_and_can_be_raised(everything:
         assert properties["TreatMissingData"] in {"breaching", "notBreaching"}, name
 
 
-def test_every_function_has_alarms_on_errors_and_throttles(everything: Assembly) -> None:
+def test_every_function_has_an_alarm_on_errors_and_all_but_routes_one_on_throttles(
+    everything: Assembly,
+) -> None:
     functions = set(everything.of_type("AWS::Lambda::Function"))
+    integrations = everything.of_type("AWS::ApiGatewayV2::Integration").values()
+    routes = {each["Properties"]["IntegrationUri"]["Fn::GetAtt"][0] for each in integrations}
+    by_metric = {
+        metric: {each.of("FunctionName") for each in watched(everything, "AWS/Lambda", metric)}
+        for metric in ("Errors", "Throttles")
+    }
 
-    for metric in ("Errors", "Throttles"):
-        assert {each.of("FunctionName") for each in watched(everything, "AWS/Lambda", metric)} == functions
+    assert len(routes) > 20
+    assert by_metric == {"Errors": functions, "Throttles": functions - routes}
 
 
 def test_every_table_and_each_of_its_indexes_has_alarms_on_throttled_reads_and_writes(
@@ -189,7 +201,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
-    assert {name[:9] for name in expected} == queues | {"DemoWorkQ"}
+    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "ResumingE", "Callbacks"}
 
 
 @pytest.mark.parametrize(
@@ -232,4 +244,4 @@ def test_without_throttle_alarms_there_are_fewer_and_no_other_is_missing(plain: 
     kept = {name for name, alarm in alarms(plain).items() if series_of(alarm)[0].metric not in throttles}
 
     assert alarms(few).keys() == kept
-    assert len(alarms(plain)) > len(kept) + len(plain.of_type("AWS::Lambda::Function"))
+    assert len(alarms(plain)) > len(kept) + len(plain.of_type("AWS::DynamoDB::Table"))

@@ -201,3 +201,8 @@ def test_every_setting_is_documented_and_read():
 
     assert names <= set(re.findall(r"``(\w+)``", Config.__doc__ or ""))
     assert names <= read
+
+
+def test_messages_are_kept_of_queues_that_are_named():
+    with pytest.raises(ConfigError, match="keep_letters needs dead_letter_queue_arns"):
+        Config(keep_letters=True)

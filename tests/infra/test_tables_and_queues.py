@@ -15,6 +15,11 @@ QUEUES = (
     "AcksDeadLetters",
     "EventsDeadLetters",
     "ConfirmationDeadLetters",
+    "ResumingEventsQueue",
+    "ResumingEventsDeadLetters",
+    "CallbacksDeadLetters",
+    "CallbacksWebhooksQueue",
+    "CallbacksWebhooksDeadLetters",
     "GrouperTaskMessagesQueue",
     "GrouperTaskMessagesDeadLetters",
     "GrouperBundleMessagesQueue",
@@ -144,7 +149,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(demo):
     doorbells = {name for name in without if name.startswith("JobsDoorbell")}
 
     assert without - doorbells == dead_letter_queues(demo)
-    assert (len(queues) - len(without), len(doorbells)) == (6, 1)
+    assert (len(queues) - len(without), len(doorbells)) == (8, 1)
 
 
 def test_the_dead_are_kept_as_long_as_can_be(demo):
@@ -250,7 +255,28 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
-    assert plain.settings_file == SettingsFile(grouper_policies=[], grouper_downstream=[])
+    assert plain.settings_file == SettingsFile(
+        grouper_policies=[], grouper_downstream=[], callbacks=[], resumed_state_machines=[]
+    )
+
+
+def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(plain):
+    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, keep_letters=True)
+    queue = assembly.named("AWS::SQS::Queue", "LettersKept")
+    sends = [
+        (each["Action"], each["Resource"])
+        for policy in properties_of(assembly, "AWS::IAM::Policy")
+        for each in policy["PolicyDocument"]["Statement"]
+        if policy["PolicyName"].startswith("FunctionsFailLetters") and "sqs:SendMessage" in each["Action"]
+    ]
+    (name,) = (each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith("LettersKept"))
+
+    assert queue["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert queue["Properties"]["SqsManagedSseEnabled"] is True
+    assert sends == [("sqs:SendMessage", {"Fn::GetAtt": [name, "Arn"]})]
+    assert environment_of(assembly, "FailLetters")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
+    assert assembly.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
+    assert "KeptMessagesQueueUrl" not in plain.template["Outputs"]
 
 
 def environment_of(assembly, function):

@@ -23,8 +23,9 @@ CONSUMED = (
     "GrouperTaskMessagesQueue",
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
-    "ResumingEventsQueue",
+    "CallbacksWebhooksQueue",
 )
+TRIED_FOR_A_DAY = "ResumingEventsQueue"
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 
 
@@ -56,7 +57,7 @@ def test_five_receives_of_three_minutes_end_after_a_quarter_of_an_hour() -> None
     assert processed_at(16 * 60, 180, 5, retried_for=180) is None
 
 
-@pytest.mark.parametrize("name", CONSUMED)
+@pytest.mark.parametrize("name", [*CONSUMED, TRIED_FOR_A_DAY])
 @pytest.mark.parametrize("is_retried", [True, False], ids=["retried", "given up at once"])
 def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
     demo: Assembly, name: str, is_retried: bool

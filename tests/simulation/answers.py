@@ -35,6 +35,7 @@ class Moment:
     batches: dict[BatchKey, Batch]
     landed: dict[BatchKey, int]
     healed: dict[BatchKey, int]
+    failures: dict[BatchKey, int]
     full_of_failures: set[BatchKey]
 
     @classmethod
@@ -46,6 +47,7 @@ class Moment:
             batches=stored,
             landed={key: referee.landed[key] for key in stored},
             healed={key: referee.healed[key] for key in stored},
+            failures={key: referee.failures[key] for key in stored},
             full_of_failures={key for key, batch in stored.items() if referee.enough_failed(batch)},
         )
 

@@ -31,7 +31,7 @@ def _mark_without_healing(self, batch, number, masks, caller, seen=None):
     key = PageKey(batch.key, 0, number)
     fresh, page = self._write(batch, key, masks, seen)
     ended = self.climb(batch, key, page, caller)
-    return BitsSet(fresh, page, ended or (self.end_by_failures(batch, caller) if masks.failed else None))
+    return BitsSet(fresh, page, ended or (self.end_by_failures(batch) if masks.failed else None))
 
 
 def _mark_without_end(self, batch, number, masks, caller, seen=None):

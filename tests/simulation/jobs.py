@@ -77,6 +77,7 @@ class Opening(Job):
             expected_items=script.expected,
             deadline=script.deadline,
             max_failures=script.max_failures,
+            max_failure_percent=script.max_failure_percent,
             parent_item_id=self.ledger.parent_item,
         )
 
@@ -120,6 +121,7 @@ class Closing(Job):
     def work(self) -> None:
         told = set(self.ledger.told)
         key = self.ledger.key
+        before = answers.Moment.of(self.world, [key])
         try:
             closed = self.world.trackers[self.process].close(TENANT, key.batch_id, self.name)
         except NotFound:
@@ -131,6 +133,15 @@ class Closing(Job):
         self.ledger.closed(self.name, closed)
         stable = closed.completed_by_caller or self.name not in told
         require(stable, "I3", f"{self.name} was told, and the next time it was not")
+        self._check_failures(closed.batch, before)
+
+    def _check_failures(self, batch: Batch, before: answers.Moment) -> None:
+        """Nobody closes a batch that had too many failures by then, and is told that it goes on."""
+        referee = self.world.referee
+        borne, unhealed = referee.borne(batch), before.healed[batch.key] == referee.healed[batch.key]
+        enough = borne is not None and before.failures[batch.key] >= borne
+        right = not (batch.is_alive and enough and unhealed)
+        require(right, "max failures", f"{batch.key} goes on with {before.failures[batch.key]} failures")
 
     def _refused(self) -> None:
         """Too few items were added: come again while more may come."""
@@ -274,8 +285,9 @@ class Folding(Delivery):
         good = self.asked.masks.get((key, Outcome.SUCCESS), 0)
         still = good & referee.failed[key]
         require(not still, "failures", f"{good:b} of {key} succeeded, and {still:b} of it is still failed")
-        unhealed = fresh and before.healed[key] == referee.healed[key] and batch.max_failures is not None
-        enough = unhealed and known + fresh >= (batch.max_failures or 0)
+        unhealed = fresh and before.healed[key] == referee.healed[key]
+        borne = referee.borne(before.batches[key])  # as it was when the request began: it may close meanwhile
+        enough = unhealed and borne is not None and known + fresh >= borne
         require(not enough, "max failures", f"{fresh} more of {key} failed after {known}, and it goes on")
 
     def _folded(self, key: BatchKey) -> dict[int, PageMasks]:

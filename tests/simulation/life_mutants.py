@@ -93,34 +93,8 @@ def _admits_without(condition: str):
     return admits
 
 
-def _one_failure_early(self, batch):
-    return _admits(self if self.failures is None else replace(self, failures=self.failures - 1), batch)
-
-
-def _one_failure_late(self, batch):
-    return _admits(self if self.failures is None else replace(self, failures=self.failures + 1), batch)
-
-
 def _admits_without_expected(self, batch):
     return _admits(replace(self, expected=False), batch)
-
-
-def _fail_without_end(self, batch, number, masks, caller, seen=None):
-    bears = replace(batch, max_failures=None) if masks.failed and seen is None else batch
-    return _mark(self, bears, number, masks, caller, seen)
-
-
-def _end_by_failures_unseen(self, batch):
-    """Whoever fails an item asks for the end, and the store says whether it is enough."""
-    stored = self.store.get(batch.key) if batch.max_failures is not None else None
-    if stored is None:
-        return None
-    ended = self.store.transition(batch.key, self._enough(stored))
-    return ended if ended and not ended.is_alive else None
-
-
-def _admits_whatever_was_healed(self, batch):
-    return _admits(replace(self, healed=batch.healed), batch)
 
 
 def _extend_always(self, key, expires_at, next_check_at):
@@ -322,16 +296,6 @@ LIFE_MUTANTS = (
     Mutant("healing wants the bits to be failed", (MemoryStore, "heal_bits", _heal(True, False))),
     Mutant("healing wants a live batch", (MemoryStore, "heal_bits", _heal(False, True))),
     Mutant("healing goes on with what is left", (Climber, "_heal", _heal_once)),
-    Mutant("enough failures are enough, not one more", (Transition, "admits", _one_failure_late)),
-    Mutant("enough failures end a batch", (Climber, "mark", _fail_without_end)),
-    Mutant(
-        "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
-    ),
-    Mutant(
-        "enough failures, and nothing healed since",
-        (Transition, "admits", _admits_whatever_was_healed),
-        since=7400,
-    ),
     Mutant("a step starts from its states", (Transition, "sources", ALL)),
     Mutant("what has ended is not cancelled", (MemoryStore, "transition", _turn_from_anywhere)),
     Mutant("a batch expires when it was not active", (Transition, "admits", _admits_without("expires_at"))),
@@ -370,10 +334,6 @@ LIFE_MUTANTS = (
 )
 
 LIFE_EQUIVALENT = (
-    (
-        Mutant("the store looks for enough failures", (Transition, "admits", _one_failure_early)),
-        "who asks has seen enough of them, and that none was healed since",
-    ),
     (
         Mutant("a look is put off once", (MemoryStore, "postpone", _postpone_unless_turned)),
         "within a state all plans for the next look are early enough, whichever of two is kept",

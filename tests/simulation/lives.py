@@ -19,6 +19,7 @@ from tests.simulation.scenario import (
 )
 
 HOUR = timedelta(hours=1)
+PERCENTS = (1, 20, 34, 50, 67, 100)
 TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5), 0.2), (HOUR, 0.1))
 
 
@@ -80,6 +81,7 @@ def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:
         expected=total + (random.random() < 0.1) if random.random() < 0.15 else None,
         deadline=timedelta(minutes=random.choice((1, 10, 60, 300))) if random.random() < 0.2 else None,
         max_failures=random.randint(1, 3) if random.random() < 0.25 else None,
+        max_failure_percent=random.choice(PERCENTS) if random.random() < 0.2 else None,
     )
 
 
@@ -145,7 +147,11 @@ def _of_failures(random: Random, base: Scenario) -> Scenario:
     """Failures that are just enough, while others are healed; whoever asks for an end may be heard later."""
     name, total = base.batches[0].name, random.randint(4, 12)
     add = AddScript(f"{name}-add", total)
-    batch = BatchScript(name, (add,), (f"{name}-closer",), "key", max_failures=random.randint(2, total // 2))
+    batch = BatchScript(name, (add,), (f"{name}-closer",), "key", early=random.random() < 0.5)
+    if random.random() < 0.5:
+        batch = replace(batch, max_failures=random.randint(2, total // 2))
+    else:
+        batch = replace(batch, max_failure_percent=random.choice(PERCENTS))
     base = replace(base, batches=(batch,), room=random.choice((3, 8)), longest=1, failing=1.0)
     return replace(
         base, both=random.choice((0.0, 0.5, 1.0)), struck=("transition", random.choice((LATE, STALLED)))

@@ -91,6 +91,7 @@ def parent_knows(world: World, batch: Batch) -> bool:
 def _check_progress(world: World, batch: Batch) -> None:
     """What is surely done was acked, and no more was than may be."""
     seen = world.trackers[0].progress(batch)
+    require(seen.acked <= seen.estimate <= seen.upper_bound, "progress", f"{batch.key}: {seen}")
     acked = world.referee.landed[batch.key].bit_count()
     if batch.mode is Mode.ESTIMATED:
         counted = world.referee.counted.items()

@@ -18,6 +18,7 @@ from fanin.tracker.page import Page
 from fanin.tracker.store import Written
 from fanin.tracker.tree import tails
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.run import ROOM
@@ -158,7 +159,7 @@ def _seal_without_climb(self, batch, caller):
     for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-    return None
+    return self.end_by_failures(batch)
 
 
 def _seal_climbs_from_root(self, batch, caller):
@@ -167,7 +168,7 @@ def _seal_climbs_from_root(self, batch, caller):
     for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-    return self.climb(batch, key, page, caller)
+    return self.climb(batch, key, page, caller) or self.end_by_failures(batch)
 
 
 def _seal_from_root(self, batch, caller):
@@ -178,7 +179,7 @@ def _seal_from_root(self, batch, caller):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
         completed = self.climb(batch, key, page, caller) or completed
-    return completed
+    return completed or self.end_by_failures(batch)
 
 
 def _seal_then_close(self, tenant, batch_id, caller):
@@ -219,6 +220,7 @@ MUTANTS = (
     Mutant("close climbs from each level", (Climber, "seal", _seal_climbs_from_root)),
     Mutant("close fences before it looks at the total", (Tracker, "close", _seal_then_close)),
     *LIFE_MUTANTS,
+    *ENDING_MUTANTS,
     *FOLDING_MUTANTS,
 )
 
@@ -245,6 +247,7 @@ EQUIVALENT = (
         "each last page is told its size before it is looked at, so that no order hides a full one",
     ),
     *LIFE_EQUIVALENT,
+    *ENDING_EQUIVALENT,
 )
 
 

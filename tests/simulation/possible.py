@@ -27,6 +27,7 @@ POSSIBLE = {
     "pages": ON_READS,
     "sample": ON_WRITES,
     "samples": ON_READS,
+    "free_sample": ON_WRITES,
     "due": ON_READS,
     "live": ON_READS,
     "listing": ON_READS,

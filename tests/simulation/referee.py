@@ -12,7 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from fanin.names import BATCH_COMPLETED, BATCH_FAILED
 from fanin.tracker import ItemId, Mode, Outcome, tree
+from fanin.tracker.events import CompletionEvent
 from fanin.tracker.ids import GroupId
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, BatchKey, PageKey, State
@@ -67,6 +69,7 @@ class Referee:
         self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
         self.children = defaultdict(lambda: defaultdict(set))
         self.to_bus: list[BatchKey] = []
+        self._refused: dict[int, Any] = {}
         self._judged: dict[str, Callable[..., Any]] = {
             BITS: self._bits,
             COUNTS: self._counts,
@@ -114,8 +117,20 @@ class Referee:
         return self.landed[batch.key] == (1 << batch.total) - 1
 
     def enough_failed(self, batch: Batch) -> bool:
-        """Whether the batch bears no more failures."""
-        return batch.max_failures is not None and self.failures[batch.key] >= batch.max_failures
+        """Whether the batch bears no more failures in its state."""
+        borne = self.borne(batch)
+        return borne is not None and self.failures[batch.key] >= borne
+
+    def borne(self, batch: Batch) -> int | None:
+        """The number of failures that ends the batch: of a percentage, once no item can be added."""
+        enough = [n for n in range(1, batch.total + 1) if self._are_enough(batch, n)]
+        return min(enough, default=batch.max_failures)
+
+    def _are_enough(self, batch: Batch, failures: int) -> bool:
+        most, percent = batch.max_failures, batch.max_failure_percent
+        final = batch.state is not State.OPEN
+        by_percent = final and percent is not None and failures * 100 >= batch.total * percent
+        return by_percent or (most is not None and failures >= most)
 
     def _hears_count(self, asked: Asked, key: PageKey, count: int, outcome: Outcome, *_: Any) -> None:
         """Every ack in the request counts; where time passes, some may have come too late for that."""
@@ -214,6 +229,8 @@ class Referee:
         answer = getattr(self.memory, name)(subject, *args)
         after = self.memory.batches.get(key)
         if after is before or after is None:
+            if name == "transition" and before is not None and before.is_alive:
+                self._refused[id(args[0])] = args[0]
             return answer
         if before is None:
             self._note_child(after)
@@ -221,11 +238,25 @@ class Referee:
         if name == "postpone" and isinstance(subject, Batch):
             require(before.state is subject.state, "sweep", f"{key} moved, and the next look was put off")
         self._check_turn(before, after)
+        require(id(args[0]) not in self._refused, "failed", f"{key} ended by a request that it had refused")
         if after.state is not before.state:
             self.turned[key] = self.now()
+            if after.is_alive:
+                self._note_enough(after)
             if not after.is_alive:
+                self._check_event(after)
                 self.to_bus.append(key)
         return answer
+
+    def _check_event(self, after: Batch) -> None:
+        """The event says that a batch is completed only if every item of it is done."""
+        event = CompletionEvent.of(after)
+        said = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
+        done = after.state is State.COMPLETE and self.all_acked(after)
+        require((said == (BATCH_COMPLETED, True)) is done, "events", f"{after.key} was {after.state}: {said}")
+        failed = after.state is State.FAILED
+        right = (event.detail_type == BATCH_FAILED, event.result == "too_many_failures") == (failed, failed)
+        require(right, "events", f"{after.key} was {after.state}: {event.detail_type}, {event.result}")
 
     def _note_child(self, batch: Batch) -> None:
         if batch.parent_item_id is None:
@@ -283,7 +314,7 @@ class Referee:
         """A step has a reason that holds now."""
         key, now = after.key, self.now()
         if after.state is State.FAILED:
-            self._check_failed(after)
+            self._check_failed(before, after)
         elif after.state is State.COMPLETE:
             require(before.state is State.CLOSED, "I1", f"{key} was completed while it was {before.state}")
             require(self.all_acked(after), "I1", f"{key} was completed at {self.landed[key]:b}")
@@ -296,10 +327,10 @@ class Referee:
         elif after.state is State.EXPIRED:
             require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
 
-    def _check_failed(self, after: Batch) -> None:
+    def _check_failed(self, before: Batch, after: Batch) -> None:
         """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""
         key, since = after.key, self.enough_since[after.key]
-        require(self.enough_failed(after), "failed", f"{key} failed at {self.failures[key]} failures")
+        require(self.enough_failed(before), "failed", f"{key} failed at {self.failures[key]} failures")
         right = after.ended_at is not None and since is not None and after.ended_at >= since
         require(right, "failed", f"{key} failed at {after.ended_at}, it had enough failures at {since}")
         told = after.completed_at or after.completed_by

@@ -52,6 +52,7 @@ class BatchScript:
     expected: int | None = None
     deadline: timedelta | None = None
     max_failures: int | None = None
+    max_failure_percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fanin.tracker import progress as looking
 from tests.simulating.room import Outcome, played
 from tests.simulation import afterlife, aftermath, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenario import PAGES_A_LEVEL, Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
@@ -72,10 +72,11 @@ def _events(world: World) -> Counter[str]:
 @contextmanager
 def _tuned(drawn: Scenario) -> Iterator[None]:
     """Small limits, so that the paths for large requests are taken by small ones."""
-    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF
+    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, looking.PAGES_A_LOOK, model.ESTIMATED_LEAF
     climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
+    looking.PAGES_A_LOOK = looking.PAGES_A_LOOK * drawn.pages_a_level // PAGES_A_LEVEL
     model.ESTIMATED_LEAF = drawn.estimated_leaf
     try:
         yield
     finally:
-        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF = before
+        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, looking.PAGES_A_LOOK, model.ESTIMATED_LEAF = before

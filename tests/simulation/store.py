@@ -97,8 +97,11 @@ class UnreliableStore(Network):
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         return self._send("pages", keys)
 
-    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         return self._send("sample", key, slot, sample, expires_at)
+
+    def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
+        return self._send("free_sample", key, slot, item_id)
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return self._send("samples", key)

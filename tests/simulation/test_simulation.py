@@ -43,7 +43,7 @@ def test_batches_end_in_every_way_at_every_height(tally):
     assert {f"pages of level {level}" for level in range(4)} <= set(tally.events)
     results = {"succeeded", "completed_with_failures", "cancelled", "timed_out", "expired"}
     ways = {f"{mode} {result}{child}" for mode in Mode for result in results for child in ("", " child")}
-    assert ways | {"exact completed_with_failures early"} <= set(tally.events)
+    assert ways | {"exact too_many_failures"} <= set(tally.events)
 
 
 def traced(seed):

@@ -69,6 +69,21 @@ def test_a_notify_sends_the_event_again_under_its_id(fake):
     assert [event["eventId"] for event in fake.events] == [event_id] * 2
 
 
+def test_thresholds_are_reported_as_their_checks_find_them(fake):
+    batch = fake.open(notify_at=["firstFailure", "50%"], stuck_after=HOURS)
+    items = batch.add(4)
+    fake.fail(items[:1])
+    batch.close()
+    fake.ack(items[1:2])
+    fake.clock.advance(minutes=90)
+    fake.ack(items[2:])
+
+    *reported, end = fake.events
+    assert [event["detailType"] for event in reported] == ["BatchProgress"] * 3
+    assert [event["eventId"].partition(":")[2] for event in reported] == ["first_failure", "50", "stuck:1"]
+    assert end["detailType"] == "BatchCompleted"
+
+
 def test_a_parent_ends_with_its_children(fake):
     with fake.open("book") as book:
         (chapter,) = book.add(1)
@@ -205,3 +220,22 @@ def test_what_it_lacks_is_refused(fake):
     ):
         with pytest.raises(InvalidRequest):
             call()
+
+
+def test_thresholds_are_reported_as_time_passes() -> None:
+    fake = FakeFanin()
+    batch = fake.open(
+        callback="any", notify_at=["firstFailure", "50%"], stuck_after=timedelta(minutes=30), key="k"
+    )
+    items = list(batch.add(4))
+    batch.close()
+    fake.clock.advance(minutes=5)
+    fake.ack(items[:1])
+    fake.fail(items[1:2])
+    fake.clock.advance(hours=2)
+    fake.ack(items[2:])
+    *live, end = fake.events
+
+    assert [event["eventId"].partition(":")[2] for event in live] == ["first_failure", "50", "stuck:1"]
+    assert {event["callback"] for event in live} == {"any"}
+    assert end["eventId"] == f"{batch.id}:COMPLETE"

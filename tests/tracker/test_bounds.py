@@ -8,7 +8,18 @@ import pytest
 
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, TrackerStore, Verdict, acking, recording
+from fanin.tracker import (
+    Ack,
+    OpenBatch,
+    Outcome,
+    State,
+    Tracker,
+    TrackerStore,
+    Verdict,
+    acking,
+    recording,
+    sampling,
+)
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, ack, fail, opened
@@ -164,7 +175,7 @@ def test_a_request_offers_a_bounded_number_of_reasons():
     fail(tracker, batch_id, group, *range(200, 300))
 
     assert 1 <= kept <= recording.OFFERS_A_REQUEST
-    assert offers <= recording.OFFERS_A_REQUEST * recording.SAMPLE_PROBES
+    assert offers <= recording.OFFERS_A_REQUEST * sampling.SAMPLE_PROBES
     assert len(tracker.samples(tracker.get("t", batch_id))) > kept
 
 

@@ -62,7 +62,7 @@ def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
     assert (batch.ended_at, batch.completed_at, batch.completed_by) == (START, None, None)
     assert verdicts(ack(tracker, batch_id, group, 0, 7)) == ["duplicate", "late"]
     assert verdicts(fail(tracker, batch_id, group, 8)) == ["late"]
-    assert tracker.progress(batch) == Progress(4, 3, 4, exact=True)
+    assert tracker.progress(batch) == Progress(4, 3, 4, 4, exact=True)
 
 
 def test_failures_are_listed_as_ranges_with_a_sample_of_reasons(tracker):

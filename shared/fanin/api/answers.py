@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from fanin.api import cursors
 from fanin.api.instants import iso
 from fanin.api.requests import AckBody
-from fanin.tracker.events import event_id
+from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.model import (
     AckReport,
     Added,
@@ -29,6 +29,7 @@ from fanin.tracker.model import (
     Verdict,
 )
 from fanin.tracker.store import Listing
+from fanin.tracker.thresholds import Threshold, seconds_of
 
 
 def _absent(value: object) -> bool:
@@ -74,10 +75,14 @@ class OpenedBatch(Answer):
 
 
 class ProgressAnswer(Answer):
-    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal."""
+    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, within two percent of the total.
+    """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 
@@ -96,8 +101,14 @@ class BatchSummary(Answer):
     total: int
     expected_items: int | None = Optional
     max_failures: int | None = Optional
+    max_failure_percent: int | None = Optional
     parent_item_id: str | None = Optional
+    origin_batch_id: str | None = Optional
+    ended_by: str | None = Optional
     labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
+    callback: str | None = Optional
+    notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]
+    stuck_after_seconds: int | None = Optional
     created_at: Instant
     deadline_at: Instant | None = Optional
     closed_at: Instant | None = Optional
@@ -113,18 +124,37 @@ class BatchSummary(Answer):
             is_closed=batch.state is not State.OPEN,
             is_complete=batch.state is State.COMPLETE,
             reason=batch.end_reason,
+            stuck_after_seconds=seconds_of(batch.stuck_after),
             **more,
         )
 
 
-class BatchAnswer(BatchSummary):
-    """A batch with its progress."""
+class EndingAnswer(Answer):
+    """The ending event of a batch. *confirmed*: whether the bus has it."""
 
-    progress: ProgressAnswer
+    event_id: str
+    type: str
+    confirmed: bool
+
+
+class BatchAnswer(BatchSummary):
+    """A batch with its progress, unless that was not wanted, and its ending event, if it has ended."""
+
+    progress: ProgressAnswer | None = Optional
+    event: EndingAnswer | None = Optional
 
     @classmethod
-    def with_progress(cls, batch: Batch, progress: Progress) -> Self:
-        return cls.of(batch, progress=ProgressAnswer.like(progress))
+    def shown(cls, batch: Batch, progress: Progress | None, confirmed: bool) -> Self:
+        """Return the answer of *batch*; *confirmed*: whether the bus has its ending event."""
+        return cls.of(
+            batch,
+            progress=None if progress is None else ProgressAnswer.like(progress),
+            event=None if batch.is_alive else _ending(batch, confirmed),
+        )
+
+
+def _ending(batch: Batch, confirmed: bool) -> EndingAnswer:
+    return EndingAnswer(event_id=event_id(batch), type=EVENT_TYPES[batch.state], confirmed=confirmed)
 
 
 class ListedBatches(Answer):

@@ -16,6 +16,7 @@ CURSOR_FORM = r"^[A-Za-z0-9_-]{8,180}$"
 ITEM_BYTES = 6
 BATCH_BYTES = 24
 TERM_BYTES = 12
+PAIR_BYTES = 14
 NO_FENCE = 2**64 - 1
 Term = tuple[int, int | None]
 """A shard, and the fence of the last bundle before the position; None at the start of the shard."""
@@ -31,6 +32,21 @@ def of_item(resume: int | None) -> str | None:
 def item_at(cursor: str | None) -> int:
     """Return the item of *cursor*; 0 for None. Raises InvalidRequest."""
     return 0 if cursor is None else int.from_bytes(bytes_of(cursor, ITEM_BYTES), "big")
+
+
+def of_pair(resume: tuple[int, int] | None) -> str | None:
+    """Return the cursor of an item of a reopened batch's origin, and its rank."""
+    if resume is None:
+        return None
+    return text_of(b"".join(number.to_bytes(PAIR_BYTES // 2, "big") for number in resume))
+
+
+def pair_at(cursor: str | None) -> tuple[int, int]:
+    """Return the item of the origin and the rank of *cursor*; the first for None. Raises InvalidRequest."""
+    if cursor is None:
+        return 0, 0
+    raw, half = bytes_of(cursor, PAIR_BYTES), PAIR_BYTES // 2
+    return int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big")
 
 
 def of_batch(resume: Position | None) -> str | None:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fanin.api.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
 from fanin.tracker.model import Progress, Slice
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 RANGES_IN_EVENT = 100
 """Outstanding ranges in an event; the route ``outstanding`` lists all."""
@@ -56,9 +59,14 @@ class EndingEvent(CompletionEvent):
 
     def detail(self) -> dict[str, Any]:
         """Return the event as JSON has it; a field that only some events have is absent from the others."""
-        known = {fact: getattr(self, fact.name) for fact in fields(self)}
-        told = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
-        return {camel(fact.name): _value(value) for fact, value in told.items()}
+        return detail_of(self)
+
+
+def detail_of(event: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of *event* as JSON has them, without those that this event has not."""
+    known = {fact: getattr(event, fact.name) for fact in fields(event)}
+    shown = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
+    return {camel(fact.name): _value(value) for fact, value in shown.items()}
 
 
 def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
@@ -66,7 +74,7 @@ def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
     if left.resume is not None:
         return progress
     acked = batch.total - sum(items.last - items.first + 1 for items in left.ranges)
-    return Progress(acked, progress.failed, acked, exact=True)
+    return Progress(acked, progress.failed, acked, acked, exact=True)
 
 
 def _value(fact: Any) -> Any:

@@ -7,25 +7,33 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanin.api.ending_event import EndingEvent
+from fanin.api.progress_event import ProgressEvent
 from fanin.calling import log_failure
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
+from fanin.tracker.dynamodb.watching import NOTICE, reached_of
 from fanin.tracker.events import EVENT_TYPES, event_id
 
 logger = logging.getLogger("fanin")
 
 
 def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict[str, Any]]:
-    """Return the details of the ending events of the batches in stream *records*, in order.
+    """Return the details of the events of the batches in stream *records*, in order.
 
-    They are made from the batches as they are stored now; the records only name them. Records of a live or
-    deleted batch have no event. A batch that a newer release wrote is logged and left to its sweep.
+    Ending events are made from the batches as they are stored now; the records only name them. The notice of
+    a threshold has the progress at that time. Records of a live batch have no ending event, those of a
+    deleted batch no event: it is deleted after its ending event was confirmed. A batch that a newer release
+    wrote is logged and left to its sweep.
     """
-    keys = (key_of(record["dynamodb"]["Keys"]["pk"]["S"]) for record in records)
-    found = (_readable(key, tracker) for key in keys)
-    ended = (batch for batch in found if batch is not None and not batch.is_alive)
-    return [EndingEvent.ended(batch, tracker).detail() for batch in ended]
+    found = (_detail(record["dynamodb"], tracker) for record in records)
+    return [detail for detail in found if detail is not None]
+
+
+def forced(records: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many of *records* are the end of a batch that a principal forced."""
+    images = (record["dynamodb"].get("NewImage", {}) for record in records)
+    return sum(image.get("sk") == {"S": BATCH_ROW} and "endedBy" in image for image in images)
 
 
 def ended_states(records: Iterable[Mapping[str, Any]]) -> list[State]:
@@ -42,6 +50,19 @@ def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
         return False
     tracker.confirm(batch)
     return True
+
+
+def _detail(change: Mapping[str, Any], tracker: Tracker) -> dict[str, Any] | None:
+    """Return the detail of the event of one changed row; None if it has none."""
+    keys = change["Keys"]
+    batch = _readable(key_of(keys["pk"]["S"]), tracker)
+    if batch is None or batch.deleted_at is not None:
+        return None
+    if keys["sk"]["S"].startswith(NOTICE):
+        return ProgressEvent.of(batch, reached_of(change["NewImage"])).detail()
+    if batch.is_alive:
+        return None
+    return EndingEvent.ended(batch, tracker).detail()
 
 
 def batch_of_event(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:

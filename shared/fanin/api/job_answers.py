@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, Self
 
 from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.api.instants import iso
+from fanin.api.instants import instant
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.creating import Ensured
@@ -21,7 +20,6 @@ from fanin.queue.paging import JobPage
 
 ANSWER_BYTES = 6_000_000
 """The limit of a response of Lambda is 6 MB."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Listed(StrEnum):
@@ -194,8 +192,3 @@ def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:
             break
         listed.append(job)
     return listed
-
-
-def instant(at: int) -> str:
-    """Return microseconds since 1970 as ISO 8601 text."""
-    return iso(EPOCH + timedelta(microseconds=at))

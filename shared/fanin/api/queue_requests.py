@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from fanin.api import row_cursors
@@ -23,6 +23,8 @@ DeadIds = Annotated[
 
 class ReviveBody(Body):
     """The dead jobs to revive: those of *deadIds*, or *all*, of which a request revives up to 100."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["deadIds"]}, {"required": ["all"]}]})
 
     dead_ids: DeadIds | None = None
     all: Annotated[
@@ -49,6 +51,10 @@ class ReviveBody(Body):
 
 class DeleteJobsBody(Body):
     """The jobs to delete, by their keys, and the dead jobs, by their ids."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["keys"]}, {"required": ["deadIds"]}]}
+    )
 
     keys: Annotated[
         list[JobKeyText] | None,

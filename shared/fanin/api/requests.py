@@ -22,6 +22,7 @@ from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, ItemId
 from fanin.tracker.model import Ack, Outcome
 from fanin.tracker.options import LABELS_MAX, LIFETIME_MAX, Mode, OpenBatch, Retention
 from fanin.tracker.reasons import PRINTABLE, REASON_MAX
+from fanin.tracker.thresholds import CALLBACK, STUCK_AFTER_MAX, STUCK_AFTER_MIN, Threshold
 from fanin.tracker.tokens import TOKEN_MAX, OnFailures
 
 ACKS_MAX = 1000
@@ -30,7 +31,8 @@ RANGES_MAX = 100_000
 KEPT_MIN_SECONDS = 60
 KEPT_MAX_SECONDS = 366 * 24 * 3600
 
-DEADLINE_MAX_SECONDS = LIFETIME_MAX // timedelta(seconds=1)
+SECOND = timedelta(seconds=1)
+DEADLINE_MAX_SECONDS = LIFETIME_MAX // SECOND
 
 UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 GRAPHIC = r"^[\x21-\x7e]+$"
@@ -103,6 +105,14 @@ MaxFailures = Annotated[
     int,
     Field(ge=1, le=TOTAL_MAX, description="The number of failed items that ends the batch, open or closed."),
 ]
+MaxFailurePercent = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=100,
+        description="The percentage of failed items that ends the batch, judged once it is closed.",
+    ),
+]
 ParentItemId = Annotated[
     str,
     StringConstraints(pattern=ITEM_FORM),
@@ -129,6 +139,24 @@ Labels = Annotated[
 ]
 
 
+CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
+CallbackName = Annotated[
+    str,
+    StringConstraints(pattern=CALLBACK_PATTERN),
+    Field(description="The callback of the stack that gets the batch's events, beside the bus."),
+]
+NotifyAt = Annotated[
+    list[Literal["firstFailure", "50%", "90%"]],
+    Field(max_length=3, description="Thresholds to report once each, by an event `BatchProgress`."),
+]
+StuckAfterSeconds = Annotated[
+    int,
+    Field(
+        ge=STUCK_AFTER_MIN // SECOND,
+        le=STUCK_AFTER_MAX // SECOND,
+        description="Report the live batch by an event `BatchProgress` after so long without an ack.",
+    ),
+]
 TaskToken = Annotated[
     str,
     StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=GRAPHIC),
@@ -152,7 +180,11 @@ class OpenBatchBody(Body):
     parent_item_id: ParentItemId | None = None
     retention_seconds: RetentionBody = RetentionBody()
     max_failures: MaxFailures | None = None
+    max_failure_percent: MaxFailurePercent | None = None
     labels: Labels = {}
+    callback: CallbackName | None = None
+    notify_at: NotifyAt = []
+    stuck_after_seconds: StuckAfterSeconds | None = None
     task_token: TaskToken | None = None
     on_failures: Annotated[
         Literal["succeed", "fail"],
@@ -163,12 +195,14 @@ class OpenBatchBody(Body):
         """Return the options of the tracker's open."""
         options = {option.name for option in fields(OpenBatch)}
         same = {name: value for name, value in self if name in options}
-        seconds = self.deadline_seconds
+        seconds, quiet = self.deadline_seconds, self.stuck_after_seconds
         converted = {
             "mode": Mode(self.mode),
             "on_failures": OnFailures(self.on_failures),
             "retention": self.retention_seconds.retention(),
             "deadline": None if seconds is None else timedelta(seconds=seconds),
+            "notify_at": tuple(Threshold(each) for each in self.notify_at),
+            "stuck_after": None if quiet is None else timedelta(seconds=quiet),
         }
         return OpenBatch(**same | converted)
 

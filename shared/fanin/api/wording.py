@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors import CURSOR_FORM
 from fanin.api.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
-from fanin.api.requests import GRAPHIC, ITEM_FORM, UUID_FORM
+from fanin.api.requests import CALLBACK_PATTERN, GRAPHIC, ITEM_FORM, UUID_FORM
 from fanin.api.row_cursors import ROW_CURSOR_FORM
 from fanin.queue.keys import QUEUE_FORM
 from fanin.tracker.reasons import PRINTABLE
@@ -26,6 +26,7 @@ PATTERN_TEXTS: Mapping[str, str] = {
     TARGET_PATTERN: "not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
     TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",
     QUEUE_PATTERN: f"not 1 to 80 {NAME_FORM}",
+    CALLBACK_PATTERN: f"not 1 to 64 {NAME_FORM}",
 }
 """A pattern, and the error text for a value that does not match it."""
 

@@ -15,8 +15,9 @@ class GroupingSettings:
 
     ``FANIN_GROUP_TASKS_TABLE``, ``FANIN_GROUP_LEASES_TABLE``, ``FANIN_GROUP_BUNDLES_TABLE``: table names.
     ``FANIN_GROUPER_QUEUE_URL``, ``FANIN_BUNDLES_QUEUE_URL``: the queues of task messages and of bundle
-    messages. ``FANIN_BUS_NAME``: the bus for the events of failed tasks; empty if the function publishes
-    none. Policies and batch APIs are in ``fanin.aws.settings_file``.
+    messages. ``FANIN_BUS_NAME``: the bus for the events of tasks and bundles; empty if the function
+    publishes none. ``FANIN_EVENTS``: the optional events that it publishes too, separated by commas.
+    Policies and batch APIs are in ``fanin.aws.settings_file``.
     """
 
     tasks_table: str
@@ -25,6 +26,7 @@ class GroupingSettings:
     tasks_queue: str
     bundles_queue: str
     bus: str = ""
+    events: frozenset[str] = frozenset()
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> GroupingSettings:
@@ -37,4 +39,5 @@ class GroupingSettings:
             tasks_queue=needed(env, "FANIN_GROUPER_QUEUE_URL"),
             bundles_queue=needed(env, "FANIN_BUNDLES_QUEUE_URL"),
             bus=env.get("FANIN_BUS_NAME", ""),
+            events=frozenset(env.get("FANIN_EVENTS", "").split(",")) - {""},
         )

@@ -1,4 +1,6 @@
-"""Sends messages that no consumer can process to the dead-letter queue of their queue.
+"""Sends messages to another queue before they are deleted from their own.
+
+Those that no consumer can process go to the dead-letter queue of their queue.
 
 SQS moves a message after ``maxReceiveCount`` receives, and one whose invocation Lambda throttled counts too.
 So that number is high, and a consumer that finds a message invalid sends it itself.
@@ -7,7 +9,7 @@ So that number is high, and a consumer that finds a message invalid sends it its
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +24,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger("fanin")
 
 
+def body_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the message of which only the body is sent."""
+    return {"MessageBody": record["body"]}
+
+
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """Sends messages to the dead-letter queue at *url*.
+    """Sends messages to the queue at *url*. *message_of*: what is sent of a record.
 
     A message is sent before it is deleted from its own queue, so a crash between the two leaves a copy in
     both.
@@ -32,21 +39,24 @@ class Isolation:
 
     client: SQSClient
     url: str
+    message_of: Callable[[Mapping[str, Any]], dict[str, Any]] = body_of
 
     def isolate(self, records: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Send the body of each record, and return the ids of the messages that were sent.
+        """Send each record, and return the ids of the messages that were sent.
 
         A message that SQS refuses is logged and left out; if SQS is unavailable, so are all after it.
         """
         sent: list[str] = []
         for record in records:
             try:
-                send(self.client.send_message, {"QueueUrl": self.url, "MessageBody": record["body"]})
+                send(self.client.send_message, {"QueueUrl": self.url, **self.message_of(record)})
             except ClientError as error:
-                logger.warning("message %s was not isolated: %s", record["messageId"], error)
+                logger.warning("message %s was not sent to another queue: %s", record["messageId"], error)
                 continue
             except StoreUnavailable as error:
-                logger.warning("%d messages were not isolated: %s", len(records) - len(sent), error)
+                logger.warning(
+                    "%d messages were not sent to another queue: %s", len(records) - len(sent), error
+                )
                 break
             sent.append(record["messageId"])
         return sent

@@ -43,6 +43,7 @@ class Settings:
     stack names another for one of its queues.
     ``FANIN_OWN_DEAD_LETTER_QUEUE``: the dead-letter queue of the queue that the function consumes; only the
     consumers that isolate invalid messages have it.
+    ``FANIN_KEPT_MESSAGES_QUEUE``: the queue that keeps dead-letter messages before they are deleted.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
@@ -54,6 +55,7 @@ class Settings:
     allow_anonymous: bool = False
     jwt: JwtClaims = JwtClaims()
     own_dead_letter_queue: str = ""
+    kept_messages_queue: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -66,6 +68,7 @@ class Settings:
             allow_anonymous=env.get("FANIN_ALLOW_ANONYMOUS", "false") == "true",
             jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
             own_dead_letter_queue=env.get("FANIN_OWN_DEAD_LETTER_QUEUE", ""),
+            kept_messages_queue=env.get("FANIN_KEPT_MESSAGES_QUEUE", ""),
         )
 
 

@@ -34,6 +34,7 @@ class SettingsFile:
     ``grouper_policies``, ``grouper_downstream``: a row for each pattern of targets, in the form that
     ``fanin.grouper.parsing`` defines.
     ``grouper_target``: the template of the targets of tasks that are registered without one.
+    ``callbacks``: a row for each callback, in the form that ``fanin.callbacks.parsing`` defines.
     ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
     """
 
@@ -41,6 +42,7 @@ class SettingsFile:
     grouper_policies: Rows = ()
     grouper_downstream: Rows = ()
     grouper_target: str = ""
+    callbacks: Rows = ()
     resumed_state_machines: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -48,6 +50,7 @@ class SettingsFile:
         _check("grouper_policies", _is_rows(self.grouper_policies), "a list of objects")
         _check("grouper_downstream", _is_rows(self.grouper_downstream), "a list of objects")
         _check("grouper_target", isinstance(self.grouper_target, str), "a text")
+        _check("callbacks", _is_rows(self.callbacks), "a list of objects")
         _check("resumed_state_machines", _is_list_of_texts(self.resumed_state_machines), "a list of texts")
 
     @classmethod

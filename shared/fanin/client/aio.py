@@ -14,19 +14,22 @@ from fanin.client.batch import Batch, refusal_in_block
 from fanin.client.checking import instance
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
+from fanin.client.repairs import Reopened
 from fanin.client.waiting import async_looks, is_ended
 from fanin.queue.aio import run_in
 from fanin.tracker.model import ALIVE
 
 P = ParamSpec("P")
 S = TypeVar("S")
+C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
 
 
-class Over(Protocol[S]):
+class Over(Protocol[C_co]):
     """What stands for a value of the client without asyncio, the *sync* one."""
 
-    sync: S
+    @property
+    def sync(self) -> C_co: ...
 
 
 async def in_thread(call: Callable[[], T]) -> T:
@@ -82,6 +85,8 @@ class AsyncBatch:
     close = awaited(Batch.close)
     cancel = awaited(Batch.cancel)
     notify = awaited(Batch.notify)
+    end = awaited(Batch.end)
+    delete = awaited(Batch.delete)
     status = awaited(Batch.status)
     samples = awaited(Batch.samples)
     outstanding = iterated(Batch.outstanding)
@@ -95,6 +100,10 @@ class AsyncBatch:
     def closed(self) -> Closed | None:
         """The answer of close; None before it."""
         return self.sync.closed
+
+    async def reopen(self, *, items: str = "failed", key: str | None = None) -> AsyncReopened:
+        """As ``Batch.reopen``."""
+        return await self._fanin.reopen(self.id, items=items, key=key)
 
     async def wait(self, timeout: float | None = None) -> Status:
         """As ``Batch.wait``; a cancellation ends it after the request that is in progress."""
@@ -123,6 +132,18 @@ class AsyncBatch:
 
     def __repr__(self) -> str:
         return f"<AsyncBatch {self.id}>"
+
+
+class AsyncReopened(AsyncBatch):
+    """A reopened batch for coroutines, which stands for *sync*."""
+
+    def __init__(self, fanin: AsyncFanin, sync: Reopened) -> None:
+        super().__init__(fanin, sync)
+        self.items, self.origin_batch_id = sync.items, sync.origin_batch_id
+
+    def pairs(self) -> AsyncGenerator[tuple[str, str], None]:
+        """As ``Reopened.pairs``."""
+        return self._fanin.pairs(self.id)
 
 
 class Opening(Awaitable[AsyncBatch]):
@@ -161,6 +182,18 @@ def opening(
     return call
 
 
+def reopening(
+    method: Callable[Concatenate[Fanin, P], Reopened],
+) -> Callable[Concatenate[AsyncFanin, P], Coroutine[Any, Any, AsyncReopened]]:
+    """Return *method*, which reopens items, as a coroutine function."""
+
+    @wraps(method)
+    async def call(self: AsyncFanin, /, *args: P.args, **kwargs: P.kwargs) -> AsyncReopened:
+        return AsyncReopened(self, await in_thread(lambda: method(self.sync, *args, **kwargs)))
+
+    return call
+
+
 class AsyncFanin:
     """A client for coroutines, which calls *sync* in threads of the event loop.
 
@@ -176,10 +209,16 @@ class AsyncFanin:
     close = awaited(Fanin.close)
     cancel = awaited(Fanin.cancel)
     notify = awaited(Fanin.notify)
+    end = awaited(Fanin.end)
+    delete = awaited(Fanin.delete)
+    delete_ended = awaited(Fanin.delete_ended)
+    pairs = iterated(Fanin.pairs)
+    reopen = reopening(Fanin.reopen)
     ack = awaited(Fanin.ack)
     fail = awaited(Fanin.fail)
     ack_ranges = awaited(Fanin.ack_ranges)
     fail_ranges = awaited(Fanin.fail_ranges)
+    left = awaited(Fanin.left)
     samples = awaited(Fanin.samples)
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)

@@ -17,6 +17,8 @@ from fanin.tracker import Sample
 
 if TYPE_CHECKING:
     from fanin.client.fanin import Fanin
+    from fanin.client.handing import UnderWork
+    from fanin.client.repairs import Reopened
 
 logger = logging.getLogger("fanin")
 
@@ -25,17 +27,19 @@ class Batch:
     """An opened batch; as a context manager, it closes the batch at the end of the block.
 
     If the block raises before a close, the batch is cancelled, so that it does not complete with a part of
-    its items, and the exception propagates with a note. A forked
-    child that leaves its parent's block sends nothing. *closed*: the answer of close; None before it.
+    its items, and the exception propagates with a note; the child of an item under work stays open, until
+    the last attempt. A forked child that leaves its parent's block sends nothing. *closed*: the answer of
+    close; None before it.
     """
 
-    def __init__(self, fanin: Fanin, batch_id: str, key: str) -> None:
+    def __init__(self, fanin: Fanin, batch_id: str, key: str, work: UnderWork | None = None) -> None:
         self.id = batch_id
         self.closed: Closed | None = None
         self._entered_in: int | None = None
         self._entered_by: int | None = None
         self._fanin = fanin
         self._key = key
+        self._work = work
 
     def add(self, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items in one request and return their ids."""
@@ -51,6 +55,18 @@ class Batch:
         answer = self._fanin.cancel(self.id, reason)
         self._entered_by = None  # the batch has ended, so a wait in the block returns
         return answer
+
+    def end(self, reason: str) -> Cancelled:
+        """End the batch as failed, with a reason, unless it has ended before."""
+        return self._fanin.end(self.id, reason)
+
+    def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
+        """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
+        return self._fanin.reopen(self.id, items=items, key=key)
+
+    def delete(self) -> None:
+        """Remove the user data of the batch, which has ended."""
+        self._fanin.delete(self.id)
 
     def notify(self) -> str:
         """Send the ending event again and return its id."""
@@ -100,23 +116,29 @@ class Batch:
             return
         if error is None:
             self.close()
-        else:
-            self._cancel_for(error)
+        elif self._work is None or not self._work.left(self, error):
+            self.cancel_for(error)
 
     def _refuse_in_block(self) -> None:
         """Raise InvalidRequest where a wait would keep its own thread from closing the batch."""
         if self.is_in_block and self._entered_by == threading.get_ident():
             raise refusal_in_block(self.id)
 
-    def _cancel_for(self, error: BaseException) -> None:
-        """Cancel the batch because of *error*; a failed cancel is a note on *error*, and not raised."""
+    def cancel_for(self, error: BaseException) -> bool:
+        """Cancel the batch because of *error*; return False after a failed cancel, which is not raised.
+
+        The outcome is a note on *error*.
+        """
+        cancelled = False
         try:
             state = self.cancel(reason_of(error)).state
             outcome = f"batch {self.id} is {state}: its block raised"
+            cancelled = True
         except FaninError as refusal:
             outcome = f"batch {self.id} could not be cancelled after its block raised: {refusal}"
         logger.warning(outcome)
         error.add_note(outcome)
+        return cancelled
 
     @property
     def is_in_block(self) -> bool:

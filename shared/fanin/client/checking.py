@@ -103,6 +103,11 @@ def counted(count: int | None, name: str, least: int) -> int | None:
     return None if count is None else whole(count, name, least, TOTAL_MAX)
 
 
+def percent(part: int | None, name: str) -> int | None:
+    """Return *part*, None or a whole percentage from 1 to 100."""
+    return None if part is None else whole(part, name, 1, 100)
+
+
 def whole(number: int, name: str, least: int, most: int) -> int:
     """Return *number*, a whole number from *least* to *most*; a bool is refused."""
     try:

@@ -15,10 +15,11 @@ from typing import Any
 
 from fanin.calling import done, is_failure, log_failure, plain
 from fanin.client.answering import answers_of
+from fanin.client.handing import UnderWork, under_work
 from fanin.client.ordering import runs_of
 from fanin.client.reasons import reason_of
 from fanin.client.records import item_id_of
-from fanin.client.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
+from fanin.client.settling import DONE, Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
 from fanin.client.skipping import Look, Looks
 from fanin.client.transport import Acks
 from fanin.isolating import Record, receives
@@ -42,6 +43,8 @@ class Consumer:
     always is, so that a function with a short timeout makes progress. *fail_after*: from this receive of a
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
+    *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
+    is never repeated.
     """
 
     transport: Acks
@@ -51,6 +54,7 @@ class Consumer:
     margin_seconds: float = MARGIN_SECONDS
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
+    skip_done: bool = False
 
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
@@ -62,9 +66,9 @@ class Consumer:
 
         *context*: Lambda's, which reports the time left; None for no limit.
         """
-        tally, looks = Tally(), Looks(self.transport)
+        tally, looks = Tally(), Looks(self.transport, self.skip_done)
         started = _Started(context, self.margin_seconds)
-        for run in self._runs(event["Records"]):
+        for run in self._runs(self._not_done(event["Records"], tally, looks)):
             self._send([self._worked(record, tally, looks) for record in started.of(run)], tally)
         tally.fail(started.deferred)
         started.log()
@@ -73,13 +77,27 @@ class Consumer:
         self._report(settled)
         return settled
 
+    def _not_done(self, records: Sequence[Record], tally: Tally, looks: Looks) -> Sequence[Record]:
+        """Return the records whose items may not be done: the others take no part in the order."""
+        if self.handle is None:
+            return records
+        kept = []
+        for record in records:
+            ack = self._ack_or_error(record)
+            if isinstance(ack, Ack) and looks.is_done(ack, record):
+                tally.skip(record, DONE)
+            else:
+                kept.append(record)
+        return kept
+
     def _runs(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         """Yield the records in runs, each of which is acked before the next one starts."""
         return runs_of(records) if self.handle else iter([records])
 
     def _send(self, worked: Sequence[Worked], tally: Tally) -> None:
         """Send the acks of a run, and count what became of its records."""
-        tally.fail([each.record for each in worked if each.returns])
+        tally.fail(each.record for each in worked if each.returns)
+        tally.handed += [each.record for each in worked if each.handed]
         tally.answered += answers_of(
             self.transport, [(each.record, ack) for each in worked for ack in each.acks]
         )
@@ -91,25 +109,41 @@ class Consumer:
             return Worked(record, returns=True)
         if self.handle is None:
             return Worked(record, [ack])
-        found, state = looks.at(ack, record)
+        return self._not_due(record, ack, tally, looks) or self._done(record, ack, self.handle)
+
+    def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
+        """Return what becomes of *record* without its work; None if its work is due."""
+        found = looks.at(ack, record)
         if found is Look.DUE:
-            return self._done(record, ack, self.handle)
+            return None
         if found is Look.UNMATCHED:
             tally.unmatched.append((record, Verdict.NOT_FOUND))
         if found is Look.OVER:
-            tally.skipped.append((record, str(state)))
+            tally.skip(record, looks.states[ack.batch_id])
         return Worked(record, returns=found is Look.UNKNOWN)
 
     def _done(self, record: Record, ack: Ack, handle: Handle) -> Worked:
-        """Do the work of *record* and return its ack; none if the message has to return."""
+        """Do the work of *record* and return its ack; none if its item was handed over, or has to return."""
+        work = self._call(record, ack)
         try:
-            done(handle(record), "handle")
+            with under_work(work):
+                done(handle(record), "handle")
+                work.returned()
         except BaseException as error:
             if not is_failure(error):
                 raise
             failed = self._failed(record, ack, error)
             return Worked(record, returns=True) if failed is None else Worked(record, [failed])
-        return Worked(record, [ack])
+        if work.is_open:
+            _log_open(record)
+            return Worked(record, returns=True)
+        return Worked(record, handed=True) if work.handed else Worked(record, [ack])
+
+    def _call(self, record: Record, ack: Ack) -> UnderWork:
+        """Return the call of the function for the item of *ack*."""
+        item_id = str(ItemId(ack.batch_id, ack.group_id, ack.first))
+        queue = str(record.get("eventSourceARN", ""))
+        return UnderWork(item_id, self._is_last(record), str(record["messageId"]), queue)
 
     def _failed(self, record: Record, ack: Ack, error: BaseException) -> Ack | None:
         """Return the ack of the failure at the last attempt; None if the work is to be retried."""
@@ -125,13 +159,19 @@ class Consumer:
 
     def _ack(self, record: Record) -> Ack | None:
         """Return the ack of *record*, made before its work, or None if it names no item."""
+        ack = self._ack_or_error(record)
+        if isinstance(ack, Ack):
+            return ack
+        self._nameless(record, ack)
+        return None
+
+    def _ack_or_error(self, record: Record) -> Ack | Exception:
         try:
             if self.ack_of is not None:
                 return self.ack_of(record)
             return Ack.of(ItemId.parse((self.item_id or item_id_of)(record)), record["messageId"])
         except Exception as error:
-            self._nameless(record, error)
-            return None
+            return error
 
     def _nameless(self, record: Record, error: Exception) -> None:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
@@ -170,7 +210,7 @@ class _Started:
     def of(self, run: Sequence[Record]) -> Iterator[Record]:
         """Yield the records to work on: each is started when it is requested."""
         for record in run:
-            if self.deferred or (self.begun and self._seconds_left() < self.margin_seconds):
+            if self.deferred or (self.begun and seconds_left(self.context) < self.margin_seconds):
                 self.deferred.append(record)
             else:
                 self.begun = True
@@ -180,8 +220,16 @@ class _Started:
         if self.deferred:
             logger.warning("no time left; %d messages return to the queue, not started", len(self.deferred))
 
-    def _seconds_left(self) -> float:
-        return math.inf if self.context is None else self.context.get_remaining_time_in_millis() / 1000
+
+def seconds_left(context: Any) -> float:
+    """Return the seconds that Lambda's *context* has left; without one there is no limit."""
+    return math.inf if context is None else context.get_remaining_time_in_millis() / 1000
+
+
+def _log_open(record: Record) -> None:
+    facts = {"messageId": record["messageId"]}
+    line = "message %s returns to the queue: it is unknown whether its item has a new owner"
+    logger.warning(line, facts["messageId"], extra=facts)
 
 
 def _log(line: str, record: Record, error: BaseException) -> None:

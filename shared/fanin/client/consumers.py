@@ -9,7 +9,7 @@ from typing import overload
 
 from fanin.calling import plain
 from fanin.client.adapter import Adapter, hide_by_sqs
-from fanin.client.checking import options_given
+from fanin.client.checking import instance, item_id_given, options_given
 from fanin.client.consumer import (
     MARGIN_SECONDS,
     Consumer,
@@ -17,10 +17,14 @@ from fanin.client.consumer import (
     Handler,
     handler_of,
 )
+from fanin.client.each import EachConsumer, HandleItem, each_handler_of
+from fanin.client.handing import current, hand_over
 from fanin.client.records import dead_letter_message_ack
 from fanin.client.settling import Outcomes
+from fanin.client.skipping import is_over
 from fanin.client.transport import Transport
 from fanin.isolating import Record
+from fanin.tracker import ItemId
 
 
 class Consumers:
@@ -39,6 +43,7 @@ class Consumers:
         on_acked: Callable[[Outcomes], object] | None = None,
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
+        skip_done: bool = False,
     ) -> Callable[[Handle], Handler]: ...
     def acks(
         self,
@@ -49,19 +54,67 @@ class Consumers:
         on_acked: Callable[[Outcomes], object] | None = None,
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
+        skip_done: bool = False,
     ) -> Handler | Callable[[Handle], Handler]:
         """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
 
-        If it returns, the item is acked; if it raises, the message returns to the queue. The event source
-        needs ``ReportBatchItemFailures``. The options are those of ``fanin.client.consumer.Consumer``.
+        If it returns, the item is acked, unless it was handed over; if it raises, the message returns to the
+        queue. The event source needs ``ReportBatchItemFailures``. The options are those of
+        ``fanin.client.consumer.Consumer``.
         """
         options_given(item_id, on_acked, margin_seconds, fail_after)
+        instance(skip_done, bool, "skip_done")
+        given = (item_id, on_acked, margin_seconds, fail_after)
 
         def decorate(handle: Handle) -> Handler:
-            made = Consumer(self._transport, handle, item_id, on_acked, margin_seconds, fail_after)
-            return handler_of(made)
+            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done))
 
         return decorate if handle is None else decorate(handle)
+
+    def hand_over(self, item: str | ItemId | None = None) -> None:
+        """Leave an item to its new owner, which acks it: the message is deleted when the function returns.
+
+        *item*: by default the one whose function runs. Raises InvalidRequest outside of such a function. Its
+        child batch, and a task or a job with its id, are known as its owners without this call.
+        """
+        hand_over(item_id_given(item, "itemId"))
+
+    def is_over(self, item: str | ItemId | None = None) -> bool:
+        """Return whether the batch of an item has ended, so that no ack counts any more.
+
+        *item*: by default the one whose function runs. The answer is at most five seconds old.
+        """
+        item_id = item_id_given(item, "itemId") or current().item_id
+        return is_over(self._transport.state_of(ItemId.parse(item_id).batch_id))
+
+    @overload
+    def acks_each(self, work: HandleItem, /) -> Handler: ...
+    @overload
+    def acks_each(
+        self, /, *, fail_after: int | None = None, margin_seconds: float = MARGIN_SECONDS
+    ) -> Callable[[HandleItem], Handler]: ...
+    def acks_each(
+        self,
+        work: HandleItem | None = None,
+        /,
+        *,
+        fail_after: int | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+    ) -> Handler | Callable[[HandleItem], Handler]:
+        """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
+
+        If it returns, the item is acked; if it raises, the item goes again, and the others do not. *item* is
+        a ``fanin.client.chunks.ChunkItem``. The options are those of :meth:`acks`. See docs/chunks.md.
+        """
+        options_given(None, None, margin_seconds, fail_after)
+
+        def decorate(work: HandleItem) -> Handler:
+            made = EachConsumer(
+                self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
+            )
+            return each_handler_of(made)
+
+        return decorate if work is None else decorate(work)
 
     def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return the Lambda handler of a dead-letter queue, which fails the item of each message.

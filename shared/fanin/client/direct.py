@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
 from fanin.aws.settings import Tables
@@ -13,9 +14,11 @@ from fanin.client.model import (
     BundleSummary,
     Cancelled,
     Closed,
+    Deleted,
     Failures,
     ListedTask,
     NewTask,
+    Pairs,
     QueueDescription,
     Ranges,
     Registered,
@@ -32,7 +35,10 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.options import filter_of
+from fanin.tracker.reopening import OriginSlice, ReopenBatch, whole_group
 
+DIRECT = "direct"
+"""The principal of a forced end: no service authenticates a direct client."""
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
 NO_ADMINISTRATION = "a direct client does not administer work queues; do so over HTTP, Fanin(url)"
 
@@ -60,6 +66,7 @@ class DirectTransport(DirectAcks):
             **_facts(batch),
             acked=progress.acked,
             failed=progress.failed,
+            estimate=progress.estimate,
             upper_bound=progress.upper_bound,
             exact=progress.exact,
         )
@@ -80,9 +87,27 @@ class DirectTransport(DirectAcks):
     def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
         self.tracker.bind_key(self.tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
         batch = self.tracker.cancel(self.tenant, batch_id, reason)
-        return Cancelled(
-            batch_id, batch.user_key, batch.state, batch.total, batch.result, batch.end_reason, batch.ended_at
-        )
+        return _cancelled(batch)
+
+    def reopen(self, request: ReopenBatch, key: str) -> Items:
+        batch = self.tracker.reopen(self.tenant, request, caller_of("reopen", key), key=key)
+        return Items(batch.batch_id, whole_group(batch).id, batch.total)
+
+    def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
+        batch = self.tracker.get(self.tenant, batch_id)
+        found = self.tracker.origin(batch, cursor or (0, 0))
+        return Pairs(_pairs(batch, found), found.resume)
+
+    def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
+        self.tracker.bind_key(self.tenant, "end", key, f"{batch_id}\n{reason}")
+        return _cancelled(self.tracker.end(self.tenant, batch_id, reason, DIRECT))
+
+    def delete(self, batch_id: str) -> None:
+        self.tracker.delete(self.tenant, batch_id)
+
+    def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
+        part = self.tracker.delete_ended(self.tenant, before, cursor)
+        return Deleted(part.count, part.unconfirmed, part.resume)
 
     def notify(self, batch_id: str, key: str) -> str:
         self.tracker.bind_key(self.tenant, "notify", key, batch_id)
@@ -126,6 +151,22 @@ class DirectTransport(DirectAcks):
 
     def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
         raise InvalidRequest(NO_ADMINISTRATION)
+
+
+def _cancelled(batch: Batch) -> Cancelled:
+    same = {fact.name: getattr(batch, fact.name) for fact in fields(Cancelled) if fact.name != "reason"}
+    return Cancelled(**same, reason=batch.end_reason)
+
+
+def _pairs(batch: Batch, found: OriginSlice) -> tuple[tuple[Items, Items], ...]:
+    """Return the ranges of the origin, each with the items of *batch* that stand for it."""
+    items, rank = Items(batch.batch_id, whole_group(batch).id, batch.total), found.rank
+    pairs: list[tuple[Items, Items]] = []
+    for part in found.ranges:
+        old = Items.between(str(batch.origin_batch_id), part.group_id, part.first, part.last)
+        pairs.append((old, items[rank : rank + len(old)]))
+        rank += len(old)
+    return tuple(pairs)
 
 
 def _facts(batch: Batch) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from fanin.errors import (
 from fanin.names import camel
 from fanin.tracker import Ack, BatchFilter, Mode, OpenBatch, Outcome, Sample, State, Verdict
 from fanin.tracker.options import filter_of
+from fanin.tracker.thresholds import checked_thresholds
 
 T = TypeVar("T")
 Document = Mapping[str, Any]
@@ -61,9 +62,15 @@ def open_body(spec: OpenBatch) -> Document:
     wanted = {option.name: getattr(spec, option.name) for option in fields(OpenBatch)}
     set_ones = {name: value for name, value in wanted.items() if value != getattr(usual, name)}
     body: dict[str, Any] = {"mode": spec.mode}
-    body |= {camel(name): value for name, value in set_ones.items() if name not in ("deadline", "retention")}
+    body |= {
+        camel(name): value
+        for name, value in set_ones.items()
+        if name not in ("deadline", "retention", "stuck_after")
+    }
     if spec.deadline is not None:
         body["deadlineSeconds"] = spec.deadline // SECOND
+    if spec.stuck_after is not None:
+        body["stuckAfterSeconds"] = spec.stuck_after // SECOND
     if spec.retention != usual.retention:
         kept = spec.retention
         stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
@@ -140,6 +147,7 @@ def status_of(answer: Document) -> Status:
         **_facts(answer),
         acked=progress["acked"],
         failed=progress["failed"],
+        estimate=progress["estimate"],
         upper_bound=progress["upperBound"],
         exact=progress["exact"],
     )
@@ -156,7 +164,7 @@ def summaries_of(answer: Document) -> Summaries:
 
 def _facts(answer: Document) -> dict[str, Any]:
     """Return the fields of a summary that *answer* has, which a list and the batch's own page share."""
-    names = {fact.name: camel(fact.name) for fact in fields(Summary)}
+    names = {fact.name: camel(fact.name) for fact in fields(Summary)} | {"stuck_after": "stuckAfterSeconds"}
     return {
         name: READERS.get(name, _as_it_is)(answer[key])
         for name, key in names.items()
@@ -172,6 +180,8 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "mode": Mode,
     "state": State,
     **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
+    "notify_at": checked_thresholds,
+    "stuck_after": lambda seconds: seconds * SECOND,
 }
 """How a field of a summary is read, where JSON has no such type."""
 
@@ -212,6 +222,7 @@ def cancelled_of(answer: Document) -> Cancelled:
         result=answer["result"],
         reason=answer.get("reason"),
         ended_at=_time(answer.get("endedAt")),
+        ended_by=answer.get("endedBy"),
     )
 
 

@@ -17,6 +17,7 @@ from fanin.client.checking import (
     item_id_given,
     key_or_fresh,
     listed_ids,
+    listed_range,
     listed_ranges,
     ranged,
     reason_given,
@@ -25,14 +26,17 @@ from fanin.client.checking import (
     text_or_none,
     whole,
 )
+from fanin.client.children import opened
 from fanin.client.consumers import Consumers
 from fanin.client.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.handing import add_key, taken_over, tasks_key
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
 from fanin.client.opening import OpenOptions, spec_of
 from fanin.client.paging import pages
 from fanin.client.queue_admin import QueueAdministration
 from fanin.client.queue_calls import QueueCalls
+from fanin.client.repairs import Repairs
 from fanin.client.reports import AckReport
 from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
@@ -44,7 +48,7 @@ from fanin.tracker.ids import COUNT_MAX
 logger = logging.getLogger("fanin")
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
@@ -79,8 +83,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
 
         *options*: those of ``OpenOptions``; more in docs/client.md.
         """
-        spec = spec_of(user_key, options)
-        return Batch(self, self._transport.open(spec, key := key_or_fresh(key)), key)
+        return Batch(self, *opened(self._transport, spec_of(user_key, options), key))
 
     def get(self, batch_id: str) -> Status:
         """Return the state and progress of the batch. Raises NotFound."""
@@ -91,9 +94,9 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
 
         Raises NotFound, Conflict if the batch is closed, KeyReused if *key* came with another count.
         """
-        return self._transport.add(
-            batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX), key_or_fresh(key)
-        )
+        batch_id, count = batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX)
+        with add_key(batch_id, key) as used:
+            return self._transport.add(batch_id, count, used)
 
     def close(self, batch_id: str, *, key: str | None = None) -> Closed:
         """Make the total final, so that the batch completes once all items are acked. Raises NotFound."""
@@ -147,6 +150,14 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
             for items in page.items
         )
 
+    def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
+        """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
+
+        *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
+        """
+        asked = ranged(listed_range(items), "")
+        return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
+
     def failures(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of failed items, one request for each page."""
         return (
@@ -187,8 +198,9 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId"))
-        return self._transport.register(task_given(new), key_or_fresh(key))
+        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId")))
+        with taken_over(new.item_id):
+            return self._transport.register(new, tasks_key([new], key))
 
     @property
     def tasks(self) -> Tasks:

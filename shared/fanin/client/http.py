@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlencode
@@ -20,15 +21,17 @@ from urllib3.util import Timeout, Url, parse_url
 
 from fanin.aws.forking import PerProcess
 from fanin.aws.limits import ANSWER_SECONDS
-from fanin.client import documents, retrying, task_documents
+from fanin.client import documents, repair_documents, retrying, task_documents
 from fanin.client.items import Items, merged
 from fanin.client.model import (
     BundleSummary,
     Cancelled,
     Closed,
+    Deleted,
     Failures,
     ListedTask,
     NewTask,
+    Pairs,
     QueueDescription,
     Ranges,
     Registered,
@@ -44,6 +47,7 @@ from fanin.client.states import States
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Ack, BatchFilter, OpenBatch, State, checked_batch_id
+from fanin.tracker.reopening import ReopenBatch
 
 if TYPE_CHECKING:
     from fanin.client.signing import Sign
@@ -53,6 +57,7 @@ CONNECT_SECONDS = 3.0
 ATTEMPTS = 5
 CONNECTIONS = 32
 ROWS_A_PAGE = "100"
+RANGES_A_PAGE = "1000"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
@@ -119,7 +124,7 @@ class HttpTransport:
         return self._get(_path(batch_id), {}, documents.status_of)
 
     def poll(self, batch_id: str) -> State:
-        return self._get(_path(batch_id), {}, documents.state_of)
+        return self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
@@ -130,6 +135,24 @@ class HttpTransport:
     def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
         body = {} if reason is None else {"reason": reason}
         return self._post(_path(batch_id, "/cancel"), body, key, documents.cancelled_of)
+
+    def reopen(self, request: ReopenBatch, key: str) -> Items:
+        path = _path(request.origin_batch_id, "/reopen")
+        return self._post(path, repair_documents.reopen_body(request), key, documents.items_of)
+
+    def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
+        reader = partial(repair_documents.pairs_of, batch_id)
+        return self._get(_path(batch_id, "/origin"), {"limit": RANGES_A_PAGE, "cursor": cursor}, reader)
+
+    def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
+        return self._post(_path(batch_id, "/end"), {"reason": reason}, key, documents.cancelled_of)
+
+    def delete(self, batch_id: str) -> None:
+        self._delete(_path(batch_id), {}, documents.batch_id_of)
+
+    def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
+        query = {"endedBefore": before.isoformat(), "cursor": cursor}
+        return self._delete("/v1/batches", query, repair_documents.deleted_of)
 
     def notify(self, batch_id: str, key: str) -> str:
         return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
@@ -204,12 +227,21 @@ class HttpTransport:
         return None
 
     def _get(
-        self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
+        self,
+        path: str,
+        query: Mapping[str, str | None],
+        reader: Callable[[documents.Document], T],
+        method: str = "GET",
     ) -> T:
         given = {name: value for name, value in query.items() if value is not None}
         encoded = urlencode(given, quote_via=quote)
-        request = self._request("GET", f"{path}?{encoded}" if encoded else path, None, {})
+        request = self._request(method, f"{path}?{encoded}" if encoded else path, None, {})
         return documents.read(self._send(request), reader)
+
+    def _delete(
+        self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
+    ) -> T:
+        return self._get(path, query, reader, method="DELETE")
 
     def _post(
         self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]

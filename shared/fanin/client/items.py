@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import GroupId, ItemId
+from fanin.tracker.window import WINDOW_MAX
 
 
 class Items(Sequence[str]):
@@ -32,6 +34,37 @@ class Items(Sequence[str]):
     def indexes(self) -> range:
         """Return the indexes of these items in their group."""
         return self._indexes
+
+    @property
+    def text(self) -> str:
+        """Return ``batch_id:group_id:first-last``, as a message names a chunk. Raises InvalidRequest."""
+        if self._indexes.step != 1 or not self._indexes:
+            raise InvalidRequest("a chunk is a range of one item or more, without gaps", field="items")
+        return f"{self.batch_id}:{self.group_id}:{self._indexes[0]}-{self._indexes[-1]}"
+
+    def chunks(self, size: int) -> Iterator[Items]:
+        """Return the items in parts of at most *size*, 1 to 10,000, cut at the multiples of it in the batch.
+
+        So the neighbours of a part share a page of the tracker wherever the group starts, if *size* divides
+        the page: one write acks them.
+        """
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= WINDOW_MAX:
+            raise InvalidRequest(f"a chunk has 1 to {WINDOW_MAX} items, not {size!r}", field="size")
+        if self._indexes.step != 1:
+            raise InvalidRequest("a range with gaps has no chunks", field="items")
+        return self._cut(size)
+
+    def message(self, rows: Sequence[Any] | None = None, **fields: Any) -> str:
+        """Return the body of one message for all items, which ``@fanin.acks_each`` works one by one.
+
+        *rows*: a JSON value for each item; without them, name where they are in *fields*.
+        """
+        body: dict[str, Any] = {"items": self.text, **fields}
+        if rows is not None:
+            if len(rows) != len(self):
+                raise InvalidRequest(f"{len(self)} items take as many rows, not {len(rows)}", field="rows")
+            body["rows"] = list(rows)
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -84,6 +117,15 @@ class Items(Sequence[str]):
         part = Items(self.batch_id, self.group_id, self.upto)
         part._indexes = indexes
         return part
+
+    def _cut(self, size: int) -> Iterator[Items]:
+        group = GroupId.decode(self.group_id)
+        start = group.start if group else 0
+        at, stop = self._indexes.start, self._indexes.stop
+        while at < stop:
+            upto = min(stop, at + size - (start + at) % size)
+            yield self._only(range(at, upto))
+            at = upto
 
     def _id(self, index: int) -> str:
         return f"{self.batch_id}:{self.group_id}:{index}"

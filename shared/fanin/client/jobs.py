@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanin.aws import clients
 from fanin.aws.jobs import JobSettings
 from fanin.client.checking import instance, text
+from fanin.client.handing_queue import HandingQueue
 from fanin.client.job_acks import acking
 from fanin.client.queues import ClientCreator, settings_given
 from fanin.client.transport import Transport
@@ -24,4 +25,5 @@ def queue_at(at: JobSettings | None, name: str, options: Options | None, transpo
     store = DynamoStore(clients.dynamodb(), settings.table)
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
     creator = ClientCreator(store, transport, settings.doorbell_prefix)
-    return Queue(QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator))
+    context = QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator)
+    return HandingQueue(context)

@@ -19,8 +19,9 @@ class Summary(ShownOptions):
     """A batch as lists return it.
 
     *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``,
-    ``too_many_failures``, ``cancelled`` or ``timed_out``. *reason*: the reason of a cancel, if one was
-    given. Times are aware.
+    ``too_many_failures``, ``forced``, ``cancelled`` or ``timed_out``. *reason*: of a cancel, if one was
+    given, or of a forced end, and *ended_by*: who forced it. *origin_batch_id*: the batch whose items it
+    reopens. Times are aware.
     """
 
     batch_id: str
@@ -34,6 +35,8 @@ class Summary(ShownOptions):
     ended_at: datetime | None = None
     deadline_at: datetime | None = None
     reason: str | None = None
+    origin_batch_id: str | None = None
+    ended_by: str | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -49,10 +52,12 @@ class Status(Summary):
     """A batch with its progress.
 
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
+    *estimate*: how many they probably are, within two percent of the total; show this one.
     """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 
@@ -83,6 +88,24 @@ class Cancelled:
     result: str | None
     reason: str | None
     ended_at: datetime | None
+    ended_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A page of a reopened batch's items: ranges of its origin, each with the range that stands for it."""
+
+    pairs: tuple[tuple[Items, Items], ...]
+    cursor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """How many batches were deleted, and how many were left, whose ending events are not confirmed yet."""
+
+    deleted: int
+    unconfirmed: int
+    cursor: Any = None
 
 
 @dataclass(frozen=True, slots=True)

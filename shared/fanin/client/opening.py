@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypedDict
@@ -13,10 +13,12 @@ from fanin.client.checking import (
     item_id_given,
     mode_of,
     on_failures_of,
+    percent,
     retention_of,
     text_or_none,
 )
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
+from fanin.tracker.thresholds import Threshold, checked_stuck_after, checked_thresholds
 
 
 class OpenOptions(TypedDict, total=False):
@@ -24,8 +26,10 @@ class OpenOptions(TypedDict, total=False):
 
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts. *deadline*: from now,
     1 s to 400 days in whole seconds. *parent*: an item of another batch that gets the result of this one.
-    *max_failures*: failed items that end the batch. *labels*: yours, to find it. *task_token*: of a Step
-    Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed.
+    *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the final total.
+    *labels*: yours, to find it. *callback*: gets its events. *notify_at*, *stuck_after*: the events while it
+    is live, docs/callbacks.md. *task_token*: of a Step Functions task that ends with the batch;
+    *on_failures*: ``succeed`` or ``fail`` it if items failed.
     """
 
     mode: Mode | str
@@ -33,8 +37,12 @@ class OpenOptions(TypedDict, total=False):
     deadline: timedelta | None
     parent: str | ItemId | None
     max_failures: int | None
+    max_failure_percent: int | None
     retention: Retention | None
     labels: Mapping[str, str] | None
+    callback: str | None
+    notify_at: Iterable[Threshold | str]
+    stuck_after: timedelta | None
     task_token: str | None
     on_failures: str
 
@@ -45,8 +53,12 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "deadline": deadline_of,
     "parent": partial(item_id_given, field="parentItemId"),
     "max_failures": partial(counted, name="maxFailures", least=1),
+    "max_failure_percent": partial(percent, name="maxFailurePercent"),
     "retention": retention_of,
     "labels": lambda labels: {} if labels is None else labels,
+    "callback": partial(text_or_none, name="a callback", field="callback"),
+    "notify_at": checked_thresholds,
+    "stuck_after": checked_stuck_after,
     "task_token": partial(text_or_none, name="a task token", field="taskToken"),
     "on_failures": on_failures_of,
 }

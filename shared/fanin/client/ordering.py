@@ -1,61 +1,74 @@
 """The order in which a consumer works on the records of a delivery, so that a poisoned one is alone.
 
-A poisoned record ends the process, and all records of its delivery that are not acked come back with it.
+A poisoned record ends its process, and all records of its delivery that are not acked come back with it. No
+record says which one it was, but each redelivery is worked on in another order: by hashes of the message
+ids upwards, then downwards, then from the middle, and again by other hashes. A record is then before any one
+poisoned record at its second or its third receive, and before any two of them at its fourth.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
 
 from fanin.isolating import Record, receives
 
-ASCENDING_AND_DESCENDING = 3
-"""Up to this receive redelivered records go in order of their message ids, up and down in turn."""
+T = TypeVar("T")
+UPWARDS, DOWNWARDS, _FROM_THE_MIDDLE = range(3)
+"""The orders of redelivered records, from their second receive on, in turns."""
 
 
 def runs_of(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Yield the runs of a delivery, in order; each run is acked before the next one starts.
 
     Records at their first receive are one run, as they were delivered. Every redelivered record is a run of
-    its own; they go last, those that were received less often first. A FIFO queue keeps its order.
+    its own; they go last, those that were received most often first, because they have the fewest receives
+    left. A FIFO queue keeps its order.
     """
-    if any(_is_in_order(record) for record in records):
-        yield from _in_order(records)
-        return
-    first = [record for record in records if receives(record) < 2]
-    if first:
-        yield first
-    yield from ([record] for record in sorted((r for r in records if receives(r) > 1), key=_turn))
+    in_order = any(is_in_order(record) for record in records)
+    for redelivered, group in groupby(records if in_order else _reordered(records), _is_redelivered):
+        part = list(group)
+        yield from ([record] for record in part) if redelivered else [part]
 
 
-def _in_order(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """Yield the runs of a FIFO delivery: a redelivered record is a run of its own."""
-    run: list[Record] = []
-    for record in records:
-        if receives(record) > 1:
-            if run:
-                yield run
-            yield [record]
-            run = []
-        else:
-            run.append(record)
-    if run:
-        yield run
+def _reordered(records: Sequence[Record]) -> list[Record]:
+    ordered = [record for record in records if not _is_redelivered(record)]
+    again = sorted((record for record in records if _is_redelivered(record)), key=receives, reverse=True)
+    for times, part in groupby(again, receives):
+        ordered += in_turn(sorted(part, key=lambda record: _hash(_name(record), 0)), times, _name)
+    return ordered
 
 
-def _turn(record: Record) -> tuple[int, bytes]:
-    """Return the position of a redelivered record: it changes with each receive.
+def in_turn(upwards: Sequence[T], times: int, name: Callable[[T], str]) -> Sequence[T]:
+    """Return values of a message that was received *times* times, 2 or more, in the order of that receive.
 
-    Of two records, each is the earlier one at every other receive, so that the other one, if it is poisoned,
-    does not always come before it.
+    *upwards*: the values in the order of the first cycle; later ones go by hashes of their names.
     """
-    times, name = receives(record), str(record["messageId"]).encode()
-    if times > ASCENDING_AND_DESCENDING:
-        return times, hashlib.sha256(name + str(times).encode()).digest()
-    digest = hashlib.sha256(name).digest()
-    return times, digest if times % 2 == 0 else bytes(255 - byte for byte in digest)
+    cycle, turn = divmod(times - 2, 3)
+    if cycle:
+        upwards = sorted(upwards, key=lambda value: _hash(name(value), cycle))
+    if turn == UPWARDS:
+        return upwards
+    if turn == DOWNWARDS:
+        return upwards[::-1]
+    middle = (len(upwards) - 1) / 2
+    return [upwards[at] for at in sorted(range(len(upwards)), key=lambda at: abs(at - middle))]
 
 
-def _is_in_order(record: Record) -> bool:
+def _name(record: Record) -> str:
+    return str(record["messageId"])
+
+
+def _hash(name: str, cycle: int) -> bytes:
+    return hashlib.sha256(f"{name} {cycle}".encode()).digest()
+
+
+def _is_redelivered(record: Record) -> bool:
+    return receives(record) > 1
+
+
+def is_in_order(record: Record) -> bool:
+    """Return whether *record* is of a FIFO queue, whose messages keep their order."""
     return str(record.get("eventSourceARN", "")).endswith(".fifo")

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from fanin.client.checking import ranged
+from fanin.client.chunks import range_of
 from fanin.client.reasons import fitting
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
@@ -15,13 +17,21 @@ from fanin.tracker import Ack, ItemId, Outcome
 def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:
     """Return the ack of a dead-letter message: its item failed, because no consumer could process it.
 
-    *item_id*: record -> item id; by default :func:`item_id_of`. Raises InvalidRequest if the message names
-    no item.
+    All items of a chunk failed, except those that are done. *item_id*: record -> item id; by default
+    :func:`item_id_of`. Raises InvalidRequest if the message names no item.
     """
+    chunk = _value(record["body"], "items") if item_id is None else None
+    if chunk is not None:
+        return ranged(range_of(chunk), record["messageId"], Outcome.FAILURE, _reason(record))
     item = ItemId.parse((item_id or item_id_of)(record))
+    return Ack.of(item, record["messageId"], Outcome.FAILURE, _reason(record))
+
+
+def _reason(record: Record) -> str | None:
+    """Return the reason of a dead-letter message: the queue that it comes from."""
     source = str((record.get("attributes") or {}).get("DeadLetterQueueSourceArn", ""))
     queue = f" of {source.rsplit(':', 1)[-1]}" if source else ""
-    return Ack.of(item, record["messageId"], Outcome.FAILURE, fitting(f"dead-letter message{queue}"))
+    return fitting(f"dead-letter message{queue}")
 
 
 def item_id_of(record: Record) -> str:
@@ -32,18 +42,18 @@ def item_id_of(record: Record) -> str:
     """
     body = record["body"].strip()
     attributes = record.get("messageAttributes") or {}
-    for found in (_in_json(body), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
+    for found in (_value(body, "itemId"), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
         if isinstance(found, str):
             return found
     raise InvalidRequest("the message names no item", field="itemId")
 
 
-def _in_json(body: str) -> Any:
-    """Return the value of ``itemId`` in a JSON object; None if the body is no such object."""
-    if not body.startswith("{"):
+def _value(body: str, name: str) -> Any:
+    """Return the value of *name* in a JSON object; None if the body is no such object."""
+    if not body.lstrip().startswith("{"):
         return None
     try:
-        return json.loads(body).get("itemId")
+        return json.loads(body).get(name)
     except (ValueError, RecursionError):
         return None
 

@@ -13,11 +13,11 @@ from fanin.client.checking import (
     instance,
     item_id_given,
     json_value,
-    key_or_fresh,
     text,
     text_or_none,
     whole,
 )
+from fanin.client.handing import made, making, tasks_key
 from fanin.client.model import BundleSummary, ListedTask, NewTask, TargetSummary, TaskResult
 from fanin.client.paging import pages
 from fanin.errors import InvalidRequest
@@ -43,12 +43,20 @@ class Tasks:
         if not isinstance(tasks, list | tuple):
             raise InvalidRequest("tasks is a list of NewTask", field="tasks")
         checked = [task_given(task) for task in tasks]
-        key = key_or_fresh(key)
+        key = tasks_key(checked, key)
         results: list[TaskResult] = []
         for first in range(0, len(checked), TASKS_A_REQUEST):
             part_key = key if first == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{first}"))
-            results += self._transport.register_all(checked[first : first + TASKS_A_REQUEST], part_key)
+            results += self._registered(checked[first : first + TASKS_A_REQUEST], part_key)
         return tuple(results)
+
+    def _registered(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        """Register the tasks of one request; those that are stored become the owners of their items."""
+        with making(*(task.item_id for task in tasks)):
+            results = self._transport.register_all(tasks, key)
+        for task, result in zip(tasks, results, strict=True):
+            made(task.item_id, error=result.error)
+        return results
 
     def list(self, target: str, state: str = "CREATED") -> Iterator[ListedTask]:
         """Yield the tasks of a target in a state, by default those that wait for a bundle."""

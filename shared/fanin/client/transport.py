@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
@@ -11,6 +12,7 @@ from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, BatchFilter, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
+from fanin.tracker.reopening import ReopenBatch
 
 if TYPE_CHECKING:
     from fanin.client.items import Items
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
         BundleSummary,
         Cancelled,
         Closed,
+        Deleted,
         Failures,
         ListedTask,
         NewTask,
+        Pairs,
         QueueDescription,
         Ranges,
         Registered,
@@ -92,6 +96,18 @@ class Transport(Acks, Protocol):
 
     def notify(self, batch_id: str, key: str) -> str:
         """Send the ending event again and return its id."""
+
+    def reopen(self, request: ReopenBatch, key: str) -> Items:
+        """Open a new batch of items of an ended one; return its items."""
+
+    def origin(self, batch_id: str, cursor: Cursor) -> Pairs: ...
+
+    def end(self, batch_id: str, reason: str, key: str) -> Cancelled: ...
+
+    def delete(self, batch_id: str) -> None: ...
+
+    def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
+        """Delete a part of the batches that ended before a time."""
 
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
 

@@ -42,9 +42,9 @@ class Secret:
     refresh: float = REFRESH_SECONDS
 
     def __post_init__(self) -> None:
-        _matched("secret", self.arn, SECRET_ARN, "the whole ARN of a secret, with its six last characters")
+        matched("secret", self.arn, SECRET_ARN, "the whole ARN of a secret, with its six last characters")
         if self.key:
-            _matched("secretKey", self.key, KEY_ARN, "the ARN of a KMS key")
+            matched("secretKey", self.key, KEY_ARN, "the ARN of a KMS key")
         if not 1 <= self.refresh <= REFRESH_SECONDS_MAX:
             raise InvalidRequest(
                 f"secretSeconds must be 1 to {REFRESH_SECONDS_MAX:.0f}", field="secretSeconds"
@@ -61,13 +61,13 @@ class Signing:
     resource: str
 
     def __post_init__(self) -> None:
-        _matched("service", self.service, NAME, "the name of an AWS service, such as execute-api")
-        _matched("region", self.region, NAME, "the name of an AWS region")
-        _matched("resource", self.resource, RESOURCE_ARN, "an ARN without wildcards")
+        matched("service", self.service, NAME, "the name of an AWS service, such as execute-api")
+        matched("region", self.region, NAME, "the name of an AWS region")
+        matched("resource", self.resource, RESOURCE_ARN, "an ARN without wildcards")
         if not self.actions:
             raise InvalidRequest("actions needs at least one IAM action", field="actions")
         for action in self.actions:
-            _matched("actions", action, ACTION, "IAM actions without wildcards, such as execute-api:Invoke")
+            matched("actions", action, ACTION, "IAM actions without wildcards, such as execute-api:Invoke")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class Endpoint:
             self._check_url()
 
     def _check_function(self) -> None:
-        _matched("function", self.function, FUNCTION_ARN, "the ARN of a Lambda function, version or alias")
+        matched("function", self.function, FUNCTION_ARN, "the ARN of a Lambda function, version or alias")
         if self.url or self.secret or self.signing:
             raise InvalidRequest("a function takes no url, secret or signing", field="function")
 
     def _check_url(self) -> None:
-        parts = _parts_of(self.url)
+        parts = parts_of(self.url)
         if parts is None:
             raise InvalidRequest(
                 f"the url of a batch API must be an http(s) URL of printable ASCII without a fragment, not "
@@ -109,7 +109,7 @@ class Endpoint:
             )
         if "@" in parts.netloc:
             raise InvalidRequest("the url has a user name; put credentials into a secret", field="url")
-        if (self.secret or self.signing) and parts.scheme == "http" and not _is_local(parts.hostname):
+        if (self.secret or self.signing) and parts.scheme == "http" and not is_local(parts.hostname):
             raise InvalidRequest("credentials are sent over https only; change the url", field="url")
 
 
@@ -148,7 +148,7 @@ def overlap(one: str, other: str) -> bool:
     return rests[0]
 
 
-def _parts_of(url: str) -> SplitResult | None:
+def parts_of(url: str) -> SplitResult | None:
     """Return the parts of an absolute URL; None for any other text."""
     try:
         parts = urlsplit(url)
@@ -158,10 +158,12 @@ def _parts_of(url: str) -> SplitResult | None:
     return parts if is_valid else None
 
 
-def _is_local(host: str | None) -> bool:
+def is_local(host: str | None) -> bool:
+    """Return whether *host* is this machine."""
     return host in ("127.0.0.1", "localhost", "::1")
 
 
-def _matched(name: str, text: str, form: str, takes: str) -> None:
+def matched(name: str, text: str, form: str, takes: str) -> None:
+    """Raise InvalidRequest unless *text* has the form; *takes*: what it has to be."""
     if not re.fullmatch(form, text):
         raise InvalidRequest(f"{name} is {text!r}; it takes {takes}", field=name)

@@ -1,25 +1,19 @@
-"""Publishes failed tasks to an event bus: source ``fanin``, detail type ``TaskFailed``, one event a task."""
+"""Publishes tasks that ended and bundles that failed to an event bus, one event each."""
 
 from __future__ import annotations
 
-import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fanin.aws.calls import send
-from fanin.errors import StoreUnavailable
-from fanin.grouper.model import Task
-from fanin.grouper.notifying import event_id
-from fanin.names import EVENT_SOURCE, TASK_FAILED
+from fanin.aws.bus import Bus, Event
+from fanin.grouper.model import Bundle, Task, TaskState, Verdict
+from fanin.names import BUNDLE_FAILED, TASK_FAILED, TASK_SUCCEEDED
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
-
-EVENTS_A_REQUEST = 10
-SEND_ATTEMPTS = 5
-FIRST_PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,31 +25,29 @@ class EventBus:
     pause: Callable[[float], None] = time.sleep
 
     def publish(self, tasks: Sequence[Task]) -> None:
-        """Publish an event for each of the failed *tasks*; raise StoreUnavailable if one may be missing."""
-        entries = [self._entry(task) for task in tasks]
-        for first in range(0, len(entries), EVENTS_A_REQUEST):
-            self._send(entries[first : first + EVENTS_A_REQUEST])
+        """Publish an event for each of the ended *tasks*; raise StoreUnavailable if one may be missing."""
+        self._put([Event(_type_of(task), detail(task)) for task in tasks])
 
-    def _send(self, entries: list[dict[str, Any]]) -> None:
-        """Send at most ten entries, and those again that a successful response names as failed."""
-        for attempt in range(SEND_ATTEMPTS):
-            answer = send(self.client.put_events, {"Entries": entries})
-            pairs = zip(entries, answer["Entries"], strict=True)
-            entries = [entry for entry, result in pairs if "ErrorCode" in result]
-            if not entries:
-                return
-            self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
-        raise StoreUnavailable("the event bus did not accept every event; retry later")
+    def publish_bundle(self, bundle: Bundle) -> None:
+        """Publish the event of a *bundle* that FAILED; raise StoreUnavailable if it may be missing."""
+        self._put([Event(BUNDLE_FAILED, bundle_detail(bundle))])
 
-    def _entry(self, task: Task) -> dict[str, Any]:
-        said = json.dumps(detail(task))
-        return {"EventBusName": self.name, "Source": EVENT_SOURCE, "DetailType": TASK_FAILED, "Detail": said}
+    def _put(self, events: Sequence[Event]) -> None:
+        Bus(self.client, self.name, self.pause).put(events)
+
+
+def _type_of(task: Task) -> str:
+    return TASK_SUCCEEDED if task.state is TaskState.SUCCEEDED else TASK_FAILED
 
 
 def detail(task: Task) -> dict[str, Any]:
-    """Return the event's detail of a task that FAILED, or is DEAD after too many attempts."""
+    """Return the event's detail of a task that SUCCEEDED, FAILED, or is DEAD after too many attempts.
+
+    Its ``eventId`` has the bundle in which the task ended, because the id of a task is free again once the
+    task has expired.
+    """
     return {
-        "eventId": event_id(task),
+        "eventId": f"{task.task_id}:{task.bundle_id}:{task.state}",
         "tenant": task.tenant,
         "taskId": task.task_id,
         "target": task.target,
@@ -64,4 +56,23 @@ def detail(task: Task) -> dict[str, Any]:
         "attempts": task.attempts,
         "bundleId": task.bundle_id,
         "itemId": task.item_id,
+    }
+
+
+def bundle_detail(bundle: Bundle) -> dict[str, Any]:
+    """Return the event's detail of a bundle in which no task succeeded or is retried as it was.
+
+    *failed* of its *tasks* have failed; *divided*: the others, each of which is bundled again in a part.
+    """
+    verdicts = Counter(outcome.verdict for outcome in bundle.outcomes)
+    return {
+        "eventId": f"{bundle.bundle_id}:{bundle.state}",
+        "tenant": bundle.tenant,
+        "bundleId": bundle.bundle_id,
+        "target": bundle.lane.target,
+        "reason": bundle.outcomes[0].detail,
+        "attempts": bundle.attempt,
+        "tasks": len(bundle.members),
+        "failed": verdicts[Verdict.FAIL] + verdicts[Verdict.EXHAUSTED],
+        "divided": verdicts[Verdict.APART],
     }

@@ -16,7 +16,7 @@ from fanin.grouper.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.limiting import Limiter
 from fanin.grouper.messages import BundleMessage, Posting, TaskMessage, waiting_copy
 from fanin.grouper.model import Bundle, BundleState, Outcome, Task, TaskKey, TaskState, Verdict
-from fanin.grouper.notifying import Notifier
+from fanin.grouper.notifying import Notifier, OnFailed
 from fanin.grouper.policy import Policy
 from fanin.grouper.rules import Step
 from fanin.grouper.world import World
@@ -52,6 +52,7 @@ class Handler:
     world: World
     downstream: Downstream
     notifier: Notifier
+    on_failed: OnFailed | None = None
 
     def handle(self, message: BundleMessage) -> Handled:
         """Process the message of a bundle. Safe to repeat.
@@ -161,6 +162,8 @@ class Handler:
         if back:
             self.world.queue.send([self._posting(task) for task in back])
         done = bundle.transition(rules.ended_state(bundle), call_until=None)
+        if self.on_failed is not None and done.state is BundleState.FAILED:
+            self.on_failed(done)
         return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(done))
 
     def _settle(self, bundle: Bundle, task: Task, policy: Policy) -> Task | None:

@@ -45,7 +45,7 @@ class HttpDownstream:
     timeout: float = 10.0
     headers: Mapping[str, str] = field(default_factory=dict)
     retried: frozenset[int] = RETRIED
-    pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(_pool))
+    pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(pool_without_retries))
     secret: SecretHeaders | None = None
     sign: Sign | None = None
 
@@ -105,5 +105,5 @@ def merged(*headers: Mapping[str, str]) -> dict[str, str]:
     return dict(by_name.values())
 
 
-def _pool() -> urllib3.PoolManager:
+def pool_without_retries() -> urllib3.PoolManager:
     return urllib3.PoolManager(retries=False)

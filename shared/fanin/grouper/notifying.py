@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fanin.grouper.model import Task, TaskState
+from fanin.grouper.model import Bundle, Task, TaskState
+
+OnFailed = Callable[[Bundle], None]
+"""Called with each bundle that FAILED, at least once and before it is stored so. Raises StoreUnavailable."""
 
 
 class Notifier(Protocol):
@@ -31,20 +34,22 @@ class ItemAck:
 class OutcomeNotifier:
     """Acks the item of each task that has one, and publishes an event for each task that failed.
 
-    *publish* takes the failed tasks, *ack* the ack entries; both raise StoreUnavailable.
+    *publish* takes the failed tasks, and those that succeeded if *succeeded* is true; *ack* the ack entries.
+    Both raise StoreUnavailable.
     """
 
     publish: Callable[[Sequence[Task]], None]
     ack: Callable[[Sequence[ItemAck]], None]
+    succeeded: bool = False
 
     def notify(self, tasks: Sequence[Task]) -> None:
         """Ack first, then publish; see Notifier.notify."""
         acks = [item_ack(task) for task in tasks if task.item_id]
         if acks:
             self.ack(acks)
-        failed = [task for task in tasks if task.state is not TaskState.SUCCEEDED]
-        if failed:
-            self.publish(failed)
+        wanted = [task for task in tasks if self.succeeded or task.state is not TaskState.SUCCEEDED]
+        if wanted:
+            self.publish(wanted)
 
 
 def item_ack(task: Task) -> ItemAck:
@@ -54,5 +59,5 @@ def item_ack(task: Task) -> ItemAck:
 
 
 def event_id(task: Task) -> str:
-    """Return the id of a task's ending: the same each time the ending is reported."""
+    """Return the caller of the ack of a task's item: the same each time the ending is reported."""
     return f"{task.task_id}:{task.state}"

@@ -37,7 +37,7 @@ def policies_of(rows: Rows) -> Policies:
     ``leaseSeconds callLeaseSeconds callTimeoutSeconds``; a name that is left out has its default. Raises
     InvalidRequest for anything else.
     """
-    return Policies(tuple(_each(lambda row: (_pattern(row), _policy(row)), rows)))
+    return Policies(tuple(each_row(lambda row: (_pattern(row), _policy(row)), rows)))
 
 
 def endpoints_of(rows: Rows) -> tuple[Endpoint, ...]:
@@ -48,10 +48,10 @@ def endpoints_of(rows: Rows) -> tuple[Endpoint, ...]:
     ``"secretSeconds"``, and ``"signing": {"service", "region", "actions": [...], "resource"}``. Raises
     InvalidRequest for anything else.
     """
-    return tuple(_each(_endpoint, rows))
+    return tuple(each_row(_endpoint, rows))
 
 
-def _each(parse: Callable[[Mapping[str, Any]], T], rows: Rows) -> Iterator[T]:
+def each_row(parse: Callable[[Mapping[str, Any]], T], rows: Rows) -> Iterator[T]:
     """Yield each row parsed; an error names the row by its number, from 1."""
     for number, row in enumerate(rows, start=1):
         try:
@@ -70,7 +70,7 @@ def _pattern(row: Mapping[str, Any]) -> str:
 
 
 def _policy(row: Mapping[str, Any]) -> Policy:
-    _only(row, {"pattern", *NAMES.values()})
+    only(row, {"pattern", *NAMES.values()})
     kinds = get_type_hints(Policy)
     given = {field: _value(name, kinds[field], row[name]) for field, name in NAMES.items() if name in row}
     # A linger that is longer than the default max_delay raises max_delay, which must not be less.
@@ -80,23 +80,24 @@ def _policy(row: Mapping[str, Any]) -> Policy:
 
 
 def _endpoint(row: Mapping[str, Any]) -> Endpoint:
-    _only(row, {"pattern", "url", "function", "timeoutSeconds", *OF_SECRET, "signing"})
+    only(row, {"pattern", "url", "function", "timeoutSeconds", *OF_SECRET, "signing"})
     if ("url" in row) == ("function" in row):
         raise InvalidRequest("each batch API needs either a url or a function", field="url")
     return Endpoint(
         pattern=_pattern(row),
-        url=_text(row, "url"),
-        timeout=_number("timeoutSeconds", row.get("timeoutSeconds", TIMEOUT)),
-        function=_text(row, "function"),
-        secret=_secret(row),
+        url=text_in(row, "url"),
+        timeout=number_in("timeoutSeconds", row.get("timeoutSeconds", TIMEOUT)),
+        function=text_in(row, "function"),
+        secret=secret_in(row),
         signing=_signing(row["signing"]) if "signing" in row else None,
     )
 
 
-def _secret(row: Mapping[str, Any]) -> Secret | None:
+def secret_in(row: Mapping[str, Any]) -> Secret | None:
+    """Return the secret of *row*, None if it has none. Raises InvalidRequest."""
     if "secret" in row:
-        refresh = _number("secretSeconds", row.get("secretSeconds", REFRESH_SECONDS))
-        return Secret(_text(row, "secret"), _text(row, "secretKey"), refresh)
+        refresh = number_in("secretSeconds", row.get("secretSeconds", REFRESH_SECONDS))
+        return Secret(text_in(row, "secret"), text_in(row, "secretKey"), refresh)
     if row.keys() & OF_SECRET:
         raise InvalidRequest("secretKey and secretSeconds need a secret", field="secret")
     return None
@@ -105,35 +106,37 @@ def _secret(row: Mapping[str, Any]) -> Secret | None:
 def _signing(row: Any) -> Signing:
     if not isinstance(row, Mapping):
         raise InvalidRequest("signing takes an object: service, region, actions, resource", field="signing")
-    _only(row, {"service", "region", "actions", "resource"})
+    only(row, {"service", "region", "actions", "resource"})
     actions = row.get("actions")
     if not isinstance(actions, list) or not all(isinstance(action, str) for action in actions):
         raise InvalidRequest("actions takes a list of IAM actions", field="actions")
-    service, region, resource = (_text(row, name) for name in ("service", "region", "resource"))
+    service, region, resource = (text_in(row, name) for name in ("service", "region", "resource"))
     return Signing(service, region, tuple(actions), resource)
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
+def text_in(row: Mapping[str, Any], name: str) -> str:
+    """Return the text *name* of *row*, empty if it is left out. Raises InvalidRequest."""
     text = row.get(name, "")
     if not isinstance(text, str):
         raise InvalidRequest(f"{name} must be a text", field=name)
     return text
 
 
-def _only(row: Mapping[str, Any], known: set[str]) -> None:
+def only(row: Mapping[str, Any], known: set[str], what: str = "target") -> None:
+    """Raise InvalidRequest if *row*, the settings of a *what*, has other names than the *known* ones."""
     unknown = sorted(row.keys() - known)
     if unknown:
-        raise InvalidRequest(f"unknown setting of a target: {', '.join(unknown)}", field=unknown[0])
+        raise InvalidRequest(f"unknown setting of a {what}: {', '.join(unknown)}", field=unknown[0])
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:
     if kind in (timedelta, timedelta | None):
-        return timedelta(seconds=_number(name, value))
+        return timedelta(seconds=number_in(name, value))
     if kind is Isolation:
         return _isolation(name, value)
     if kind is int:
         return _whole(name, value)
-    return None if value is None else _number(name, value)
+    return None if value is None else number_in(name, value)
 
 
 def _isolation(name: str, value: Any) -> Isolation:
@@ -148,7 +151,8 @@ def _whole(name: str, value: Any) -> int:
     return value
 
 
-def _number(name: str, value: Any) -> float:
+def number_in(name: str, value: Any) -> float:
+    """Return the number *value* of the setting *name*. Raises InvalidRequest."""
     if type(value) not in (int, float) or not -1e6 < value < 1e6:
         raise InvalidRequest(f"{name} must be a number", field=name)
     return float(value)

@@ -23,7 +23,7 @@ from fanin.grouper.model import (
     TaskKey,
     TaskState,
 )
-from fanin.grouper.notifying import Notifier
+from fanin.grouper.notifying import Notifier, OnFailed
 from fanin.grouper.registering import Registrar
 from fanin.grouper.store import Page
 from fanin.grouper.sweeping import Sweeper, Swept
@@ -60,9 +60,15 @@ class Grouper:
         """Send a task's message again, delayed; see Leader.put_off."""
         return Leader(self.world).put_off(message)
 
-    def handle(self, message: BundleMessage, downstream: Downstream, notifier: Notifier) -> Handled:
-        """Process a bundle's message; see Handler.handle."""
-        return Handler(self.world, downstream, notifier).handle(message)
+    def handle(
+        self,
+        message: BundleMessage,
+        downstream: Downstream,
+        notifier: Notifier,
+        on_failed: OnFailed | None = None,
+    ) -> Handled:
+        """Process a bundle's message; see Handler.handle. *on_failed*: called with a bundle that fails."""
+        return Handler(self.world, downstream, notifier, on_failed).handle(message)
 
     def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Swept:
         """Resend what is overdue; see Sweeper.sweep. *has_time*: whether more may be read."""

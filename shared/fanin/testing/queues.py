@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from fanin.client.handing_queue import HandingQueue
 from fanin.client.job_acks import acking
 from fanin.client.model import QueueDescription
 from fanin.client.queue_calls import description_of
@@ -63,7 +64,7 @@ class FakeQueues:
             creator=self._creator(),
         )
         self.contexts.setdefault(name, context)
-        return Queue(context)
+        return HandingQueue(context)
 
     def create(self, name: str, parts: int | None) -> QueueDescription:
         """Create the queue, unless it exists, and return it."""

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from fanin.aws.rows import Item, text
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
+from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.thresholds import Reached
 
 StreamRecord = dict[str, Any]
 
 
 @dataclass
 class StreamedStore(MemoryStore):
-    """Keeps a stream record of each batch that ends, and of each notice, as DynamoDB Streams does."""
+    """Keeps a stream record of each end of a batch and of each notice, as DynamoDB Streams does."""
 
     stream: list[StreamRecord] = field(default_factory=list, repr=False, compare=False)
 
@@ -37,6 +40,14 @@ class StreamedStore(MemoryStore):
             super().notice(batch, at)
             self._record(batch.key, EVENT_ROW)
 
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            reported = super().report(seen, reached)
+            if reported:
+                row = notice_item(seen, reached)
+                self._record(seen.key, row["sk"]["S"], row)
+            return reported
+
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
     ) -> Batch | None:
@@ -47,5 +58,6 @@ class StreamedStore(MemoryStore):
                 self._record(key, BATCH_ROW)
             return after
 
-    def _record(self, key: BatchKey, row: str) -> None:
-        self.stream.append({"dynamodb": {"Keys": {"pk": {"S": str(key)}, "sk": {"S": row}}}})
+    def _record(self, key: BatchKey, sort_key: str, row: Item | None = None) -> None:
+        keys = {"pk": text(str(key)), "sk": text(sort_key)}
+        self.stream.append({"dynamodb": {"Keys": keys, "NewImage": row or keys}})

@@ -97,7 +97,10 @@ class Climber:
         )
 
     def seal(self, batch: Batch, caller: str) -> Batch | None:
-        """Mark the last page of each level of a CLOSED batch; return the batch if it has ended."""
+        """Mark the last page of each level of a CLOSED batch; return the batch if it has ended.
+
+        A percentage of failures can end it now that its total is final.
+        """
         if batch.total == 0:
             return self.complete(batch, caller)
         ended = None
@@ -105,7 +108,7 @@ class Climber:
             key = PageKey(batch.key, tail.level, tail.number)
             page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
             ended = self.climb(batch, key, page, caller)
-        return ended
+        return ended or self.end_by_failures(batch)
 
     def _mark_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
         """Set the bit of a full page in its parent page, marked as failed if the page holds failures."""
@@ -116,26 +119,27 @@ class Climber:
         return self.climb(batch, above, written.page, caller)
 
     def end_by_failures(self, batch: Batch) -> Batch | None:
-        """End a batch that has reached ``max_failures`` as FAILED; return the stored batch if it has ended.
+        """End a batch with too many failures as FAILED; return the stored batch if it has ended.
 
         The batch is read first, and ends only if no item was healed since. Without that condition a delayed
         copy of a refused transition could apply later, after other failures, with a time before them.
         """
-        if batch.max_failures is None:
+        if not batch.may_fail:
             return None
         stored = self.store.get(batch.key)
         for attempt in range(WRITE_ATTEMPTS):
-            if stored is None or not stored.is_alive or stored.failed < batch.max_failures:
+            limit = stored.failure_limit if stored is not None and stored.is_alive else None
+            if stored is None or limit is None or stored.failed < limit:
                 return _ended(stored)
-            stored = self.store.transition(batch.key, self._enough(stored))
+            stored = self.store.transition(batch.key, self._enough(stored, limit))
             if stored is not None and stored.is_alive:
                 self.pause(attempt)
         raise StoreUnavailable("too many concurrent requests heal failures of the batch; repeat the request")
 
-    def _enough(self, batch: Batch) -> Transition:
+    def _enough(self, batch: Batch, limit: int) -> Transition:
         """Return the transition that ends a batch for its failures, as the batch was read."""
-        most = batch.max_failures
-        return transition(batch, State.FAILED, self.now(), failures=most, healed=batch.healed)
+        final = batch.state is State.CLOSED
+        return transition(batch, State.FAILED, self.now(), failures=limit, healed=batch.healed, final=final)
 
     def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
         """Heal the failed bits of *mask*; return those that this call healed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass
+from dataclasses import Field, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -51,6 +51,9 @@ class CompletionEvent:
     completed_at: datetime | None
     ended_at: datetime | None
     labels: Mapping[str, str]
+    callback: str | None = field(default=None, metadata=ONLY_SOME)
+    ended_by: str | None = field(default=None, metadata=ONLY_SOME)
+    origin_batch_id: str | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
@@ -75,4 +78,7 @@ class CompletionEvent:
             completed_at=batch.completed_at,
             ended_at=batch.ended_at or batch.completed_at,
             labels=batch.labels,
+            callback=batch.callback,
+            ended_by=batch.ended_by,
+            origin_batch_id=batch.origin_batch_id,
         )

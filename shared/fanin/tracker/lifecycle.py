@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from fanin.tracker.model import ALIVE, Batch, State
 from fanin.tracker.options import LIFETIME_MAX
+from fanin.tracker.thresholds import asks, next_threshold_check
 
 CHECK_AFTER = timedelta(minutes=15)
 """Time until the sweeper checks whether a CLOSED batch is stuck or an ending event was not delivered."""
@@ -22,8 +23,9 @@ class Transition:
     """A change of state of a batch: the condition under which it applies, and the values that it writes.
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
-    have failed, and *healed* must still be the number of healed items. TIMED_OUT and EXPIRED need a
-    deadline or an expiry that is not later than *at*.
+    have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
+    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    *by*: the principal that forces the end.
     """
 
     to: State
@@ -35,13 +37,15 @@ class Transition:
     expected: bool = False
     failures: int | None = None
     healed: int = 0
+    final: bool = False
+    by: str | None = None
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE:
+        if self.to is State.COMPLETE or self.final:
             return (State.CLOSED,)
         return ALIVE
 
@@ -62,7 +66,7 @@ class Transition:
         after = replace(batch, state=self.to, expires_at=self.expires_at, next_check_at=self.next_check_at)
         if self.to is State.CLOSED:
             return replace(after, closed_at=self.at)
-        after = replace(after, ended_at=self.at, end_reason=self.reason)
+        after = replace(after, ended_at=self.at, end_reason=self.reason, ended_by=self.by)
         if self.to is State.COMPLETE:
             return replace(after, completed_at=self.at, completed_by=self.caller)
         return after
@@ -94,7 +98,8 @@ def first_check(batch: Batch, state: State, at: datetime, expires_at: datetime) 
     if state not in ALIVE:
         return at + (ACK_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
-    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None)
+    threshold = next_threshold_check(batch, state is State.CLOSED, at)
+    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None, threshold)
 
 
 def next_check(batch: Batch, at: datetime) -> datetime:
@@ -104,9 +109,32 @@ def next_check(batch: Batch, at: datetime) -> datetime:
     if not batch.is_alive and at < since + CHECK_AFTER:
         return since + CHECK_AFTER  # the bus needs this long to confirm the event
     ends = (batch.expires_at, batch.deadline_at) if batch.is_alive else ()
+    if batch.is_alive and asks(batch):
+        is_closed = batch.state is State.CLOSED
+        repair = _repair_at(batch, at) if is_closed or batch.max_failures is not None else None
+        return earliest(repair, next_threshold_check(batch, is_closed, at), *ends)
     if batch.state is State.OPEN and batch.max_failures is None:
         return earliest(*ends)
     return earliest(at + wait, *ends)
+
+
+def needs_repair(batch: Batch, at: datetime) -> bool:
+    """Whether a check of a CLOSED batch repairs it: each does, but for those of its thresholds alone."""
+    if batch.state is not State.CLOSED or batch.next_check_at is None or not asks(batch):
+        return batch.state is State.CLOSED
+    limit = batch.failure_limit
+    if limit is not None and batch.failed >= limit:
+        return True  # what is all done completes, before its failures end it
+    return _repair_at(batch, batch.next_check_at - timedelta(microseconds=1)) <= at
+
+
+def _repair_at(batch: Batch, after: datetime) -> datetime:
+    """Return the first time later than *after* at which a batch that asks for thresholds may be stuck."""
+    wait = CHECK_AFTER
+    at = (batch.closed_at or batch.created_at) + wait
+    while at <= after:
+        at, wait = at + wait, min(2 * wait, CHECK_AT_MOST_EVERY)
+    return at
 
 
 def ends_at(batch: Batch) -> datetime:
@@ -127,6 +155,8 @@ def transition(
     reason: str | None = None,
     failures: int | None = None,
     healed: int = 0,
+    final: bool = False,
+    by: str | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -140,4 +170,6 @@ def transition(
         expected=to is State.CLOSED,
         failures=failures,
         healed=healed,
+        final=final,
+        by=by,
     )

@@ -22,7 +22,14 @@ class ListQuery(BatchFilter):
 
 
 def listing(store: TrackerStore, tenant: str, query: ListQuery, now: datetime) -> Listing:
-    """Return one page of the tenant's list, without batches that have expired.
+    """Return one page of the tenant's list, without batches that have expired."""
+    page = newest(store, tenant, query)
+    seen = (batch for batch in page.batches if batch.state is not State.EXPIRED and batch.expires_at > now)
+    return Listing(tuple(seen), page.resume)
+
+
+def newest(store: TrackerStore, tenant: str, query: ListQuery) -> Listing:
+    """Return one page of the tenant's list, with batches that have expired.
 
     The page goes back only as far as every shard was read, because a shard may hold newer batches beyond
     that point.
@@ -38,5 +45,4 @@ def listing(store: TrackerStore, tenant: str, query: ListQuery, now: datetime) -
     known = (batch for batch in newest_first if read_to is None or batch.position >= read_to)
     found = list(islice(known, limit + 1))
     resume = found[limit - 1].position if len(found) > limit else read_to
-    seen = (batch for batch in found[:limit] if batch.state is not State.EXPIRED and batch.expires_at > now)
-    return Listing(tuple(seen), resume)
+    return Listing(tuple(found[:limit]), resume)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from fanin.tracker import thresholds
+from fanin.tracker.deleting import without_user_data
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import (
     Batch,
@@ -23,6 +25,7 @@ from fanin.tracker.model import (
 )
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 Row = tuple[str, Any]
@@ -43,8 +46,11 @@ class MemoryStore:
     stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
     kept: dict[tuple[BatchKey, int], Sample] = field(default_factory=dict)
+    blocked: set[tuple[BatchKey, int]] = field(default_factory=set)
+    origins: dict[BatchKey, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
+    reports: dict[tuple[BatchKey, str], Reached] = field(default_factory=dict)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     expiring: dict[Row, datetime] = field(default_factory=dict, repr=False)
@@ -79,6 +85,28 @@ class MemoryStore:
                 self.names[named] = batch.batch_id
                 self.expiring["names", named] = batch.row_expires_at
             return self.names.get(named)
+
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        with self.lock:
+            named = self.create(batch).batch_id if key is None else self.create_under(batch, key, instead_of)
+            if named == batch.batch_id:
+                rows: dict[Row, object] = {("stretches", (batch.key, 0)): group}
+                rows |= {} if ranges is None else {("origins", batch.key): tuple(ranges)}
+                for (name, at), row in rows.items():
+                    getattr(self, name)[at] = row
+                    self.expiring[name, at] = batch.pages_expire_at
+            return named
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        with self.lock:
+            return self.origins.get(key)
 
     def get(self, key: BatchKey) -> Batch | None:
         with self.lock:
@@ -138,6 +166,22 @@ class MemoryStore:
         with self.lock:
             self.notices.add((batch.key, at))
 
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            batch = self.batches.get(seen.key)
+            if batch is None or not thresholds.admits(batch, seen, reached):
+                return False
+            self.batches[seen.key] = thresholds.reported(batch, reached)
+            self.reports[seen.key, reached.mark] = reached
+            return True
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(
+            key,
+            lambda batch: batch.is_alive and (batch.acked_at is None or batch.acked_at < at),
+            lambda batch: replace(batch, acked_at=at),
+        )
+
     def announced(self, key: BatchKey) -> bool:
         with self.lock:
             return key in self.confirmed
@@ -192,14 +236,36 @@ class MemoryStore:
         with self.lock:
             return {key: self.stored_pages[key] for key in keys if key in self.stored_pages}
 
-    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         with self.lock:
+            if (key, slot) in self.blocked:
+                return None
             self.expiring.setdefault(("kept", (key, slot)), expires_at)
             return self.kept.setdefault((key, slot), sample)
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         with self.lock:
             return [self.kept[slot] for slot in sorted(self.kept, key=lambda slot: slot[1]) if slot[0] == key]
+
+    def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
+        with self.lock:
+            held = self.kept.get((key, slot))
+            if held is None or held.item_id != item_id:
+                return False
+            del self.kept[key, slot]
+            return True
+
+    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
+        with self.lock:
+            self.blocked.add((key, slot))
+            self.kept.pop((key, slot), None)
+
+    def delete(self, seen: Batch, at: datetime) -> Batch | None:
+        return self._change(
+            seen.key,
+            lambda batch: not batch.is_alive and batch.next_check_at is None,
+            lambda batch: without_user_data(batch, at),
+        )
 
     def remember(
         self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
@@ -226,7 +292,8 @@ class MemoryStore:
 
     def listing(self, query: Query) -> Listing:
         with self.lock:
-            rows = [batch for batch in self.batches.values() if query.covers(batch)]
+            listed = [batch for batch in self.batches.values() if batch.deleted_at is None]
+            rows = [batch for batch in listed if query.covers(batch)]
         rows.sort(key=lambda batch: batch.position, reverse=True)
         looked = rows[:ROWS_A_LISTING]
         found = [batch for batch in looked if query.matches(batch)][: query.limit]

@@ -93,6 +93,10 @@ class Batch(BatchOptions):
     """A batch as it is stored. Its options, salt, page size and deadline never change.
 
     *failed*: how many items have failed and were not healed; *healed*: how many were, which only grows.
+    *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
+    recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
+    *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
+    *deleted_at*: when its user data was removed.
     *resumes*: whether a task of Step Functions waits for its end.
     """
 
@@ -111,9 +115,16 @@ class Batch(BatchOptions):
     completed_by: str | None = None
     ended_at: datetime | None = None
     end_reason: str | None = None
+    ended_by: str | None = None
     deadline_at: datetime | None = None
     next_check_at: datetime | None = None
     healed: int = 0
+    reported: frozenset[str] = frozenset()
+    acked_at: datetime | None = None
+    stalls: int = 0
+    stalled_at: datetime | None = None
+    origin_batch_id: str | None = None
+    deleted_at: datetime | None = None
     resumes: bool = False
 
     @property
@@ -131,10 +142,26 @@ class Batch(BatchOptions):
         if self.state in ALIVE:
             return None
         if self.state is State.FAILED:
-            return "too_many_failures"
+            return "too_many_failures" if self.ended_by is None else "forced"
         if self.state is not State.COMPLETE:
             return self.state.lower()
         return "completed_with_failures" if self.failed else "succeeded"
+
+    @property
+    def failure_limit(self) -> int | None:
+        """How many failed items end the batch in its state; None if no number does.
+
+        A percentage is one of the final total: it ends no batch that is OPEN.
+        """
+        limits = [] if self.max_failures is None else [self.max_failures]
+        if self.max_failure_percent is not None and self.state is not State.OPEN:
+            limits.append(max(1, -(-self.total * self.max_failure_percent // 100)))
+        return min(limits, default=None)
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether failures can end the batch."""
+        return self.max_failures is not None or self.max_failure_percent is not None
 
     @property
     def is_alive(self) -> bool:
@@ -261,10 +288,14 @@ class AckReport:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Bounds of the acked items: at least *acked*, at most *upper_bound*; *exact* if the two are equal."""
+    """How many items are acked: at least *acked*, at most *upper_bound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, between the two, if the pages that were read are like the others.
+    """
 
     acked: int
     failed: int
+    estimate: int
     upper_bound: int
     exact: bool
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 
-from fanin.errors import KeyReused
+from fanin.errors import KeyReused, StoreUnavailable
 from fanin.tracker.lifecycle import first_check
 from fanin.tracker.model import Batch, BatchKey, State
 from fanin.tracker.options import OpenBatch, options_of
@@ -21,6 +22,31 @@ FIRST_OPTIONS = (
     "parent_item_id",
 )
 """The options of version 0.1, in the order in which a fingerprint names them."""
+
+
+OPEN_ATTEMPTS = 10
+
+
+def under_key(
+    held: str | None,
+    standing: Callable[[str], Batch | None],
+    create: Callable[[str | None], tuple[Batch, str | None]],
+) -> tuple[Batch, bool]:
+    """Return the batch that an idempotency key stands for, and whether it is new.
+
+    *held*: the id under the key, or None. *standing*: returns the batch of an id, or None if it is over.
+    *create*: stores a new batch in place of the one that is over; returns it, and the id under the key now.
+    """
+    for _ in range(OPEN_ATTEMPTS):
+        stored = held and standing(held)
+        if stored:
+            return stored, False
+        batch, held = create(held)
+        if held == batch.batch_id:
+            return batch, True
+    raise StoreUnavailable(
+        "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
+    )
 
 
 def same_request(stored: Batch, request: OpenBatch) -> Batch:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fanin.errors import InvalidRequest
+from fanin.tracker.thresholds import Threshold, check_callback, checked_stuck_after, checked_thresholds
 from fanin.tracker.tokens import OnFailures, TaskToken, token_given
 
 if TYPE_CHECKING:
@@ -58,8 +59,12 @@ class ShownOptions:
     mode: Mode = Mode.EXACT
     expected_items: int | None = None
     max_failures: int | None = None
+    max_failure_percent: int | None = None
     parent_item_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    callback: str | None = None
+    notify_at: tuple[Threshold, ...] = ()
+    stuck_after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,9 @@ class OpenBatch(BatchOptions):
         if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
             raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
         object.__setattr__(self, "labels", _checked_labels(self.labels))
+        object.__setattr__(self, "notify_at", checked_thresholds(self.notify_at))
+        checked_stuck_after(self.stuck_after)
+        check_callback(self.callback)
         token_given(self.task_token, self.on_failures, self.deadline)
 
     @property

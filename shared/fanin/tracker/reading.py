@@ -70,6 +70,10 @@ class Reader:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
         return progress(self.store, batch)
 
+    def is_announced(self, batch: Batch) -> bool:
+        """Whether the bus has the ending event of *batch*; nothing is read for a live batch."""
+        return not batch.is_alive and self.store.announced(batch.key)
+
     def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
         """Return the items that are not acked, as ranges, from the item *start* of the batch on."""
         self._need_exact(batch, "which items are outstanding")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,9 @@ from fanin.tracker.ids import GroupId, ItemId
 from fanin.tracker.model import Ack, Batch, BatchKey, Completion, Outcome, PageKey, Sample, State, Verdict
 from fanin.tracker.options import Mode
 from fanin.tracker.page import Page, PageMasks, lowest
+from fanin.tracker.sampling import free, slots_of
 
 logger = logging.getLogger("fanin")
-SAMPLES = 128
-SAMPLE_PROBES = 4
 OFFERS_A_REQUEST = 64
 """Reasons that one request offers to the sample: an offer is one write, or several if slots are taken."""
 
@@ -33,13 +31,14 @@ class Recorder:
     """Writes an ack request, and calls *ended* with every batch that it finds ended.
 
     *each*: runs the writes of pages of successes, which are independent. *offered*: items of this request
-    whose reasons were offered to the sample.
+    whose reasons were offered to the sample. *healed*: items of it that were healed.
     """
 
     climber: Climber
     ended: Callable[[Batch], None]
     each: Each = each_in_turn
     offered: list[str] = field(default_factory=list)
+    healed: list[tuple[Batch, str]] = field(default_factory=list)
 
     def record(self, request: AckPlan) -> list[Completion]:
         """Write the pages of *request* and note the verdicts in it; return its callers' completions.
@@ -54,6 +53,7 @@ class Recorder:
                 if batch is not None:
                     self.ended(batch)
                     over[batch.key] = batch
+        self._free_reasons()
         complete = [(batch, batch.completed_by) for batch in over.values() if batch.state is State.COMPLETE]
         return [Completion(batch, by) for batch, by in complete if by in request.callers(batch.key)]
 
@@ -129,6 +129,7 @@ class Recorder:
         ended, late = self._found(page.batch, done, not done.page.unset(page.mask))
         request.settle(page, done.fresh, _set(done.page, page.mask), late)
         self._keep_reasons(page, done.fresh)
+        self._note_healed(page, done.healed)
         return ended
 
     def _count(self, request: AckPlan, page: PagePlan) -> Batch | None:
@@ -165,16 +166,32 @@ class Recorder:
 
     def _keep(self, batch: Batch, ack: Ack, position: int) -> None:
         """Keep the reason of the item at *position* in the batch."""
-        group = GroupId.decode(ack.group_id)
-        item = str(ItemId(ack.batch_id, ack.group_id, position - (group.start if group else 0)))
+        item = _item_at(ack, position)
         sample = Sample(item, ack.reason or "", self.climber.now())
         self.offered.append(item)
-        first = int.from_bytes(hashlib.sha256(item.encode()).digest()[:4], "big")
-        for probe in range(SAMPLE_PROBES):
-            slot = (first + probe) % SAMPLES
+        for slot in slots_of(item):
             kept = self.climber.store.sample(batch.key, slot, sample, batch.pages_expire_at)
-            if kept.item_id == item:
+            if kept is None or kept.item_id == item:
                 return
+
+    def _note_healed(self, page: PagePlan, healed: int) -> None:
+        """Note the first healed items, up to the limit of a request."""
+        for piece in page.pieces:
+            left, healed = piece.mask & healed, healed & ~piece.mask
+            while left and len(self.healed) < OFFERS_A_REQUEST:
+                item = _item_at(piece.ack, page.number * page.batch.shape.leaf + lowest(left))
+                self.healed.append((page.batch, item))
+                left &= left - 1
+
+    def _free_reasons(self) -> None:
+        """Remove the reasons of healed items; those that a crash leaves are filtered when they are read."""
+        self.each(lambda one: free(self.climber.store, *one), self.healed)
+
+
+def _item_at(ack: Ack, position: int) -> str:
+    """Return the id of the item of an ack that is at *position* in the batch."""
+    group = GroupId.decode(ack.group_id)
+    return str(ItemId(ack.batch_id, ack.group_id, position - (group.start if group else 0)))
 
 
 def unless_newer(report: Callable[[Batch], None]) -> Callable[[Batch], None]:
@@ -198,8 +215,8 @@ def _set(page: Page, mask: int) -> int:
 
 
 def _judged(page: PagePlan) -> Batch:
-    """Return the batch of a page, with ``max_failures`` only on the last page, so it is checked once."""
-    return page.batch if page.last else replace(page.batch, max_failures=None)
+    """Return the batch of a page, with its limits of failures only on the last page: checked once."""
+    return page.batch if page.last else replace(page.batch, max_failures=None, max_failure_percent=None)
 
 
 def _state(batch: Batch | None) -> State:

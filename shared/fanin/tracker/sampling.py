@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from fanin.tracker.ids import GroupId, ItemId
@@ -10,9 +11,24 @@ from fanin.tracker.options import Mode
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
 
+SAMPLES = 128
+"""Slots for reasons in a batch."""
+SAMPLE_PROBES = 4
+
+
+def slots_of(item_id: str) -> list[int]:
+    """Return the slots in which the reason of an item may be, in the order in which they are tried."""
+    first = int.from_bytes(hashlib.sha256(item_id.encode()).digest()[:4], "big")
+    return [(first + probe) % SAMPLES for probe in range(SAMPLE_PROBES)]
+
+
+def free(store: TrackerStore, batch: Batch, item_id: str) -> None:
+    """Remove the reason of a healed item, if one is kept, so that its slot is free for another failure."""
+    any(store.free_sample(batch.key, slot, item_id) for slot in slots_of(item_id))
+
 
 def samples(store: TrackerStore, batch: Batch) -> Sequence[Sample]:
-    """Return the kept reasons without those of healed items, whose rows stay until the batch goes.
+    """Return the kept reasons without those of healed items: a crash, or a bulk ack, leaves their rows.
 
     The pages are read after the reasons: an item that was healed before the call is never among them.
     """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, parent_ack, plan
@@ -22,23 +24,24 @@ from fanin.tracker.model import (
     Receipt,
     State,
 )
-from fanin.tracker.opening import new_batch, same_request
+from fanin.tracker.opening import new_batch, same_request, under_key
 from fanin.tracker.options import Mode, OpenBatch
 from fanin.tracker.page import PageMasks
-from fanin.tracker.reading import Reader
 from fanin.tracker.recording import Recorder, unless_newer
+from fanin.tracker.repairing import Repairs
 from fanin.tracker.sweeping import Sweep, Sweeper
+from fanin.tracker.thresholds import counts_as_ack
 
+logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10
 LEVELS_AT_ONCE = 16
-OPEN_ATTEMPTS = 10
 KEYS_KEPT = timedelta(days=1)
 RANGE_MAX = 1_000_000
 """Items that one request may ack, summed over its ranges."""
 
 
 @dataclass
-class Tracker(Reader):
+class Tracker(Repairs):
     """Tracks batches of items, and reports exactly once when all items of a batch are done.
 
     *page_bits*: items in a page of a new batch, 2 to 1024. *fresh_for*: how long an ack may use a cached
@@ -55,18 +58,14 @@ class Tracker(Reader):
         """
         if key is None:
             return self.store.create(self._new(tenant, request), request.token)
-        held = self.store.named(tenant, key)
-        for _ in range(OPEN_ATTEMPTS):
-            stored = held and self._standing(tenant, held)
-            if stored:
-                return same_request(stored, request)
+
+        def create(over: str | None) -> tuple[Batch, str | None]:
             batch = self._new(tenant, request)
-            held = self.store.create_under(batch, key, held, request.token)
-            if held == batch.batch_id:
-                return batch
-        raise StoreUnavailable(
-            "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
-        )
+            return batch, self.store.create_under(batch, key, over, request.token)
+
+        standing = partial(self._standing, tenant)
+        batch, is_new = under_key(self.store.named(tenant, key), standing, create)
+        return batch if is_new else same_request(batch, request)
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
@@ -113,6 +112,21 @@ class Tracker(Reader):
         unless_newer(self._ack_parent)(batch)
         return batch
 
+    def end(self, tenant: str, batch_id: str, reason: str, by: str) -> Batch:
+        """End the batch as FAILED, with the result ``forced``, unless it has already ended, and return it.
+
+        *by*: the principal that asks for it; the row and the ending event name it. Raises NotFound.
+        """
+        seen = self.get(tenant, batch_id)
+        change = transition(seen, State.FAILED, self.now(), reason=reason, by=by)
+        batch = self.store.transition(seen.key, change)
+        if batch is None:
+            raise NotFound(f"there is no batch {batch_id}")
+        if seen.is_alive and batch.ended_by == by:
+            logger.warning("batch %s was ended by force", batch_id, extra={"batch_id": batch_id, "by": by})
+        unless_newer(self._ack_parent)(batch)
+        return batch
+
     def notify(self, tenant: str, batch_id: str) -> Batch:
         """Resend the ending event under the same id. Raises NotFound, and Conflict if the batch is live."""
         batch = self.get(tenant, batch_id)
@@ -148,7 +162,7 @@ class Tracker(Reader):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         done = recorder.record_folded(batch, pages, caller, at)
-        self._prolong(batch)
+        self._was_acked(batch)
         for batch in ended.values():
             self._has_ended(batch)
         return done
@@ -252,6 +266,14 @@ class Tracker(Reader):
         if stored is not None:
             self._remember(stored)
 
+    def _was_acked(self, batch: Batch) -> None:
+        """Record the time of an ack in a batch that asks for stalls, and extend its expiry."""
+        at = self.now()
+        stored = self.store.record_ack(batch.key, at) if counts_as_ack(batch, at) else None
+        if stored is not None:
+            self._remember(stored)
+        self._prolong(stored or batch)
+
     def _has_ended(self, batch: Batch) -> None:
         self._remember(batch)
         self._ack_parent(batch)
@@ -275,7 +297,7 @@ class Tracker(Reader):
         ended: dict[BatchKey, Batch] = {}
         recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
         completions = recorder.record(request)
-        self.each(self._prolong, request.batches())
+        self.each(self._was_acked, request.batches())
         for batch in ended.values():
             self._remember(batch)
         return AckReport(request.results(), tuple(completions)), tuple(ended.values())

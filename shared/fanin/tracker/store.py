@@ -17,6 +17,7 @@ from typing import Protocol
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 ROWS_A_READ = 500
@@ -62,6 +63,22 @@ class TrackerStore(Protocol):
         Returns the id that the key is bound to now.
         """
 
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        """Store *batch* with its one *group*, and bind *key*, as :meth:`create_under` does, all or nothing.
+
+        *ranges*: the items of its origin, if they are stored. Without a *key*, returns the batch's id.
+        """
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        """Return the items of a reopened batch's origin; None if they are not stored: all failed ones."""
+
     def get(self, key: BatchKey) -> Batch | None:
         """Return the batch, or None if it is not stored."""
 
@@ -95,6 +112,16 @@ class TrackerStore(Protocol):
 
     def notice(self, batch: Batch, at: datetime) -> None:
         """Request that the ending event of a batch is resent."""
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        """Mark a threshold as reported and request its event, all or nothing; return whether this call did.
+
+        Nothing is written to a batch that has ended, whose threshold is marked, or whose stall is over since
+        it was *seen*.
+        """
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        """Set the time of a live batch's last ack, if it is later; return the stored batch, None if none."""
 
     def announced(self, key: BatchKey) -> bool:
         """Whether the bus has confirmed the ending event."""
@@ -133,11 +160,23 @@ class TrackerStore(Protocol):
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         """Return the pages that are stored."""
 
-    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
-        """Keep a failure's reason in a free slot; return the sample that is in the slot now."""
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
+        """Keep a failure's reason in a free slot; return the one that is there now, None if it is blocked."""
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         """Return the kept reasons, including those of items that were healed since."""
+
+    def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
+        """Remove the reason in a slot if it is that of the item; return whether it was."""
+
+    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
+        """Remove the reason in a slot, and let none be kept there, however late its write arrives."""
+
+    def delete(self, seen: Batch, at: datetime) -> Batch | None:
+        """Remove the user data of a batch that has ended and has no next check; return the stored batch.
+
+        Nothing changes for any other batch. A deleted batch is over for every reader, and in no list.
+        """
 
     def remember(
         self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime

@@ -15,11 +15,13 @@ from threading import Lock
 from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.climb import Climber
-from fanin.tracker.lifecycle import CHECK_AFTER, next_check, transition
+from fanin.tracker.lifecycle import CHECK_AFTER, needs_repair, next_check, transition
 from fanin.tracker.model import SHARDS, Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page
 from fanin.tracker.store import TrackerStore
+from fanin.tracker.thresholds import reported
 from fanin.tracker.tree import capacity, height
+from fanin.tracker.watching import reached_by
 
 logger = logging.getLogger(__name__)
 SWEEPER = "sweeper"
@@ -28,7 +30,9 @@ PAGES_A_REPAIR = 5_000
 
 @dataclass(slots=True)
 class Sweep:
-    """Counts of one sweep: batches checked, ended by time, completed by repair; events resent; errors."""
+    """Counts of one sweep: batches checked, ended by time, completed by repair; events resent; errors;
+    thresholds reported.
+    """
 
     looked: int = 0
     timed_out: int = 0
@@ -36,6 +40,7 @@ class Sweep:
     completed: int = 0
     announced_again: int = 0
     failed: int = 0
+    reached: int = 0
 
 
 class DueList:
@@ -122,11 +127,12 @@ class Sweeper:
         was_alive = batch.is_alive
         if was_alive:
             batch = self._ended_by_time(batch)
+        if needs_repair(batch, self.climber.now()):
+            batch = self._repaired(batch)  # what is all done completes, however much of it failed
         if batch.is_alive:
             batch = self.climber.end_by_failures(batch) or batch
-        if batch.state is State.CLOSED:
-            batch = self._repaired(batch)
         if batch.is_alive:
+            batch = self._reported(batch)
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
             self.ended(batch)  # its transition set the next check
@@ -147,6 +153,15 @@ class Sweeper:
         stored = self.climber.seal(batch, SWEEPER) or batch
         self.done.completed += stored.state is State.COMPLETE
         return stored
+
+    def _reported(self, batch: Batch) -> Batch:
+        """Report the thresholds that a live batch has reached; return it with their marks."""
+        before = batch
+        for reached in reached_by(self.climber.store, batch, self.climber.now()):
+            if self.climber.store.report(before, reached):
+                self.done.reached += 1
+            batch = reported(batch, reached)
+        return batch
 
     def _announce(self, batch: Batch) -> None:
         """Ack the parent's item, and resend the ending event if the bus has not confirmed it."""

@@ -116,6 +116,28 @@ def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures
     return Slice(tuple(part for _, part in parts), walk.stopped_at if resume is None else resume)
 
 
+def ranges_of(
+    store: TrackerStore, batch: Batch, stretches: Sequence[Stretch], start: int, limit: int
+) -> Slice:
+    """Return at most *limit* ranges of *stretches*, which are in order, from the item *start* on."""
+    left = _from(stretches, start)
+    parts, resume = _by_group(store, batch, left[:limit], limit)
+    if resume is None and len(left) > limit:
+        resume = left[limit][0]
+    return Slice(tuple(part for _, part in parts), resume)
+
+
+def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Return *stretches*, which are in order, with neighbours joined."""
+    found: list[Stretch] = []
+    for low, high in stretches:
+        if found and found[-1][1] + 1 == low:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return found
+
+
 def _by_group(
     store: TrackerStore, batch: Batch, stretches: Sequence[Stretch], limit: int
 ) -> tuple[list[Part], int | None]:

@@ -44,6 +44,10 @@ SETTINGS = [
         for value in (least - 1, -1, 1.5, 7.0, "7", True, [7], {"n": 7}, 2**40 + 1, 2**63, 10**4000)
     ),
     *(
+        opening(22, f"maxFailurePercent {value!r}", {"maxFailurePercent": value})
+        for value in (0, 101, -1, 1.5, 7.0, "7", True, [7])
+    ),
+    *(
         opening(22, f"taskToken {value!r:.30}", {"taskToken": value, "deadlineSeconds": 60})
         for value in ("", "x" * 2049, "a b", "a\n", "a\0b", "ä", "a\ud800", 7, True, ["x"], {"x": 1})
     ),

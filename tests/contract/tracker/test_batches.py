@@ -193,3 +193,21 @@ def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
     row = store._row({"pk": {"S": str(KEY)}, "sk": {"S": "batch"}})
 
     assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()
+
+
+def test_failures_of_a_final_total_end_a_closed_batch_alone(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, PageMasks(failure=0b11), LATER)
+    step = Transition(State.FAILED, NOW, LATER, LATER, failures=2, final=True)
+
+    assert store.transition(KEY, step).state is State.OPEN
+    close(store)
+    assert store.transition(KEY, replace(step, failures=3)).state is State.CLOSED
+    assert store.transition(KEY, step).state is State.FAILED
+
+
+def test_a_batch_is_stored_with_its_percentage_of_failures(store, batch):
+    batch = replace(batch, max_failure_percent=20)
+    store.create(batch)
+
+    assert store.get(KEY) == batch

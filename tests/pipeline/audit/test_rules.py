@@ -106,6 +106,12 @@ BROKEN = {
     "not marked COMPLETE": Case(complete, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
     "an empty batch did not end": Case(empty, say(state=State.CLOSED), Rule.NOT_COMPLETE, NOWHERE),
     "failures did not end it": Case(ended_by_failures, say(state=State.OPEN), Rule.NOT_COMPLETE, NOWHERE),
+    "a percentage did not end it": Case(
+        ended_by_failures,
+        say(state=State.CLOSED, max_failures=None, max_failure_percent=3),
+        Rule.NOT_COMPLETE,
+        NOWHERE,
+    ),
     "COMPLETE with items to go": Case(closed, say(state=State.COMPLETE), Rule.COMPLETE_EARLY, NOWHERE),
     "COMPLETE without a root": Case(complete, lose(2, 0), Rule.COMPLETE_EARLY, NOWHERE),
     "a failure counted twice": Case(closed, say(failed=7), Rule.FAILED_COUNT, NOWHERE),

@@ -8,6 +8,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.aws.meter import Meter
 from fanin.errors import StoreUnavailable
+from fanin.pacing import ATTEMPTS
 from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.recording import OFFERS_A_REQUEST
@@ -15,7 +16,6 @@ from pipeline.bulk_ack import write
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps, schemas
-from pipeline.spark.pacing import ATTEMPTS
 
 ALL = (1 << 1024) - 1
 TABLES = Tables("batches", "pages")

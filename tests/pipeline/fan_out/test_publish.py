@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fanin.publishing.packing import BATCH_BYTES
 from fanin.tracker import ItemId, State
 from pipeline.fan_out import manifest, publish, send
 from pipeline.fan_out.publish import FanOutRequest
@@ -186,7 +187,7 @@ def test_what_happens_is_reported_in_order(spark, api, asked):
 
 def test_a_rate_is_shared_by_the_tasks_that_run_at_once(spark, api, asked, monkeypatch):
     rates = []
-    monkeypatch.setattr(send, "send_frame", lambda messages, queue, tally, rate, only: rates.append(rate))
+    monkeypatch.setattr(send, "send_frame", lambda messages, queue, tally, rate, *_: rates.append(rate))
 
     fan_out(spark, api, replace(asked, rate=500.0))
 
@@ -207,7 +208,7 @@ def test_a_preview_counts_the_copies_of_chaos(spark, asked):
 
 def test_a_row_too_long_for_a_message_is_refused_before_a_batch_is_opened(spark, api, asked, tmp_path):
     long = tmp_path / "long.jsonl"
-    long.write_text('{"text": "' + "x" * send.BATCH_BYTES + '"}\n')
+    long.write_text('{"text": "' + "x" * BATCH_BYTES + '"}\n')
 
     with pytest.raises(publish.RecordTooLong):
         fan_out(spark, None, replace(asked, dataset=str(long)))

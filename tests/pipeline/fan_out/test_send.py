@@ -6,10 +6,12 @@ import random
 import pytest
 from pyspark.sql import Row
 
+from fanin import pacing
+from fanin.pacing import Pace
+from fanin.publishing import packing
+from fanin.publishing.packing import Message
+from fanin.publishing.sending import SendFailed
 from pipeline.fan_out import send
-from pipeline.fan_out.send import Message
-from pipeline.spark import pacing
-from pipeline.spark.pacing import Pace
 
 
 class ScriptedClient:
@@ -47,19 +49,19 @@ def test_the_body_carries_the_item_its_record_and_the_time():
 
 
 def test_messages_go_ten_at_a_time_in_order():
-    found = [[m.body for m in batch] for batch in send.batches(messages(*map(str, range(23))))]
+    found = [[m.body for m in batch] for batch in packing.batches(messages(*map(str, range(23))))]
 
     assert found == [[str(i) for i in range(10)], [str(i) for i in range(10, 20)], ["20", "21", "22"]]
 
 
 def test_a_request_stays_within_the_bytes_that_sqs_takes():
-    third = "é" * (send.BATCH_BYTES // 6)
+    third = "é" * (packing.BATCH_BYTES // 6)
 
-    assert [len(batch) for batch in send.batches(messages(*[third] * 7))] == [3, 3, 1]
+    assert [len(batch) for batch in packing.batches(messages(*[third] * 7))] == [3, 3, 1]
 
 
 def test_no_messages_make_no_request():
-    assert list(send.batches([])) == []
+    assert list(packing.batches([])) == []
 
 
 def test_only_the_failed_entries_are_sent_again():
@@ -81,7 +83,7 @@ def test_a_pause_follows_each_failure_and_none_a_success():
 def test_sending_gives_up_after_a_bounded_number_of_attempts():
     client = ScriptedClient(*[later("0")] * 100)
 
-    with pytest.raises(send.SendFailed):
+    with pytest.raises(SendFailed):
         send_bodies(client, "a")
 
     assert len(client.sent) == pacing.ATTEMPTS
@@ -90,7 +92,7 @@ def test_sending_gives_up_after_a_bounded_number_of_attempts():
 def test_an_entry_that_is_the_senders_fault_is_not_sent_again():
     client = ScriptedClient([{"Id": "0", "Code": "InvalidMessageContents", "SenderFault": True}])
 
-    with pytest.raises(send.SendFailed, match="InvalidMessageContents"):
+    with pytest.raises(SendFailed, match="InvalidMessageContents"):
         send_bodies(client, "a")
 
     assert len(client.sent) == 1

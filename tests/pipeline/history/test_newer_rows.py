@@ -29,3 +29,14 @@ def test_a_newer_row_stops_the_job_and_the_same_row_of_0_1_does_not(kind, table,
     assert len(read(old, kind)) == 1
     with pytest.raises(NewerSchema, match="upgrade fanin in this process"):
         read(newer, kind)
+
+
+def test_a_reason_that_was_removed_is_no_row():
+    """A heal or a delete removes the item and the reason from their slot, and leaves the row."""
+    (name,) = [name for name, row in golden.rows("batches").items() if "reason" in row][:1]
+    row = golden.rows("batches")[name]
+    removed = {key: value for key, value in row.items() if key not in ("itemId", "reason", "at")}
+    kept, gone = (change_of(json.dumps(record(each)).encode()) for each in (row, removed))
+
+    assert [each["sample"]["reason"] for each in read(kept, "batches")] == [row["reason"]["S"]]
+    assert read(gone, "batches") == []

@@ -195,6 +195,10 @@ def looks(batch) -> str:
             {"failed": 9, "max_failures": 9, "outstanding": 2},
             "ended by its failures: 9, with 2 items not acked",
         ),
+        (
+            {"state": "FAILED", "end_reason": "stuck", "outstanding": 2},
+            "its end was forced (stuck), with 2 items not acked",
+        ),
         ({"tail_at": after(22)}, "the last percent of its items took 40 s, 66.7 % of its time"),
         ({"state": "UNKNOWN", "event_at": None}, "whose own row is not in the archive"),
     ],

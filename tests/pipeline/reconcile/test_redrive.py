@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fanin import Fanin
+from fanin.client.chunks import chunk_of
 from fanin.client.direct import DirectTransport
 from fanin.tracker import State, Tracker
 from pipeline.fan_out.publish import FanOutRequest, fan_out
@@ -180,3 +181,13 @@ def test_a_mistake_of_the_caller_is_one_line(spark, monkeypatch, tmp_path):
 
     with pytest.raises(SystemExit, match="redrive: nothing that reconcile saved is at"):
         redrive.main(["--saved", str(tmp_path), "--dry-run"])
+
+
+def test_what_is_missing_of_chunks_is_sent_again_in_chunks(world):
+    counts = world.redrive(world.reconcile(), chunk=64)
+    chunks = [chunk_of({"messageId": "m", "body": body}) for body in world.sqs.bodies]
+    rows = {index: chunk.item(index).row for chunk in chunks for index in chunk.items.indexes}
+
+    assert counts["sent"] == len(WITHHELD)
+    assert rows == {index: world.first[index]["record"] for index in WITHHELD}
+    assert len(chunks) < len(WITHHELD)

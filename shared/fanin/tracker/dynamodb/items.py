@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fanin.aws.rows import Item, number, text
 from fanin.aws.schema import Schema
+from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
 from fanin.tracker.page import Page, bits_of
+from fanin.tracker.thresholds import Threshold
 from fanin.tracker.tokens import OnFailures, TaskToken
 
 SECOND = timedelta(seconds=1)
@@ -20,6 +23,7 @@ BATCH_ROW = "batch"
 EVENT_ROW = "event"
 TOKEN_ROW = "token"  # noqa: S105  # a sort key
 KEY_ROW = "key"
+ORIGIN_ROW = "origin"
 SCHEMA = Schema(newest=1)
 """A batch's row governs the other rows of the batch and its pages: it is read before any of them is written,
 and its version never changes.
@@ -78,10 +82,14 @@ def _options_item(options: BatchOptions) -> Item:
         "userKey": options.user_key and text(options.user_key),
         "expectedItems": _optional(options.expected_items),
         "maxFailures": _optional(options.max_failures),
+        "maxFailurePercent": _optional(options.max_failure_percent),
         "parentItemId": options.parent_item_id and text(options.parent_item_id),
         "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
         if options.labels
         else None,
+        "callback": options.callback and text(options.callback),
+        "notifyAt": {"L": [text(each) for each in options.notify_at]} if options.notify_at else None,
+        "stuckAfter": options.stuck_after and number(options.stuck_after // SECOND),
     }
     return {name: value for name, value in attributes.items() if value}
 
@@ -94,16 +102,22 @@ def _options_of(item: Item) -> dict[str, Any]:
         "user_key": item.get("userKey", {}).get("S"),
         "expected_items": _number_if(item, "expectedItems"),
         "max_failures": _number_if(item, "maxFailures"),
+        "max_failure_percent": _number_if(item, "maxFailurePercent"),
         "parent_item_id": item.get("parentItemId", {}).get("S"),
         "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
+        "callback": item.get("callback", {}).get("S"),
+        "notify_at": tuple(Threshold(each["S"]) for each in item.get("notifyAt", {"L": ()})["L"]),
+        "stuck_after": int(item["stuckAfter"]["N"]) * SECOND if "stuckAfter" in item else None,
     }
 
 
 def _indexes(batch: Batch) -> Item:
-    """Return the attributes that only some batches have: the deadline, and the keys of sparse indexes."""
+    """Return the attributes that only some batches have: times, the origin, and keys of sparse indexes."""
     attributes = {
         "tenantUser": batch.user_key and text(user_list(batch.tenant, batch.user_key)),
         "deadlineAt": batch.deadline_at and number(milliseconds(batch.deadline_at)),
+        "closedAt": batch.closed_at and number(milliseconds(batch.closed_at)),
+        "originBatchId": batch.origin_batch_id and text(batch.origin_batch_id),
         "dueAt": batch.next_check_at and number(milliseconds(batch.next_check_at)),
         "dueShard": batch.next_check_at and text(due_list(shard_of(batch.batch_id), batch.is_alive)),
         "resumes": {"BOOL": True} if batch.resumes else None,
@@ -163,12 +177,26 @@ def batch_of(item: Item) -> Batch:
         completed_by=item.get("completedBy", {}).get("S"),
         ended_at=_time_if(item, "endedAt"),
         end_reason=item.get("endReason", {}).get("S"),
+        ended_by=item.get("endedBy", {}).get("S"),
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
+        origin_batch_id=item.get("originBatchId", {}).get("S"),
+        deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
+        **_watched_of(item),
         **_options_of(item),
     )
+
+
+def _watched_of(item: Item) -> dict[str, Any]:
+    """Return what the row of a batch that asks for thresholds has of them, by their names in the model."""
+    return {
+        "reported": frozenset(item.get("reported", {}).get("SS", ())),
+        "acked_at": _time_if(item, "ackedAt"),
+        "stalls": _number_if(item, "stalls") or 0,
+        "stalled_at": _time_if(item, "stalledAt"),
+    }
 
 
 def token_item(batch: Batch, token: TaskToken) -> Item:
@@ -218,10 +246,22 @@ def group_of(item: Item) -> tuple[int, Group]:
     return int(item["start"]["N"]), Group(item["groupId"]["S"], int(item["upto"]["N"]))
 
 
-def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Item:
+def origin_item(batch: Batch, ranges: Sequence[tuple[int, int]]) -> Item:
+    """Return the row with the items of a reopened batch's origin."""
     return {
-        "pk": text(str(batch)),
-        "sk": text(f"sample#{slot:03d}"),
+        "pk": text(str(batch.key)),
+        "sk": text(ORIGIN_ROW),
+        "ranges": {"B": packed(ranges)},
+        "ttl": number(seconds(batch.pages_expire_at)),
+    }
+
+
+def origin_of(item: Item) -> tuple[tuple[int, int], ...]:
+    return unpacked(bytes(item["ranges"]["B"]))
+
+
+def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Item:
+    return sample_key(batch, slot) | {
         "itemId": text(sample.item_id),
         "reason": text(sample.reason),
         "at": number(milliseconds(sample.at)),
@@ -229,7 +269,14 @@ def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime
     }
 
 
-def sample_of(item: Item) -> Sample:
+def sample_key(batch: BatchKey, slot: int) -> Item:
+    return {"pk": text(str(batch)), "sk": text(f"sample#{slot:03d}")}
+
+
+def sample_of(item: Item) -> Sample | None:
+    """Return the reason in a slot; None if it was removed."""
+    if "itemId" not in item:
+        return None
     return Sample(item["itemId"]["S"], item["reason"]["S"], _time(item, "at"))
 
 

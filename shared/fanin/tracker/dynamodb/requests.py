@@ -205,6 +205,8 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
         facts["completedBy"] = text(step.caller)
     if step.reason is not None:
         facts["endReason"] = text(step.reason)
+    if step.by is not None:
+        facts["endedBy"] = text(step.by)
     return _batch_update(table, key, facts, conditions, values, left)
 
 
@@ -250,8 +252,9 @@ def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
 
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
-    """Put a failure's reason into a slot, if the slot is free."""
-    return put_new(table, sample_item(key, slot, kept, expires_at))
+    """Put a failure's reason into a slot, if the slot is free and not blocked."""
+    free = f"{ABSENT} OR (attribute_not_exists(itemId) AND attribute_not_exists(blocked))"
+    return put_new(table, sample_item(key, slot, kept, expires_at)) | {"ConditionExpression": free}
 
 
 def remember(table: str, row: Item, at: datetime) -> Item:

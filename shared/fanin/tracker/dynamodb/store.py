@@ -13,11 +13,12 @@ from fanin.aws.rows import Item, text
 from fanin.aws.settings import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
-from fanin.tracker.dynamodb import items, lookups, requests
+from fanin.tracker.dynamodb import items, lookups, repairs, requests, watching
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
+from fanin.tracker.thresholds import Reached
 from fanin.tracker.tokens import TaskToken
 
 if TYPE_CHECKING:
@@ -54,6 +55,24 @@ class DynamoStore:
         if self._written(self.client.transact_write_items, request):
             return batch.batch_id
         return self.named(batch.tenant, key)
+
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        table = self.tables.batches
+        request = repairs.create_reopened(table, batch, group, ranges, key, instead_of)
+        if self._written(self.client.transact_write_items, request) or key is None:
+            return batch.batch_id
+        return self.named(batch.tenant, key)
+
+    def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
+        item = self._row({"pk": text(str(key)), "sk": text(items.ORIGIN_ROW)})
+        return items.origin_of(item) if item else None
 
     def get(self, key: BatchKey) -> Batch | None:
         item = self._row(requests.batch_key(key))
@@ -100,6 +119,13 @@ class DynamoStore:
     def notice(self, batch: Batch, at: datetime) -> None:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
 
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        request = watching.report(self.tables.batches, seen, reached)
+        return self._written(self.client.transact_write_items, request)
+
+    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(key, watching.record_ack(self.tables.batches, key, at))
+
     def announced(self, key: BatchKey) -> bool:
         return self._row({"pk": text(str(key)), "sk": text(items.EVENT_ROW)}) is not None
 
@@ -134,7 +160,7 @@ class DynamoStore:
         rows = read_many(self.client, self.tables.pages, asked, self.pause)
         return {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
 
-    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample:
+    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         try:
             send(self.client.put_item, requests.sample(self.tables.batches, key, slot, sample, expires_at))
         except StaleWrite as stale:
@@ -143,7 +169,19 @@ class DynamoStore:
         return sample
 
     def samples(self, key: BatchKey) -> Sequence[Sample]:
-        return [items.sample_of(row) for row in self._query(lookups.samples(self.tables.batches, key))]
+        rows = self._query(lookups.samples(self.tables.batches, key))
+        return [kept for kept in map(items.sample_of, rows) if kept is not None]
+
+    def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
+        request = repairs.free_sample(self.tables.batches, key, slot, item_id)
+        return self._written(self.client.update_item, request)
+
+    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
+        request = repairs.block_sample(self.tables.batches, key, slot, expires_at)
+        self._written(self.client.update_item, request)
+
+    def delete(self, seen: Batch, at: datetime) -> Batch | None:
+        return self._change(seen.key, repairs.delete(self.tables.batches, seen, at))
 
     def remember(
         self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime

@@ -1,0 +1,103 @@
+"""Turns rows into messages: one for a row, or one for a chunk of neighbours.
+
+A row alone: ``{"itemId": "batch:group:7", "record": {...}, "sentAt": ms}``. A chunk: ``{"items":
+"batch:group:0-63", "rows": [...], "sentAt": ms}``, cut at multiples of its size in the batch, where the items
+have a gap, and where a message would be too long: a function of the rows alone, so another attempt sends the
+same messages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+BATCH_ENTRIES = 10
+BATCH_BYTES = 1_048_576
+"""The most that SQS takes in one request: entries, and bytes of all their bodies together."""
+MESSAGE_BYTES = 256 * 1024
+"""Bytes of a chunk at most: what a queue takes also where its MaximumMessageSize is that of older queues."""
+ENVELOPE_BYTES = 140
+"""Bytes of a message beside its rows: item ids, time, names."""
+
+Row = Any
+"""A row to send: its *position* in the batch, its *item_id*, its *record* as JSON, and which *copy* it is."""
+Pack = Callable[[Iterator[Row]], Iterator["Message"]]
+"""Turns rows into messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of *items* items; *copy* is 1, or 2 for an intended duplicate."""
+
+    copy: int
+    body: str
+    items: int = 1
+
+    @classmethod
+    def of(cls, row: Row, sent_at: int) -> Message:
+        """Return the message of one row; *sent_at* in ms since 1970."""
+        return cls(row.copy, f'{{"itemId":"{row.item_id}","record":{row.record},"sentAt":{sent_at}}}')
+
+    @classmethod
+    def of_chunk(cls, rows: list[Row], sent_at: int) -> Message:
+        """Return the message of neighbours; *sent_at* in ms since 1970."""
+        items = f"{rows[0].item_id}-{rows[-1].item_id.rpartition(':')[2]}"
+        records = ",".join(row.record for row in rows)
+        body = f'{{"items":"{items}","rows":[{records}],"sentAt":{sent_at}}}'
+        return cls(rows[0].copy, body, len(rows))
+
+
+def pack_of(chunk: int | None) -> Pack:
+    """Return how rows are packed: *chunk* neighbours in a message; None: each row by itself."""
+    return singly if chunk is None else partial(chunked, size=chunk)
+
+
+def singly(rows: Iterator[Row]) -> Iterator[Message]:
+    """Yield a message for each row."""
+    return (Message.of(row, _now()) for row in rows)
+
+
+def chunked(rows: Iterable[Row], size: int) -> Iterator[Message]:
+    """Yield the messages of *rows*, which are in order, at most *size* in each."""
+    for _, near in groupby(rows, key=lambda row: (row.copy, row.position // size)):
+        for part in _parts(near):
+            yield Message.of_chunk(part, _now())
+
+
+def batches(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Yield *messages* in order, as many together as one request takes."""
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        length = len(message.body.encode())
+        if batch and (len(batch) == BATCH_ENTRIES or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += length
+    if batch:
+        yield batch
+
+
+def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield *rows* of one chunk in parts without gaps that are short enough."""
+    part: list[Row] = []
+    length = 0
+    for row in rows:
+        width = len(row.record.encode()) + 1
+        gap = bool(part) and row.position != part[-1].position + 1
+        if part and (gap or ENVELOPE_BYTES + length + width > MESSAGE_BYTES):
+            yield part
+            part, length = [], 0
+        part.append(row)
+        length += width
+    if part:
+        yield part
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

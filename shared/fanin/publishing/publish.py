@@ -1,0 +1,168 @@
+"""Publishes a file: row k is item k of one batch, and a message, alone or in a chunk.
+
+Open, add and send part by part, close last: so a batch that is OPEN has rows that may not have been sent. The
+idempotency keys are derived from the rows, so a run that is repeated finds its batch and its items.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fanin.client.batch import Batch
+from fanin.client.fanin import Fanin
+from fanin.client.items import Items
+from fanin.errors import Conflict
+from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
+from fanin.publishing.packing import Message, batches, pack_of
+from fanin.publishing.rows import Survey, include, parts, survey
+from fanin.publishing.sending import Sleep, send
+from fanin.tracker import GroupId, State
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+
+class Again(StrEnum):
+    """Which items of a closed batch are sent again."""
+
+    OUTSTANDING = "outstanding"
+    FAILED = "failed"
+
+
+class FileChanged(Conflict):
+    """The file has other rows than at the start of the run; the batch stays OPEN."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRequest:
+    """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most."""
+
+    path: Path
+    queue_url: str
+    user_key: str
+    chunk: int | None = None
+    rate: float | None = None
+    again: Again | None = None
+
+    def key(self, digest: str) -> str:
+        """Return the idempotency key: of the rows, the user key and the name of the queue."""
+        queue = self.queue_url.rpartition("/")[2]
+        return hashlib.sha256("\n".join((digest, self.user_key, queue)).encode()).hexdigest()
+
+
+class Row(NamedTuple):
+    """A row to send; *position* is its item's in the batch."""
+
+    copy: int
+    position: int
+    item_id: str
+    record: str
+
+
+@dataclass(slots=True)
+class Sender:
+    """Sends the messages of rows, in threads unless a rate bounds them, and counts the items sent."""
+
+    client: SQSClient
+    request: PublishRequest
+    sleep: Sleep = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    each: Each = each_in_threads
+    items: int = 0
+    pace: Pace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pace = Pace(self.request.rate, self.clock())
+
+    def send(self, rows: Iterator[Row]) -> None:
+        """Send *rows*; all are sent when it returns."""
+        requests = list(batches(pack_of(self.request.chunk)(rows)))
+        each = self.each if self.request.rate is None else each_in_turn
+        each(self._send, requests)
+        self.items += sum(message.items for request in requests for message in request)
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        if self.pace.rate is not None:
+            self.sleep(self.pace.rest(self.clock()))
+            self.pace = self.pace.after(len(messages))
+        send(self.client, self.request.queue_url, messages, waits(random.Random()), self.sleep)
+
+
+def publish(
+    fanin: Fanin, sender: Sender, request: PublishRequest, report: Callable[[int, int], object]
+) -> Batch:
+    """Publish *request* and return its batch; *report* is called with the items sent and all rows.
+
+    Raises Conflict for a closed batch, unless ``again`` says what to send, and for one that has ended.
+    """
+    found = survey(request.path)
+    key = request.key(found.digest)
+    batch = fanin.open(request.user_key, key=f"publish-{key}")
+    status = batch.status()
+    _check(batch.id, status.state, request)
+    is_open = status.state is State.OPEN
+    wanted = partial(_wanted, fanin, None if is_open else request.again, status.total)
+    for number, part in enumerate(_same(found, request.path)):
+        items = batch.add(len(part), key=f"publish-{key}-{number}")
+        sender.send(_rows(items, part, wanted(items)))
+        report(sender.items, found.rows)
+    if is_open:
+        batch.close()
+    return batch
+
+
+def _check(batch_id: str, state: State, request: PublishRequest) -> None:
+    """Raise Conflict unless rows of a batch in *state* are sent."""
+    if state is State.OPEN or (state is State.CLOSED and request.again is not None):
+        return
+    if state is State.CLOSED:
+        raise Conflict(
+            f"batch {batch_id} is CLOSED: all rows of {request.path} were sent; name what to send again,"
+            " --again outstanding or --again failed"
+        )
+    raise Conflict(
+        f"batch {batch_id} is {state}; nothing was sent. Name another --user-key for a batch of its own"
+    )
+
+
+def _same(found: Survey, path: Path) -> Iterator[list[str]]:
+    """Yield the parts of the file. Raises FileChanged at its end if it has other rows than *found*."""
+    digest = hashlib.sha256()
+    for part in parts(path):
+        for row in part:
+            include(digest, row)
+        yield part
+    if digest.hexdigest() != found.digest:
+        raise FileChanged(f"{path} was changed while it was read; its batch stays OPEN, cancel it")
+
+
+def _wanted(fanin: Fanin, again: Again | None, total: int, items: Items) -> Sequence[Items]:
+    """Return the items to send: those that were not added before, and of the others what *again* says."""
+    if _start(items) >= total:
+        return [items]
+    if again is not Again.FAILED:
+        return fanin.left(items)
+    outstanding = {index for part in fanin.left(items) for index in part.indexes}
+    left = [index for part in fanin.left(items, failed=True) for index in part.indexes]
+    return [items[index : index + 1] for index in left if index not in outstanding]
+
+
+def _rows(items: Items, part: Sequence[str], wanted: Sequence[Items]) -> Iterator[Row]:
+    start = _start(items)
+    for some in wanted:
+        for index in some.indexes:
+            yield Row(1, start + index, items[index], part[index])
+
+
+def _start(items: Items) -> int:
+    """Return the position of the first item in the batch."""
+    group = GroupId.decode(items.group_id)
+    return group.start if group else 0

@@ -1,0 +1,42 @@
+"""Sends messages to SQS, and refused entries again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fanin.errors import FaninError
+from fanin.pacing import ATTEMPTS
+from fanin.publishing.packing import Message
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+Sleep = Callable[[float], None]
+
+
+class SendFailed(FaninError):
+    """SQS refused messages on every attempt, or one that a retry cannot fix."""
+
+
+def send(client: SQSClient, url: str, batch: Sequence[Message], pauses: Iterable[float], sleep: Sleep) -> int:
+    """Send *batch*, and refused entries again after each pause; return how many were sent again."""
+    entries: list[Any] = [{"Id": str(n), "MessageBody": m.body} for n, m in enumerate(batch)]
+    repeats = 0
+    for pause in pauses:
+        failed = client.send_message_batch(QueueUrl=url, Entries=entries).get("Failed", [])
+        if not failed:
+            return repeats
+        _refuse(failed)
+        again = {entry["Id"] for entry in failed}
+        entries = [entry for entry in entries if entry["Id"] in again]
+        repeats += len(entries)
+        sleep(pause)
+    raise SendFailed(f"{len(entries)} messages failed {ATTEMPTS} times: {failed[0].get('Message')}")
+
+
+def _refuse(failed: Sequence[Any]) -> None:
+    """Raise SendFailed if SQS reports an entry as the sender's fault, which a retry cannot fix."""
+    for entry in failed:
+        if entry["SenderFault"]:
+            raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}")

@@ -1,0 +1,104 @@
+"""Build the writes that repair batches as plain data: reopen, remove reasons, remove a batch's user data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fanin.aws.rows import ABSENT, Item, in_transaction, number, text
+from fanin.tracker.deleting import REMOVED
+from fanin.tracker.dynamodb.items import (
+    SCHEMA,
+    group_item,
+    milliseconds,
+    origin_item,
+    sample_key,
+    seconds,
+)
+from fanin.tracker.dynamodb.requests import batch_key, create, create_under
+from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, State
+
+ENDED = tuple(state for state in State if state not in ALIVE)
+USER_DATA = (
+    "userKey",
+    "tenantUser",
+    "tenantShard",
+    "labels",
+    "endReason",
+    "endedBy",
+    "completedBy",
+    "parentItemId",
+    "originBatchId",
+    "callback",
+    "notifyAt",
+    "stuckAfter",
+    "maxFailurePercent",
+)
+"""What a delete removes from the row of a batch: what users wrote, names of callers, and keys of lists."""
+
+
+def create_reopened(
+    table: str,
+    batch: Batch,
+    group: Group,
+    ranges: Sequence[tuple[int, int]] | None,
+    key: str | None,
+    instead_of: str | None,
+) -> Item:
+    """One transaction: a batch with its one group, the ranges of its origin, and its idempotency key."""
+    rows = [group_item(batch, 0, group)]
+    if ranges is not None:
+        rows.append(origin_item(batch, ranges))
+    if key is None:
+        first = [{"Put": in_transaction(create(table, batch))}]
+    else:
+        first = create_under(table, batch, key, instead_of)["TransactItems"]
+    puts = [{"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}} for row in rows]
+    return {"TransactItems": [*first, *puts]}
+
+
+def delete(table: str, seen: Batch, at: datetime) -> Item:
+    """Remove the user data of an ended batch, which is over from then on, if no check of it is due.
+
+    The check is removed when the bus has confirmed the ending event and the parent's item is acked. All
+    other rows of the batch stay until their time to live: they have no user data but the reasons.
+    """
+    request = {
+        "TableName": table,
+        "Key": batch_key(seen.key),
+        "UpdateExpression": "SET deletedAt = :at, expiresAt = createdAt, fingerprint = :removed"
+        f" REMOVE {', '.join(USER_DATA)}",
+        "ConditionExpression": f"#state IN ({', '.join(f':is{state}' for state in ENDED)})"
+        " AND attribute_not_exists(dueAt)",
+        "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": {f":is{state}": text(state) for state in ENDED}
+        | {":at": number(milliseconds(at)), ":removed": text(REMOVED)},
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return SCHEMA.guarded(request)
+
+
+def free_sample(table: str, key: BatchKey, slot: int, item_id: str) -> Item:
+    """Remove the reason in a slot, if it is that of the item."""
+    return _without_reason(table, key, slot, "", "itemId = :item", {":item": text(item_id)})
+
+
+def block_sample(table: str, key: BatchKey, slot: int, expires_at: datetime) -> Item:
+    """Remove the reason in a slot, and block the slot, so that a delayed copy of a write puts none there."""
+    values = {":true": {"BOOL": True}, ":ttl": number(seconds(expires_at))}
+    update = "SET blocked = :true, #ttl = :ttl"
+    request = _without_reason(table, key, slot, update, "attribute_not_exists(blocked)", values)
+    request["ExpressionAttributeNames"] |= {"#ttl": "ttl"}
+    return request
+
+
+def _without_reason(table: str, key: BatchKey, slot: int, update: str, condition: str, values: Item) -> Item:
+    return {
+        "TableName": table,
+        "Key": sample_key(key, slot),
+        "UpdateExpression": f"{update} REMOVE itemId, reason, #at".strip(),
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {"#at": "at"},
+        "ExpressionAttributeValues": values,
+    }

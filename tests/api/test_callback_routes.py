@@ -1,0 +1,77 @@
+"""A batch names a callback that its tenant may name, and asks for thresholds; both are shown with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from functions.wiring import deployed
+from tests.api.gateway import Gateway
+from tests.infra.options import ARN, CALLBACKS
+
+OWN = {"name": "mine", "queue": f"{ARN}mine"}
+
+
+@pytest.fixture(autouse=True)
+def allowed(environment: pytest.MonkeyPatch) -> Iterator[None]:
+    environment.setenv("FANIN_SETTINGS", json.dumps({"callbacks": [*CALLBACKS, OWN]}))
+    deployed.settings_file.cache_clear()
+    yield
+    deployed.settings_file.cache_clear()
+
+
+def opened(gateway: Gateway, **body: Any) -> Any:
+    return gateway.send("POST", "/v1/batches", body)
+
+
+def test_what_a_batch_asks_for_is_shown_with_it_and_in_lists(any_gateway: Gateway) -> None:
+    wish = {"callback": "mine", "notifyAt": ["firstFailure", "50%"], "stuckAfterSeconds": 60}
+    batch = opened(any_gateway, **wish).body["batchId"]
+    shown = any_gateway.send("GET", f"/v1/batches/{batch}").body
+    listed = any_gateway.send("GET", "/v1/batches").body["batches"][0]
+
+    assert {name: shown[name] for name in wish} == wish
+    assert {name: listed[name] for name in wish} == wish
+
+
+def test_a_batch_that_asks_for_nothing_shows_nothing_of_it(any_gateway: Gateway) -> None:
+    shown = any_gateway.send("GET", f"/v1/batches/{opened(any_gateway).body['batchId']}").body
+
+    assert not shown.keys() & {"callback", "notifyAt", "stuckAfterSeconds"}
+
+
+@pytest.mark.parametrize("name", ["unknown", "in-order"])
+def test_an_unknown_callback_and_one_of_others_are_refused_alike_with_those_allowed(
+    any_gateway: Gateway, name: str
+) -> None:
+    answer = opened(any_gateway, callback=name)
+
+    assert answer.status == 400
+    said = json.dumps(answer.body)
+    assert f"there is no callback '{name}': use one of mine, orders, people, shop" in said
+    assert "in-order" not in said.replace(f"'{name}'", "")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"callback": ""},
+        {"callback": "a b"},
+        {"callback": "a" * 65},
+        {"callback": 5},
+        {"notifyAt": "50%"},
+        {"notifyAt": ["51%"]},
+        {"notifyAt": ["stuck"]},
+        {"notifyAt": ["50%", "90%", "firstFailure", "50%"]},
+        {"stuckAfterSeconds": 59},
+        {"stuckAfterSeconds": 60.5},
+        {"stuckAfterSeconds": 366 * 86_400 + 1},
+        {"stuckAfterSeconds": True},
+    ],
+    ids=str,
+)
+def test_malformed_wishes_are_refused(any_gateway: Gateway, wish: dict[str, Any]) -> None:
+    assert opened(any_gateway, **wish).status == 400

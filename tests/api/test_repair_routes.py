@@ -1,0 +1,181 @@
+"""The contract of reopened batches, forced ends and deletes, over every store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanin.tracker.model import BatchKey
+from functions.wiring import tracking
+from tests.api.conftest import TENANT
+from tests.api.gateway import Answer, Gateway
+from tests.api.test_life_routes import acked, keyed, opened, pages, ranged, shown
+
+STRANGER = "00000000-0000-4000-8000-00000000dead"
+
+
+def ended(
+    gateway: Gateway, count: int = 20, failed: tuple[int, ...] = (3, 4, 9), **body: Any
+) -> tuple[str, str]:
+    """A cancelled batch with failed items."""
+    batch_id, group = opened(gateway, count, **body)
+    for index in failed:
+        acked(gateway, ranged(batch_id, group, index, index, outcome="failure", reason="of a user"))
+    gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {"reason": "of a person"})
+    return batch_id, group
+
+
+def confirm(batch_id: str) -> None:
+    """Note that the bus has the ending event, as the rule on the bus does."""
+    tracker = tracking.tracker()
+    batch = tracker.store.get(BatchKey(TENANT, batch_id))
+    assert batch is not None
+    tracker.confirm(batch)
+
+
+def delete(gateway: Gateway, batch_id: str) -> Answer:
+    return gateway.send("DELETE", f"/v1/batches/{batch_id}")
+
+
+def test_failed_items_are_reopened_in_order(any_gateway: Gateway) -> None:
+    origin, group = ended(any_gateway, userKey="k", labels={"a": "b"})
+    answer = keyed(any_gateway, f"/v1/batches/{origin}/reopen", {"userKey": "again"})
+    assert answer.status == 201, answer.text
+    made = answer.body
+    (new,) = made["groups"]
+    first, *rest = pages(any_gateway, f"/v1/batches/{made['batchId']}/origin", limit="1")
+
+    assert (made["state"], made["total"], made["originBatchId"]) == ("CLOSED", 3, origin)
+    assert first["pairs"] == [
+        {
+            "origin": {"groupId": group, "from": 3, "to": 4},
+            "item": {"groupId": new["id"], "from": 0, "to": 1},
+        }
+    ]
+    assert [pair["item"]["from"] for page in rest for pair in page["pairs"]] == [2]
+    acked(any_gateway, ranged(made["batchId"], new["id"], 0, 2))
+    done = shown(any_gateway, made["batchId"])
+    assert (done["result"], done["originBatchId"], done["userKey"]) == ("succeeded", origin, "again")
+    assert done["labels"] == {"a": "b"}
+
+
+def test_a_reopen_is_answered_alike_under_its_key(any_gateway: Gateway) -> None:
+    origin, _ = ended(any_gateway)
+    path = f"/v1/batches/{origin}/reopen"
+    first, second = keyed(any_gateway, path, {}), keyed(any_gateway, path, None)
+
+    assert first.text == second.text
+    assert keyed(any_gateway, path, {"items": "unfinished"}).status == 422
+    assert keyed(any_gateway, path, {"items": "unfinished"}, "other").body["total"] == 20
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"items": "all"}, 400),
+        ({"maxFailures": 0}, 400),
+        ({"mode": "exact"}, 400),
+        ({"deadlineSeconds": 60, "labels": {}}, 201),
+    ],
+)
+def test_a_reopen_takes_known_options(gateway: Gateway, body: dict[str, Any], status: int) -> None:
+    origin, _ = ended(gateway)
+
+    assert gateway.send("POST", f"/v1/batches/{origin}/reopen", body).status == status
+
+
+def test_what_cannot_be_reopened_is_refused(gateway: Gateway) -> None:
+    live, _ = opened(gateway)
+    without, _ = ended(gateway, failed=())
+
+    for batch_id, status in ((live, 409), (without, 409), (STRANGER, 404)):
+        assert gateway.send("POST", f"/v1/batches/{batch_id}/reopen").status == status
+    assert gateway.send("GET", f"/v1/batches/{live}/origin").status == 409
+    reopened = gateway.send("POST", f"/v1/batches/{ended(gateway)[0]}/reopen").body["batchId"]
+    bad = gateway.send("GET", f"/v1/batches/{reopened}/origin", query={"cursor": "AAAAAAAA"})
+    assert bad.status == 400
+
+
+def test_a_forced_end_takes_a_reason_and_names_the_caller(any_gateway: Gateway) -> None:
+    batch_id, _ = opened(any_gateway)
+    path = f"/v1/batches/{batch_id}/end"
+    assert [any_gateway.send("POST", path, body).status for body in (None, {}, {"reason": ""})] == [400] * 3
+    any_gateway.authorizer = {"iam": {"accountId": TENANT, "userArn": "arn:aws:iam::1:user/a"}}
+    first = keyed(any_gateway, path, {"reason": "stuck"})
+    again = any_gateway.send("POST", path, {"reason": "another"})
+
+    assert first.status == 200, first.text
+    assert first.body == again.body
+    seen = shown(any_gateway, batch_id)
+    for body in (first.body, seen):
+        assert (body["state"], body["result"], body["reason"]) == ("FAILED", "forced", "stuck")
+        assert body["endedBy"] == "arn:aws:iam::1:user/a"
+    assert seen["isComplete"] is False
+    assert keyed(any_gateway, path, {"reason": "another"}).status == 422
+    assert any_gateway.send("POST", f"/v1/batches/{STRANGER}/end", {"reason": "stuck"}).status == 404
+
+
+def test_a_deleted_batch_is_gone_for_every_reader(any_gateway: Gateway) -> None:
+    batch_id, group = ended(any_gateway, userKey="k")
+    assert delete(any_gateway, batch_id).status == 409
+    confirm(batch_id)
+    answers = [delete(any_gateway, batch_id) for _ in range(2)]
+
+    assert [(answer.status, answer.body) for answer in answers] == [(200, {"batchId": batch_id})] * 2
+    paths = ("", "/outstanding", "/failures", "/origin")
+    assert {any_gateway.send("GET", f"/v1/batches/{batch_id}{path}").status for path in paths} == {404}
+    posts = ("items", "close", "cancel", "notify", "reopen", "end")
+    bodies = {"items": {"count": 1}, "end": {"reason": "r"}}
+    sent = [any_gateway.send("POST", f"/v1/batches/{batch_id}/{post}", bodies.get(post)) for post in posts]
+    assert {answer.status for answer in sent} == {404}
+    for query in ({}, {"userKey": "k"}, {"state": "CANCELLED"}):
+        assert any_gateway.send("GET", "/v1/batches", query=query).body["batches"] == []
+    late = acked(any_gateway, ranged(batch_id, group, 0, 3))
+    assert late["results"][0]["counts"] == {"expired": 4}
+
+
+def test_a_live_batch_and_a_stranger_are_not_deleted(gateway: Gateway) -> None:
+    batch_id, _ = opened(gateway)
+    refused = delete(gateway, batch_id)
+
+    assert refused.status == 409
+    assert "cancel it first" in refused.body["detail"]
+    assert delete(gateway, STRANGER).status == 404
+
+
+def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> None:
+    old = [ended(any_gateway, 2, (1,))[0] for _ in range(3)]
+    for batch_id in old[:2]:
+        confirm(batch_id)
+    live, _ = opened(any_gateway)
+    query = {"endedBefore": "2999-01-01T00:00:00+01:00"}
+    answer = any_gateway.send("DELETE", "/v1/batches", query=query)
+
+    assert (answer.status, answer.body) == (200, {"deleted": 2, "unconfirmed": 1, "more": False})
+    listed = any_gateway.send("GET", "/v1/batches").body["batches"]
+    assert {batch["batchId"] for batch in listed} == {live, old[2]}
+
+
+def test_a_bulk_delete_goes_on_with_its_cursor(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanin.tracker.repairing.DELETED_A_REQUEST", 2)
+    for _ in range(5):
+        confirm(ended(gateway, 2, ())[0])
+    query = {"endedBefore": "2999-01-01T00:00:00Z"}
+    answers = [gateway.send("DELETE", "/v1/batches", query=query).body]
+    while answers[-1]["more"]:
+        again = query | {"cursor": answers[-1]["cursor"]}
+        answers.append(gateway.send("DELETE", "/v1/batches", query=again).body)
+
+    assert sum(answer["deleted"] for answer in answers) == 5
+    assert len(answers) >= 3
+
+
+@pytest.mark.parametrize(
+    "query", [{}, *({"endedBefore": at} for at in ("", "now", "2026-01-01", "2026-01-01T00:00:00"))]
+)
+def test_a_bulk_delete_needs_a_time_with_an_offset(gateway: Gateway, query: dict[str, str]) -> None:
+    answer = gateway.send("DELETE", "/v1/batches", query=query)
+
+    assert answer.status == 400
+    assert answer.body["errors"][0]["field"] == "endedBefore"

@@ -1,0 +1,23 @@
+"""Deliveries of single messages, by how often each was received, and what became of them."""
+
+from __future__ import annotations
+
+from tests.client.conftest import sqs_event
+
+DELETED = {"batchItemFailures": []}
+RETURNED = {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+
+
+def received(item, times=1, message="m0"):
+    event = sqs_event(item)
+    event["Records"][0] |= {"messageId": message, "attributes": {"ApproximateReceiveCount": str(times)}}
+    return event
+
+
+def delivered(fanin, item, function, times=1, **options):
+    return fanin.acks(**options)(function)(received(item, times), None)
+
+
+def acked(batch):
+    status = batch.status()
+    return status.acked, status.failed

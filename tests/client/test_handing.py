@@ -1,0 +1,309 @@
+"""Hand-over: the message of an item that has a new owner is deleted, and the owner's end acks the item."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from fanin import InvalidRequest, NewJob, NewTask, Options
+from fanin.client import handing
+from fanin.client.consumer import Consumer
+from fanin.client.handing_queue import HandingQueue
+from fanin.client.job_acks import acking
+from fanin.grouper import Grouper, World
+from fanin.grouper.memory import MemoryStore as GroupStore
+from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
+from fanin.queue.aio import AsyncQueue
+from fanin.queue.memory import MemoryStore as QueueStore
+from functions.wiring import grouping
+from tests.client.conftest import sqs_event
+from tests.client.received import DELETED, RETURNED, acked, delivered, received
+
+
+class Outbox:
+    def send(self, postings):
+        """Nothing."""
+
+
+@pytest.fixture
+def grouper(monkeypatch, tracker):
+    made = Grouper(World(GroupStore(), Outbox()))
+    monkeypatch.setattr(grouping, "grouper", lambda: made)
+    monkeypatch.setattr(grouping, "registering", lambda: made)
+    return made
+
+
+@pytest.fixture
+def parent(fanin):
+    with fanin.open("parent") as batch:
+        batch.items = batch.add(1)
+    return batch
+
+
+def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer(fanin, parent):
+    children = []
+
+    def grow(record):
+        with fanin.open(parent=record["body"]) as child:
+            children.append(child.add(2))
+
+    settled = Consumer(fanin._transport, grow).settle(received(parent.items[0]))
+
+    assert (settled.response(), len(settled.handed), settled.acked) == (DELETED, 1, [])
+    assert acked(parent) == (0, 0)
+    fanin.ack(children[0])
+    assert parent.status().result == "succeeded"
+
+
+def test_a_child_that_fails_fails_the_item_that_its_function_returned_from(fanin, parent):
+    def grow(record):
+        with fanin.open(parent=record["body"]) as child:
+            fanin.fail(child.add(1), "broken")
+
+    assert delivered(fanin, parent.items[0], grow) == DELETED
+    assert acked(parent) == (1, 1)
+    assert parent.status().result == "completed_with_failures"
+
+
+@pytest.mark.parametrize("depth", [2, 5, 12])
+def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
+    todo, leaves = [(parent.items[0], depth)], []
+
+    def grow(record):
+        with fanin.open(parent=record["body"]) as child:
+            for item in child.add(2 if depth < 6 else 1):
+                (leaves if left == 1 else todo).append((item, left - 1))
+
+    while todo:
+        item, left = todo.pop()
+        assert delivered(fanin, item, grow) == DELETED
+    assert acked(parent) == (0, 0)
+    fanin.ack([item for item, _ in leaves])
+
+    assert parent.status().result == "succeeded"
+
+
+def test_a_batch_that_is_opened_for_another_item_hands_nothing_over(fanin, parent):
+    other = fanin.open().add(1)
+
+    def work(record):
+        fanin.open(parent=other[0])
+        fanin.open("no parent")
+
+    assert delivered(fanin, parent.items[0], work) == DELETED
+    assert acked(parent) == (1, 0)
+
+
+def test_an_item_is_handed_over_by_name(fanin, parent):
+    assert delivered(fanin, parent.items[0], lambda _: fanin.hand_over()) == DELETED
+    assert delivered(fanin, parent.items[0], lambda r: fanin.hand_over(r["body"]), 2) == DELETED
+    assert acked(parent) == (0, 0)
+
+
+def test_after_an_exception_the_message_returns_though_its_item_was_handed_over(fanin, parent):
+    def work(_):
+        fanin.hand_over()
+        raise ValueError("after all")
+
+    assert delivered(fanin, parent.items[0], work) == RETURNED
+    assert acked(parent) == (0, 0)
+    assert delivered(fanin, parent.items[0], work, 2, fail_after=2) == DELETED
+    assert acked(parent) == (1, 1)
+
+
+def test_outside_of_a_function_nothing_can_be_handed_over(fanin, parent):
+    with pytest.raises(InvalidRequest, match=r"function of @fanin\.acks"):
+        fanin.hand_over()
+    with pytest.raises(InvalidRequest, match=r"function of @fanin\.acks"):
+        fanin.hand_over(parent.items[0])
+    with pytest.raises(InvalidRequest, match=r"function of @fanin\.acks"):
+        fanin.is_over()
+    assert handing._all == {}
+
+
+def test_another_item_cannot_be_handed_over(fanin, parent):
+    def work(_):
+        fanin.hand_over(parent.items[0][:-1] + "7")
+
+    assert delivered(fanin, parent.items[0], work) == RETURNED
+
+
+def test_each_record_of_a_delivery_is_handed_over_by_itself(fanin):
+    batch = fanin.open()
+    items = batch.add(4)
+
+    @fanin.acks
+    def work(record):
+        if record["body"] in (items[1], items[2]):
+            fanin.hand_over()
+
+    assert work(sqs_event(*items), None) == DELETED
+    assert [list(left) for left in batch.outstanding()] == [[items[1], items[2]]]
+
+
+# Tasks and jobs.
+
+
+def test_an_item_with_a_task_belongs_to_the_task(over_http, grouper):
+    batch = over_http.open()
+    item = batch.add(1)[0]
+
+    def register(record):
+        over_http.task("x", {"n": 1}, item_id=record["body"])
+
+    for times in (1, 2):
+        assert delivered(over_http, item, register, times) == DELETED
+    assert acked(batch) == (0, 0)
+    assert len(grouper.world.store.stored_tasks) == 1
+
+
+def test_a_new_message_of_the_item_registers_a_new_task(over_http, grouper):
+    item = over_http.open().add(1)[0]
+    register = over_http.acks(lambda record: over_http.task("x", 1, item_id=record["body"]))
+    register(received(item), None)
+    register(received(item, message="sent again"), None)
+
+    assert len(grouper.world.store.stored_tasks) == 2
+
+
+def test_of_a_list_of_tasks_those_that_are_registered_take_their_items(over_http, grouper):
+    batch = over_http.open()
+    items = batch.add(2)
+
+    def register(record):
+        name = "free" if record["body"] == items[0] else "taken"
+        (result,) = over_http.tasks.register([NewTask("x", 2, name, item_id=record["body"])])
+        assert (result.error is None) == (name == "free")
+
+    over_http.task("x", 1, task_id="taken")
+    assert over_http.acks(register)(sqs_event(*items), None) == DELETED
+    assert [list(left) for left in batch.outstanding()] == [[items[0]]]
+
+
+@pytest.fixture
+def queue(fanin):
+    report = acking(fanin._transport)
+    context = QueueContext(
+        QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report
+    )
+    return HandingQueue(context, background=lambda _: lambda: None)
+
+
+def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
+    def add(record):
+        assert queue.add(NewJob("job", item_id=record["body"]))
+
+    for times in (1, 2):
+        assert delivered(fanin, parent.items[0], add, times) == DELETED
+    assert acked(parent) == (0, 0)
+    with queue.take(2, wait=0) as jobs:
+        assert [job.name for job in jobs] == ["job"]
+    assert parent.status().result == "succeeded"
+
+
+def test_a_new_message_of_the_item_adds_a_new_job(fanin, queue):
+    add = fanin.acks(lambda record: queue.add(NewJob("job", item_id=record["body"])))
+    item = fanin.open().add(2)[0]
+    for message in ("first", "sent again"):
+        add(received(item, message=message), None)
+        with queue.take(1, wait=0) as jobs:
+            assert len(jobs) == 1
+
+
+def test_of_several_jobs_those_that_are_added_take_their_items(fanin, queue):
+    batch = fanin.open()
+    items = batch.add(4)
+    queue.add("taken")
+
+    def add(record):
+        names = {items[0]: "taken", items[1]: "free", items[2]: "twice", items[3]: "none"}
+        job = NewJob(names[record["body"]], item_id=record["body"])
+        other = NewJob("twice", item_id=items[3])
+        queue.add_all({items[2]: [job, other], items[3]: [NewJob("none")]}.get(record["body"], [job]))
+
+    assert fanin.acks(add)(sqs_event(*items), None) == DELETED
+    assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]
+
+
+def test_an_item_is_handed_over_from_the_threads_of_an_async_queue(fanin, parent, queue):
+    async def add(record):
+        await AsyncQueue(queue).add(NewJob("job", item_id=record["body"]))
+
+    assert delivered(fanin, parent.items[0], lambda record: asyncio.run(add(record))) == DELETED
+    assert acked(parent) == (0, 0)
+
+
+# Threads, coroutines and their contexts.
+
+
+def test_a_runner_that_is_kept_has_the_item_of_each_call(fanin):
+    batch = fanin.open()
+    items = batch.add(4)
+    runner = asyncio.Runner()
+
+    async def work(record):
+        await asyncio.sleep(0)
+        if record["body"] in items[1::2]:
+            await asyncio.to_thread(fanin.hand_over)
+
+    assert fanin.acks(lambda record: runner.run(work(record)))(sqs_event(*items), None) == DELETED
+    runner.close()
+    assert [item for left in batch.outstanding() for item in left] == list(items[1::2])
+
+
+def test_a_thread_without_the_functions_context_hands_its_item_over(fanin, parent):
+    def work(record):
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(fanin.open, parent=record["body"]).result()
+            threads.submit(fanin.hand_over).result()
+
+    assert delivered(fanin, parent.items[0], work) == DELETED
+    assert acked(parent) == (0, 0)
+
+
+def test_functions_that_run_at_the_same_time_hand_over_their_own_items(fanin):
+    batch, together = fanin.open(), Barrier(2)
+    items = batch.add(2)
+    nested = fanin.acks(lambda _: None)
+
+    @fanin.acks
+    def work(record):
+        together.wait()
+        try:
+            nested(sqs_event(fanin.open().add(1)[0]), None)
+            if record["body"] == items[1]:
+                fanin.hand_over()
+        finally:
+            together.wait()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lambda item: work(sqs_event(item), None), items)) == [DELETED] * 2
+    assert [item for left in batch.outstanding() for item in left] == [items[1]]
+
+
+def test_a_consumer_in_the_function_of_another_one_has_its_own_item(fanin):
+    batch = fanin.open()
+    outer, inner = batch.add(2)
+    nested = fanin.acks(lambda _: fanin.hand_over())
+
+    assert fanin.acks(lambda _: nested(sqs_event(inner), None))(sqs_event(outer), None) == DELETED
+    assert [item for left in batch.outstanding() for item in left] == [inner]
+
+
+def test_an_item_of_a_chunk_is_handed_over_by_itself(fanin):
+    batch = fanin.open()
+    items = batch.add(4)
+    body = {"items": f"{batch.id}:{items.group_id}:0-3", "rows": [0, 1, 2, 3]}
+
+    @fanin.acks_each
+    def work(item):
+        if item.row == 1:
+            fanin.open(parent=item.id)
+        if item.row == 2:
+            fanin.hand_over()
+
+    assert work(sqs_event(body), None) == DELETED
+    assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]

@@ -1,0 +1,130 @@
+"""The client reopens, ends and deletes batches, alike over each transport."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin import Conflict, Deleted, FaninError, InvalidRequest, NotFound, State
+from fanin.client.model import Pairs
+from fanin.tracker.model import BatchKey
+from tests.client.conftest import TENANT
+
+LATER = datetime(2999, 1, 1, tzinfo=UTC)
+
+
+def ended(fanin, count=20, failed=(3, 4, 9, 17), **options):
+    """A cancelled batch with failed items, and its items."""
+    batch = fanin.open(**options)
+    items = batch.add(count)
+    fanin.fail([items[index] for index in failed], "of a user")
+    batch.cancel("of a person")
+    return batch, items
+
+
+def confirm(tracker, batch):
+    tracker.confirm(tracker.store.get(BatchKey(TENANT, batch.id)))
+
+
+def test_failed_items_are_reopened_in_pairs(fanin):
+    batch, items = ended(fanin, user_key="k")
+    reopened = batch.reopen()
+
+    assert list(reopened.pairs()) == list(fanin.pairs(reopened.id))
+    assert list(reopened.pairs()) == list(
+        zip([items[index] for index in (3, 4, 9, 17)], reopened.items, strict=True)
+    )
+    status = reopened.status()
+    assert (status.state, status.total, status.user_key) == (State.CLOSED, 4, "k")
+    assert status.origin_batch_id == reopened.origin_batch_id == batch.id
+    fanin.ack(reopened.items)
+    assert reopened.status().result == "succeeded"
+
+
+def test_the_options_of_a_reopen_are_sent(fanin):
+    batch, _ = ended(fanin, count=6, failed=(1,))
+    given = {"deadline": timedelta(hours=1), "max_failures": 2, "labels": {"a": "b"}, "user_key": "u"}
+    reopened = fanin.reopen(batch.id, items="unfinished", key="k", **given)
+    status = reopened.status()
+
+    assert fanin.reopen(batch.id, items="unfinished", key="k", **given).id == reopened.id
+    assert (status.total, status.max_failures, status.labels, status.user_key) == (6, 2, {"a": "b"}, "u")
+    assert status.deadline_at - status.created_at == timedelta(hours=1)
+    assert len(list(reopened.pairs())) == 6
+
+
+def test_pairs_are_read_page_by_page_as_they_are_consumed(fanin, tracker, monkeypatch):
+    batch, _ = ended(fanin, count=4000, failed=range(0, 4000, 2))
+    reopened = batch.reopen()
+    calls = []
+    usual = tracker.origin
+    monkeypatch.setattr(tracker, "origin", lambda *given: calls.append(given) or usual(*given))
+    pairs = reopened.pairs()
+    next(pairs)
+    assert len(calls) == 1
+
+    assert 1 + sum(1 for _ in pairs) == 2000
+    assert len(calls) > 1
+
+
+def test_pairs_that_are_not_all_there_are_an_error(fanin, monkeypatch):
+    batch, _ = ended(fanin)
+    reopened = batch.reopen()
+    whole = fanin._transport.origin(reopened.id, None).pairs
+    short = type("Short", (), {"origin": lambda *_: Pairs(whole[:-1], None)})()
+    monkeypatch.setattr(fanin, "_transport", short)
+
+    with pytest.raises(FaninError, match="4 items, which stand for 3"):
+        list(reopened.pairs())
+
+
+def test_a_forced_end_needs_a_reason(fanin):
+    batch = fanin.open()
+    for reason in ("", None):
+        with pytest.raises(InvalidRequest):
+            batch.end(reason)
+    done = batch.end("stuck")
+
+    assert (done.state, done.result, done.reason) == (State.FAILED, "forced", "stuck")
+    assert done.ended_by in ("direct", "anonymous")
+    assert batch.end("again") == done
+    assert batch.status().ended_by == done.ended_by
+
+
+def test_an_ended_batch_is_deleted(fanin, tracker):
+    batch, _ = ended(fanin)
+    with pytest.raises(Conflict, match="not confirmed"):
+        batch.delete()
+    confirm(tracker, batch)
+    batch.delete()
+    fanin.delete(batch.id)
+
+    with pytest.raises(NotFound):
+        batch.status()
+    with pytest.raises(Conflict, match="cancel it first"):
+        fanin.open().delete()
+
+
+def test_all_that_ended_before_a_time_are_deleted(fanin, tracker, monkeypatch):
+    monkeypatch.setattr("fanin.tracker.repairing.DELETED_A_REQUEST", 2)
+    batches = [ended(fanin, 2, (1,))[0] for _ in range(5)]
+    for batch in batches[:4]:
+        confirm(tracker, batch)
+
+    done = fanin.delete_ended(LATER)
+    assert (done.deleted, done.unconfirmed) == (4, 1)
+    assert [batch.batch_id for batch in fanin.batches()] == [batches[4].id]
+    assert fanin.delete_ended(datetime(2020, 1, 1, tzinfo=UTC)) == Deleted(0, 0)
+
+
+@pytest.mark.parametrize("before", [None, "2026-01-01T00:00:00Z", datetime(2026, 1, 1)], ids=str)
+def test_a_time_without_a_zone_is_refused(fanin, before):
+    with pytest.raises(InvalidRequest):
+        fanin.delete_ended(before)
+
+
+@pytest.mark.parametrize("items", [None, "all", 3])
+def test_unknown_items_are_refused(fanin, items):
+    with pytest.raises(InvalidRequest):
+        fanin.reopen("00000000-0000-4000-8000-000000000000", items=items)

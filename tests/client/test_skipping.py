@@ -1,0 +1,257 @@
+"""Skip before work: no work of an item whose batch is over, or that is done, is started."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from fanin import Conflict, Fanin, InvalidRequest, StoreUnavailable, Verdict
+from fanin.client.consumer import Consumer
+from fanin.client.direct import DirectTransport
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT, answers, sqs_event
+from tests.client.received import DELETED, RETURNED, received
+
+UNKNOWN = "00000000-0000-4000-8000-00000000dead"
+
+
+@dataclass
+class Work:
+    """A function that keeps the items it was called for."""
+
+    items: list[str] = field(default_factory=list)
+
+    def __call__(self, record):
+        self.items.append(record["body"])
+
+
+@pytest.fixture
+def work():
+    return Work()
+
+
+def some_seconds_later(fanin):
+    """Have the transport over HTTP forget the states that it has read; on the tables it does so at once."""
+    if states := getattr(fanin._transport, "_states", None):
+        states.known.clear()
+
+
+def consumer(fanin, work, **options):
+    return Consumer(fanin._transport, work, **options)
+
+
+ENDINGS = {
+    "CANCELLED": lambda fanin, batch, items: batch.cancel(),
+    "FAILED": lambda fanin, batch, items: fanin.fail(items[1:2]),
+    "COMPLETE": lambda fanin, batch, items: (batch.close(), fanin.ack(items)),
+}
+
+
+@pytest.mark.parametrize("state", ENDINGS)
+def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, work, caplog, state):
+    batch = fanin.open(max_failures=1)
+    items = batch.add(3)
+    ENDINGS[state](fanin, batch, items)
+    before = batch.status()
+    settled = consumer(fanin, work).settle(sqs_event(*items))
+    (line,) = [each for each in caplog.records if each.name == "fanin"]
+
+    assert (settled.response(), work.items, settled.acked) == (DELETED, [], [])
+    assert {reason for _, reason in settled.skipped} == {state}
+    assert (line.levelno, line.count, line.skipped[0]) == (
+        logging.WARNING,
+        3,
+        {"messageId": "m0", "reason": state},
+    )
+    assert batch.status() == before
+
+
+def test_so_are_those_of_a_batch_whose_deadline_has_passed(work):
+    at = [Tracker(MemoryStore()).now()]
+    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
+    items = fanin.open(deadline=timedelta(hours=1)).add(2)
+    at[0] += timedelta(hours=2)
+
+    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
+    assert work.items == []
+
+
+def test_those_of_an_expired_batch_are_deleted_on_the_tables(work):
+    at = [Tracker(MemoryStore()).now()]
+    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
+    items = fanin.open().add(2)
+    at[0] += timedelta(days=30)
+    settled = consumer(fanin, work).settle(sqs_event(*items))
+
+    assert ([reason for _, reason in settled.skipped], work.items) == (["EXPIRED"] * 2, [])
+
+
+def test_a_message_of_no_batch_of_the_tenant_returns_without_work(fanin, work):
+    settled = consumer(fanin, work).settle(sqs_event(f"{UNKNOWN}:{UNKNOWN}:0"))
+
+    assert (settled.response(), work.items) == (RETURNED, [])
+    assert [verdict for _, verdict in settled.unmatched] == [Verdict.NOT_FOUND]
+
+
+def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
+    batch = fanin.open()
+    items = batch.add(3)
+    fanin._transport.state_of(batch.id)  # may be kept for some seconds
+    worked = []
+
+    def cancelling(record):
+        worked.append(record["body"])
+        batch.cancel()
+        some_seconds_later(fanin)
+
+    settled = consumer(fanin, cancelling).settle(sqs_event(*items))
+
+    assert worked == [items[0]]
+    assert settled.response() == DELETED
+
+
+def test_without_a_function_nothing_is_looked_at_before_the_ack(over_http, service):
+    batch = over_http.open()
+    items = batch.add(1)
+    batch.cancel()
+    service.seen.clear()
+    settled = Consumer(over_http._transport).settle(sqs_event(*items))
+
+    assert [verdict for _, verdict in settled.acked] == [Verdict.CANCELLED]
+    assert [request.method for request in service.seen] == ["POST"]
+
+
+def test_a_service_without_an_answer_returns_the_messages_without_work(over_http, service, work, caplog):
+    items = over_http.open().add(3)
+    service.seen.clear()
+    service.faults += [answers(503)] * 5
+    settled = consumer(over_http, work).settle(sqs_event(*items))
+    (line,) = caplog.records
+
+    assert (sorted(settled.failed), work.items) == (["m0", "m1", "m2"], [])
+    assert len(service.seen) == 5
+    assert line.getMessage().startswith("3 messages return to the queue, not started")
+
+
+def test_batches_that_can_be_read_are_worked_on_beside_one_that_cannot(work):
+    class Partly(DirectTransport):
+        def state_of(self, batch_id):
+            if batch_id == hidden.id:
+                raise StoreUnavailable("busy")
+            return super().state_of(batch_id)
+
+    transport = Partly(Tracker(MemoryStore()), TENANT)
+    fanin = Fanin(transport)
+    hidden, seen = fanin.open(), fanin.open()
+    items = [*hidden.add(1), *seen.add(1)]
+
+    assert fanin.acks(work)(sqs_event(*items), None) == RETURNED
+    assert work.items == [items[1]]
+
+
+# Items that are done.
+
+
+def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fanin, work, caplog):
+    batch = fanin.open()
+    items = batch.add(2)
+    fanin.ack(items[:1])
+    verdicts = []
+    handler = fanin.acks(on_acked=verdicts.extend)(work)
+    with caplog.at_level(logging.INFO, logger="fanin"):
+        answered = [handler(received(item, 2), None) for item in items]
+
+    assert answered == [DELETED] * 2
+    assert work.items == [items[1]]
+    assert [verdict for _, verdict in verdicts] == [Verdict.DUPLICATE, Verdict.ACCEPTED]
+    assert [line.levelno for line in caplog.records if "without work" in line.getMessage()] == [logging.INFO]
+
+
+@pytest.mark.parametrize(("skip_done", "worked"), [(False, 1), (True, 0)])
+def test_the_item_of_a_new_message_is_looked_at_on_wish(fanin, work, skip_done, worked):
+    batch = fanin.open()
+    items = batch.add(2)
+    fanin.ack(items[:1])
+
+    assert fanin.acks(skip_done=skip_done)(work)(received(items[0]), None) == DELETED
+    assert len(work.items) == worked
+
+
+def test_a_failed_item_is_worked_on_and_heals(fanin, work):
+    batch = fanin.open()
+    items = batch.add(2)
+    fanin.fail(items)
+
+    assert fanin.acks(work, **{})(received(items[1], 2), None) == DELETED
+    assert work.items == [items[1]]
+    assert batch.status().failed == 1
+
+
+def test_an_estimated_batch_knows_no_items_so_its_work_is_repeated(fanin, work):
+    batch = fanin.open(mode="estimated")
+    items = batch.add(2)
+    fanin.ack(items[:1])
+    with pytest.raises(Conflict):
+        fanin._transport.left(batch.id, items.group_id, 0, 1)
+
+    assert fanin.acks(work)(received(items[0], 2), None) == DELETED
+    assert work.items == [items[0]]
+
+
+@pytest.mark.parametrize("group", ["another batch's", "malformed", "beyond"])
+def test_a_redelivered_id_that_is_none_of_the_batch_returns(fanin, work, group):
+    batch, other = fanin.open(), fanin.open()
+    items = batch.add(2)
+    forged = {
+        "another batch's": f"{batch.id}:{other.add(1).group_id}:0",
+        "malformed": f"{batch.id}:{UNKNOWN}:0",
+        "beyond": items[1][:-1] + "2",
+    }[group]
+
+    assert fanin.acks(work)(received(forged, 2), None) == RETURNED
+
+
+def test_the_items_of_a_page_are_one_look(over_http, service, work):
+    batch = over_http.open()
+    items = batch.add(3000)
+    event = sqs_event(*items[:5], *items[2000:2005])
+    for record in event["Records"]:
+        record["attributes"] = {"ApproximateReceiveCount": "2"}
+    service.seen.clear()
+    over_http.acks(work)(event, None)
+    windows = [request.path for request in service.seen if "/outstanding" in request.path]
+
+    assert len(windows) == 2
+    assert len(work.items) == 10
+
+
+# A long function.
+
+
+def test_a_long_function_asks_whether_its_batch_is_over(fanin):
+    batch, seen = fanin.open(), []
+    item = batch.add(1)[0]
+
+    def work(record):
+        seen.append((fanin.is_over(), fanin.is_over(record["body"])))
+        raise ValueError("again")
+
+    fanin.acks(work)(received(item), None)
+    batch.cancel()
+
+    assert seen == [(False, False)]
+    some_seconds_later(fanin)
+    assert fanin.is_over(item) is True
+    assert fanin.is_over(f"{UNKNOWN}:{UNKNOWN}:0") is True
+    with pytest.raises(InvalidRequest):
+        fanin.is_over("no item")
+
+
+@pytest.mark.parametrize("wrong", ["yes", 1, None])
+def test_skip_done_is_true_or_false(fanin, wrong):
+    with pytest.raises(InvalidRequest, match="skip_done"):
+        fanin.acks(skip_done=wrong)

@@ -1,0 +1,52 @@
+"""What is reported of a batch that its failures end, and of how far it was, over HTTP and on the bus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from tests.http.test_life import fail, opened
+from tests.http.test_tracking import get
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "events.schema.json"
+
+
+def shown(api, batch, **query):
+    return json.loads(api.pool.request("GET", f"{api.url}/v1/batches/{batch}", fields=query).data)
+
+
+def test_a_percentage_of_failures_ends_a_batch_at_its_close_with_an_event_of_what_is_left(api, bus):
+    batch, items = opened(api, 20, maxFailurePercent=10, userKey="with a percentage")
+    fail(api, items[3], items[9])
+    assert get(api, batch)["state"] == "OPEN"
+    closed = api.post(f"/v1/batches/{batch}/close", {})
+    (event,) = bus.of(batch)
+    detail = {name: value for name, value in event.items() if name != "kind"}
+
+    assert (closed["state"], closed["isComplete"], closed["completedByYou"]) == ("FAILED", False, False)
+    assert (event["kind"], event["result"], event["completedAt"]) == (
+        "BatchFailed",
+        "too_many_failures",
+        None,
+    )
+    assert (event["acked"], event["failed"], event["outstanding"], event["exact"]) == (2, 2, 18, True)
+    assert [(part["from"], part["to"]) for part in event["ranges"]] == [(0, 2), (4, 8), (10, 19)]
+    assert not event["moreRanges"]
+    assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(detail)) == []
+
+
+def test_a_get_may_leave_the_progress_out_and_shows_the_event_of_the_end(api):
+    batch, items = opened(api, 600)
+    api.ack(*items[::2])
+    progress = shown(api, batch)["progress"]
+    bare = shown(api, batch, progress="none")
+    api.post(f"/v1/batches/{batch}/cancel", {})
+    event = shown(api, batch, progress="none")["event"]
+
+    assert progress["acked"] <= 300 <= progress["upperBound"]
+    assert abs(progress["estimate"] - 300) <= 12
+    assert "progress" not in bare
+    assert "event" not in bare
+    assert (event["eventId"], event["type"]) == (f"{batch}:CANCELLED", "BatchCancelled")

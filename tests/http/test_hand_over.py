@@ -1,0 +1,73 @@
+"""Consumers over HTTP against the local run: hand-over, skipped work, and a poisoned record."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin import Fanin, KeyReused, NewJob
+from tests.client.received import DELETED, acked, delivered
+from tests.client.test_poison import failed_items, function
+from tests.http.test_job_consumer import QUEUE, left, unused, wait_for
+
+
+@pytest.mark.parametrize(
+    ("end", "failed", "result"), [("ack", 0, "succeeded"), ("fail", 1, "completed_with_failures")]
+)
+def test_the_end_of_a_child_decides_on_the_item_that_was_handed_over(run, bus, end, failed, result):
+    fanin, children = Fanin(run.url), []
+    with fanin.open() as parent:
+        (item,) = parent.add(1)
+
+    def grow(record):
+        with fanin.open(parent=record["body"]) as child:
+            children.append(child.add(2))
+
+    assert [delivered(fanin, item, grow, times) for times in (1, 2)] == [DELETED] * 2
+    assert (acked(parent), children[0]) == ((0, 0), children[1])
+    getattr(fanin, end)(children[0])
+    assert acked(parent) == (1, failed)
+    assert [event["result"] for event in bus.of(parent.id)] == [result]
+
+
+def test_an_ancestor_is_refused_as_the_child_of_its_descendants_item(run):
+    fanin = Fanin(run.url)
+    with fanin.open(key=unused("ancestor")) as ancestor:
+        (item,) = ancestor.add(1)
+    with fanin.open(parent=item) as child:
+        (below,) = child.add(1)
+
+    with pytest.raises(KeyReused, match="used for a batch with other settings"):
+        fanin.open(parent=below, key=ancestor._key)
+
+
+@pytest.mark.parametrize(("payload", "failed", "state"), [("fine", 0, []), ("bad", 1, ["dead"])])
+def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api, payload, failed, state):
+    with library.open() as batch:
+        (item,) = batch.add(1)
+    key = unused("handed")
+
+    def add(record):
+        assert library.queue(QUEUE).add(NewJob(key, payload, item_id=record["body"]))
+
+    assert delivered(library, item, add) == DELETED
+    wait_for(lambda: left(api, key) == state)
+    library.queue(QUEUE).sweep()
+    wait_for(lambda: acked(batch) == (1, failed))
+
+
+def test_the_work_of_a_batch_that_is_over_is_skipped_and_so_is_a_redelivered_item_that_is_done(run):
+    fanin, worked = Fanin(run.url), []
+    over, live = fanin.open(max_failures=1), fanin.open()
+    items, (done, left) = over.add(2), live.add(2)
+    fanin.fail(items[:1])
+    fanin.ack([done])
+    for item, times in ((items[1], 1), (done, 2), (left, 2)):
+        assert delivered(fanin, item, lambda record: worked.append(record["body"]), times) == DELETED
+
+    assert worked == [left]
+    assert (over.status().state, acked(over), acked(live)) == ("FAILED", (1, 1), (2, 0))
+
+
+def test_a_poisoned_record_fails_its_own_item_and_no_other_one(run):
+    with function(run.url, "in runs") as settle:
+        assert failed_items(Fanin(run.url), settle, 1, {4}) == [4]

@@ -1,0 +1,69 @@
+"""Black-box cases of reopened, forced and deleted batches, over HTTP against the local run."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from tests.http.test_life import fail, listed, opened
+from tests.http.test_tracking import ack, get, send
+
+PATIENCE_SECONDS = 60
+CALLER = "arn:aws:iam::000000000000:root"  # whom the emulator takes for the caller of its API
+
+
+def deleted(api, path, **query):
+    answer = api.pool.request("DELETE", api.url + path, fields=query)
+    return answer.status, json.loads(answer.data)
+
+
+def delete_when_confirmed(api, batch):
+    """Delete a batch as soon as its ending event is confirmed."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (answer := deleted(api, f"/v1/batches/{batch}"))[0] == 409 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return answer
+
+
+def test_failed_items_are_done_again_in_a_new_batch_of_which_the_event_names_the_origin(api, bus):
+    origin, items = opened(api, 10, userKey="again")
+    fail(api, items[2], items[5], items[6])
+    send(api, f"/v1/batches/{origin}/cancel", {})
+    status, made = send(api, f"/v1/batches/{origin}/reopen", {})
+    pairs = [pair for page in listed(api, f"/v1/batches/{made['batchId']}/origin") for pair in page["pairs"]]
+    new = [f"{made['batchId']}:{made['groups'][0]['id']}:{index}" for index in range(3)]
+
+    assert (status, made["total"], made["state"]) == (201, 3, "CLOSED")
+    assert [(pair["origin"]["from"], pair["item"]["from"]) for pair in pairs] == [(2, 0), (5, 1)]
+    assert ack(api, *new)[0] == ["accepted"] * 3
+    (event,) = bus.of(made["batchId"])
+    assert (event["kind"], event["result"]) == ("BatchCompleted", "succeeded")
+    assert (event["originBatchId"], event["userKey"]) == (origin, "again")
+
+
+def test_a_forced_end_is_an_event_with_reason_and_principal(api, bus):
+    batch, items = opened(api, 4)
+    ack(api, items[0])
+    status, answer = send(api, f"/v1/batches/{batch}/end", {"reason": "stuck"})
+    (event,) = bus.of(batch)
+
+    assert (status, answer["state"], answer["result"]) == (200, "FAILED", "forced")
+    assert (event["kind"], event["result"], event["reason"]) == ("BatchFailed", "forced", "stuck")
+    assert event["endedBy"] == answer["endedBy"] == get(api, batch)["endedBy"] == CALLER
+    assert (event["acked"], event["outstanding"]) == (1, 3)
+
+
+def test_a_batch_is_deleted_after_its_event_and_gone_for_every_reader(api, bus):
+    batch, items = opened(api, 3, userKey="gone", labels={"team": "a"})
+    assert deleted(api, f"/v1/batches/{batch}")[0] == 409
+    fail(api, items[0], reason="of a user")
+    send(api, f"/v1/batches/{batch}/cancel", {"reason": "of a person"})
+
+    assert delete_when_confirmed(api, batch) == (200, {"batchId": batch})
+    (event,) = bus.of(batch)
+    assert (event["kind"], event["userKey"], event["reason"]) == ("BatchCancelled", "gone", "of a person")
+    assert send(api, f"/v1/batches/{batch}/notify", {})[0] == 404
+    assert ack(api, items[1])[0] == ["expired"]
+    assert listed(api, "/v1/batches", userKey="gone") == [{"batches": []}]
+    status, answer = deleted(api, "/v1/batches", endedBefore="2020-01-01T00:00:00Z")
+    assert (status, answer) == (200, {"deleted": 0, "unconfirmed": 0, "more": False})

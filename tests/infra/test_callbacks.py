@@ -1,0 +1,149 @@
+"""The rules of callbacks: which events they take, whose, and what becomes of those that are not delivered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infra.app import build
+from infra.config import Config, ConfigError
+from tests.infra.options import CALLBACKS, SECRET
+from tests.infra.synthesis import Assembly, handler_of, synthesised
+
+OWN = {"Ref": "AWS::AccountId"}
+DAY_SECONDS = 86_400
+LOCAL = {"name": "here", "url": "http://127.0.0.1:8080/", "secret": SECRET}
+
+
+@pytest.fixture(scope="module")
+def rules(demo: Assembly) -> dict[str, dict]:
+    """The properties of the rules by the callback that they take."""
+    found = [each["Properties"] for each in demo.of_type("AWS::Events::Rule").values()]
+    of_callbacks = [each for each in found if "callback" in each.get("EventPattern", {}).get("detail", {})]
+    return {each["EventPattern"]["detail"]["callback"][0]: each for each in of_callbacks}
+
+
+def target(rules, name):
+    (found,) = rules[name]["Targets"]
+    return found
+
+
+def test_each_callback_has_a_rule_for_its_name_and_its_tenants(rules):
+    details = {name: each["EventPattern"]["detail"] for name, each in rules.items()}
+
+    assert all(each["EventPattern"]["source"] == ["fanin"] for each in rules.values())
+    assert details == {
+        "orders": {"callback": ["orders"], "tenant": [OWN]},
+        "in-order": {"callback": ["in-order"], "tenant": ["acme", "shop"]},
+        "people": {"callback": ["people"]},
+        "shop": {"callback": ["shop"], "tenant": [OWN]},
+    }
+
+
+def test_queues_and_topics_get_the_detail_for_a_day_and_then_the_dead_letter_queue(demo, rules):
+    arns = {name: target(rules, name)["Arn"] for name in ("orders", "in-order", "people")}
+    dead = {json.dumps(target(rules, name)["DeadLetterConfig"]["Arn"]) for name in rules}
+
+    assert arns == {each["name"]: each.get("queue") or each["topic"] for each in CALLBACKS[:3]}
+    assert len(dead) == 1
+    assert "CallbacksDeadLetters" in dead.pop()
+    for name in rules:
+        assert target(rules, name)["InputPath"] == "$.detail"
+        assert target(rules, name)["RetryPolicy"] == {
+            "MaximumEventAgeInSeconds": DAY_SECONDS,
+            "MaximumRetryAttempts": 185,
+        }
+        assert "RoleArn" not in target(rules, name), "a role fails with encrypted queues and topics"
+
+
+def test_a_fifo_queue_has_a_message_group_and_no_other(rules):
+    groups = {name: target(rules, name).get("SqsParameters") for name in rules}
+
+    assert groups.pop("in-order") == {"MessageGroupId": "fanin"}
+    assert set(groups.values()) == {None}
+
+
+def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, rules):
+    (queue, _) = target(rules, "shop")["Arn"]["Fn::GetAtt"]
+    (mapping,) = [
+        each["Properties"]
+        for each in demo.of_type("AWS::Lambda::EventSourceMapping").values()
+        if each["Properties"]["EventSourceArn"] == {"Fn::GetAtt": [queue, "Arn"]}
+    ]
+    function = demo.template["Resources"][mapping["FunctionName"]["Ref"]]
+    properties = demo.template["Resources"][queue]["Properties"]
+
+    assert handler_of(function) == "call_webhook"
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["BatchSize"] == 10
+    assert properties["VisibilityTimeout"] == 6 * function["Properties"]["Timeout"]
+    assert properties["RedrivePolicy"]["maxReceiveCount"] == 61
+    assert properties["MessageRetentionPeriod"] == 14 * DAY_SECONDS
+
+
+def test_the_functions_know_the_callbacks(demo):
+    assert list(demo.settings_file.callbacks) == CALLBACKS
+
+
+def test_without_callbacks_there_is_nothing_of_them(plain):
+    assert not [name for name in plain.template["Resources"] if name.startswith("Callbacks")]
+    assert not [name for name in plain.template["Resources"] if "CallWebhook" in name]
+
+
+def test_without_webhooks_no_function_calls_any():
+    assembly = synthesised(callbacks=CALLBACKS[:3])
+
+    assert not [name for name in assembly.template["Resources"] if "Webhook" in name]
+    assert len([name for name in assembly.template["Resources"] if name.startswith("CallbacksRule")]) == 3
+
+
+def test_two_names_that_differ_in_punctuation_have_two_rules():
+    queue = CALLBACKS[0]["queue"]
+    rows = [{"name": name, "queue": queue} for name in ("a.b", "a_b", "ab", "AB")]
+
+    assert len(synthesised(callbacks=rows).of_type("AWS::Events::Rule")) == len(
+        synthesised().of_type("AWS::Events::Rule")
+    ) + len(rows)
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "said"),
+    [
+        ("x", "callbacks is 'x'; it takes a JSON list of objects that each have a name"),
+        ("{}", "callbacks is '{}'; it takes a JSON list"),
+        ('[{"queue": "a"}]', "it takes a JSON list of objects that each have a name"),
+        ('[{"name": "a", "queue": "a"}]', "callbacks, entry 1: queue is 'a'"),
+        (json.dumps([LOCAL]), "callbacks, entry 1: http://127.0.0.1:8080/ is on this machine"),
+    ],
+)
+def test_a_malformed_setting_is_refused_with_a_sentence(callbacks, said):
+    with pytest.raises(ConfigError) as refused:
+        Config(callbacks=callbacks)
+
+    assert said in str(refused.value)
+
+
+def test_the_local_run_calls_a_webhook_on_this_machine():
+    assert Config(callbacks=json.dumps([LOCAL]), target="local").webhooks[0].is_local
+
+
+@pytest.mark.parametrize(
+    ("account", "region"), [("999999999999", "eu-west-1"), ("123456789012", "us-east-1"), (None, "us-east-1")]
+)
+def test_a_queue_or_topic_elsewhere_is_refused_where_the_place_of_the_stack_is_known(
+    monkeypatch, tmp_path, account, region
+):
+    monkeypatch.setenv("CDK_DEFAULT_REGION", region)
+    if account:
+        monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", account)
+    with pytest.raises(ConfigError, match=r"callback orders: .* and EventBridge reaches no other place"):
+        build({"callbacks": CALLBACKS}, str(tmp_path))
+
+
+def test_a_queue_in_the_place_of_the_stack_is_accepted(monkeypatch, tmp_path):
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
+    _, stack = build({"callbacks": CALLBACKS, "aws:cdk:bundling-stacks": []}, str(tmp_path))
+
+    assert len(stack.config.named_callbacks) == len(CALLBACKS)

@@ -1,0 +1,16 @@
+"""The demo's functions are granted what they send."""
+
+from __future__ import annotations
+
+import re
+
+from infra.handlers import WRITE_INDEX
+from infra.paths import FUNCTIONS
+
+
+def test_the_index_of_the_demo_is_granted_what_it_sends():
+    source = (FUNCTIONS / "demo" / "index.py").read_text()
+    called = set(re.findall(r"self\.client\.(\w+)", source))
+    actions = {"dynamodb:" + "".join(part.capitalize() for part in name.split("_")) for name in called}
+
+    assert actions == set(WRITE_INDEX)

@@ -1,0 +1,104 @@
+"""The events that a stack publishes only where it is asked for them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infra.config import Config, ConfigError
+from infra.constructs.job_events import DIED
+from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
+
+READ = {
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+}
+STREAM = "arn:aws:dynamodb:eu-west-1:123456789012:table/new/stream/2026-11-22T08:00:00.000"
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return synthesised(events="TaskSucceeded,BundleFailed,JobDead")
+
+
+def function_of(assembly, name):
+    (found,) = (
+        each["Properties"]
+        for each in assembly.of_type("AWS::Lambda::Function").values()
+        if handler_of(each) == name
+    )
+    return found
+
+
+def test_by_default_nothing_is_added_for_them(plain):
+    assert not [name for name in plain.template["Resources"] if name.startswith("JobEvents")]
+    assert "StreamSpecification" not in plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
+    assert "FANIN_EVENTS" not in function_of(plain, "handle_bundle")["Environment"]["Variables"]
+
+
+def test_the_function_of_bundles_knows_which_events_are_wanted(wanted):
+    variables = function_of(wanted, "handle_bundle")["Environment"]["Variables"]
+
+    assert variables["FANIN_EVENTS"] == "TaskSucceeded,BundleFailed,JobDead"
+
+
+def test_the_stream_of_jobs_is_read_for_the_dead_alone(wanted):
+    (mapping,) = (
+        each["Properties"]
+        for each in wanted.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "StartingPosition" in each["Properties"]
+    )
+    (pattern,) = mapping["FilterCriteria"]["Filters"]
+    (queue,) = (name for name in wanted.of_type("AWS::SQS::Queue") if name.startswith("JobEvents"))
+
+    assert json.loads(pattern["Pattern"]) == DIED
+    assert mapping["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn"
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert (mapping["BisectBatchOnFunctionError"], mapping["StartingPosition"]) == (True, "TRIM_HORIZON")
+    assert 3600 <= mapping["MaximumRecordAgeInSeconds"] <= 43200
+    assert mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0] == queue
+
+
+def test_the_function_may_read_the_stream_put_events_and_no_more(wanted):
+    function, granted = function_of(wanted, "publish_dead_jobs"), {}
+    for actions, resource in grants_of(wanted, role_of(function)):
+        granted.setdefault(target_of(resource)[:9], set()).update(actions)
+
+    assert granted == {
+        "JobsTable": READ,
+        "EventsBus": {"events:PutEvents"},
+        "JobEvents": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"},
+        "*": set(X_RAY),
+        "Functions": set(WRITE_LOG),
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"events": "TaskFailed"},
+        {"events": "JobDead,JobDead"},
+        {"events": "TaskSucceeded", "grouper": False},
+        {"events": "BundleFailed", "grouper": False},
+    ],
+)
+def test_what_is_no_optional_event_of_the_stack_is_refused(settings):
+    with pytest.raises(ConfigError, match="events"):
+        Config.from_context(settings)
+
+
+def test_the_events_of_jobs_need_no_group_batcher():
+    assert Config.from_context({"events": "JobDead", "grouper": False}).events == ("JobDead",)
+
+
+def test_a_restored_table_of_jobs_needs_its_stream():
+    restored = {"protect_data": True, "restored_tables": f"jobs={STREAM.partition('/stream')[0]}"}
+
+    assert Config.from_context(restored).restored_tables
+    with pytest.raises(ConfigError, match="restored_tables names no stream of jobs"):
+        Config.from_context({**restored, "events": "JobDead"})
+    assert Config.from_context({**restored, "restored_tables": f"jobs={STREAM}", "events": "JobDead"})

@@ -1,0 +1,239 @@
+"""A file is published: every row is sent under its own id, however often the run is stopped."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin import Conflict, Fanin, State
+from fanin.client.chunks import chunk_of
+from fanin.client.direct import DirectTransport
+from fanin.publishing import publish as publishing
+from fanin.publishing import rows as reading
+from fanin.publishing.publish import Again, FileChanged, PublishRequest, Sender, publish
+from fanin.publishing.sending import SendFailed
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+
+ROWS = 25
+URL = "http://sqs/1/work"
+REQUESTS = {"open", "get", "add", "close", "left", "send_message_batch"}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Network:
+    """Ends the process before (or, if *after*, behind) its request of a number; counts all requests."""
+
+    def __init__(self, fatal=None, after=False):
+        self.fatal, self.after, self.count = fatal, after, 0
+
+    def call(self, method, *args, **options):
+        self.count += 1
+        if self.count == self.fatal and not self.after:
+            raise Killed
+        answer = method(*args, **options)
+        if self.count == self.fatal:
+            raise Killed
+        return answer
+
+
+class Watched:
+    """Passes the requests of *target* through a network."""
+
+    def __init__(self, target, network):
+        self.target, self.network = target, network
+
+    def __getattr__(self, name):
+        method = getattr(self.target, name)
+        if name not in REQUESTS:
+            return method
+        return lambda *args, **options: self.network.call(method, *args, **options)
+
+
+class Queue:
+    """What SQS was sent; refuses the entries of the first requests as *failures* say."""
+
+    def __init__(self, *failures):
+        self.bodies, self.failures = [], list(failures)
+
+    def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
+        failed = self.failures.pop(0) if self.failures else []
+        refused = {each["Id"] for each in failed}
+        self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
+        return {"Failed": failed}
+
+    def rows(self):
+        """The rows that were sent of each item id; one id never has two rows."""
+        found = {}
+        for body in self.bodies:
+            chunk = chunk_of({"messageId": "m", "body": body})
+            for index in chunk.items.indexes:
+                item = chunk.item(index)
+                assert found.setdefault(item.id, item.row) == item.row
+        return found
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    monkeypatch.setattr(reading, "PART_ROWS", 10)
+
+
+@pytest.fixture
+def transport():
+    return DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0), pause=lambda _: None), "t")
+
+
+@pytest.fixture
+def queue():
+    return Queue()
+
+
+@pytest.fixture
+def request_(tmp_path):
+    path = tmp_path / "catalog.jsonl"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(ROWS)))
+    return PublishRequest(path, URL, path.stem, chunk=4)
+
+
+def run(transport, queue, request, network=None, report=lambda sent, rows: None):
+    network = network or Network()
+    each = publishing.each_in_turn
+    sender = Sender(Watched(queue, network), request, sleep=lambda _: None, each=each)
+    return publish(Fanin(Watched(transport, network)), sender, request, report)
+
+
+@pytest.mark.parametrize(("chunk", "messages"), [(None, 25), (4, 8), (1000, 3)])
+def test_row_k_is_item_k_and_the_batch_is_closed(transport, queue, request_, chunk, messages):
+    seen = []
+    batch = run(transport, queue, replace(request_, chunk=chunk), report=lambda *facts: seen.append(facts))
+    sent = queue.rows()
+
+    assert sorted(row["n"] for row in sent.values()) == list(range(ROWS))
+    assert len(queue.bodies) == messages
+    assert seen == [(10, 25), (20, 25), (25, 25)]
+    assert batch.status().state is State.CLOSED
+    assert batch.status().user_key == "catalog"
+    positions = [n for items in batch.outstanding() for n in range(len(items))]
+    assert len(positions) == ROWS
+    Fanin(transport).ack(list(sent))
+    assert batch.status().is_complete
+
+
+def killed(world, sent, request, fatal, after):
+    """A run that ends at a request, or at its end."""
+    with suppress(Killed, Conflict):
+        run(world, sent, request, Network(fatal, after))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("first", range(1, 10))
+def test_killed_twice_at_any_requests_and_run_again_every_row_is_sent_and_the_batch_completes(
+    queue, request_, first, after
+):
+    """A run has nine requests; its successor is killed at each of its own, too."""
+    for second in range(1, 13):
+        world = DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0)), "t")
+        sent, fanin = Queue(), Fanin(world)
+        killed(world, sent, request_, first, after)
+        acked = set(list(sent.rows())[::2])
+        fanin.ack(list(acked))  # consumers work meanwhile
+        before = len(sent.bodies)
+        killed(world, sent, request_, second, after)
+        killed(world, sent, request_, None, after)
+        again = {item for body in sent.bodies[before:] for item in chunk_of({"body": body}).items}
+        (summary,) = fanin.batches(user_key="catalog")
+
+        assert sorted(row["n"] for row in sent.rows().values()) == list(range(ROWS))
+        assert not again & acked
+        assert summary.state is State.CLOSED
+        fanin.ack(list(sent.rows()))
+        assert fanin.get(summary.batch_id).is_complete
+
+
+def test_a_run_has_nine_requests(transport, queue, request_):
+    network = Network()
+    run(transport, queue, request_, network)
+
+    assert network.count == 9
+
+
+def test_a_closed_batch_is_refused_unless_it_is_named_what_to_send_again(transport, queue, request_):
+    batch = run(transport, queue, request_)
+    fanin, ids = Fanin(transport), list(queue.rows())
+    fanin.ack(ids[:20]), fanin.fail(ids[20:22])
+    queue.bodies.clear()
+
+    with pytest.raises(Conflict, match=r"CLOSED.*--again outstanding"):
+        run(transport, queue, request_)
+    assert queue.bodies == []
+    assert run(transport, queue, replace(request_, again=Again.OUTSTANDING)).id == batch.id
+    assert set(queue.rows()) == set(ids[22:])
+    queue.bodies.clear()
+    run(transport, queue, replace(request_, again=Again.FAILED))
+    assert set(queue.rows()) == set(ids[20:22])
+    fanin.ack(ids)
+    with pytest.raises(Conflict, match=r"COMPLETE.*another --user-key"):
+        run(transport, queue, replace(request_, again=Again.FAILED))
+
+
+def test_other_rows_another_name_or_another_queue_are_another_batch(transport, queue, request_, tmp_path):
+    first = run(transport, queue, request_)
+    other = run(transport, queue, replace(request_, user_key="other"))
+    elsewhere = run(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"))
+    request_.path.write_text("1\n")
+    changed = run(transport, queue, request_)
+
+    assert len({first.id, other.id, elsewhere.id, changed.id}) == 4
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_closed(transport, queue, request_):
+    def change(sent, rows):
+        if sent == 10:
+            request_.path.write_text(request_.path.read_text() + "1\n")
+
+    # The part that is read already is in memory; the next ones come from the changed file.
+    request_.path.write_text("".join(f'"{n:0100000}"\n' for n in range(ROWS)))
+    with pytest.raises(FileChanged):
+        run(transport, queue, request_, report=change)
+    (summary,) = Fanin(transport).batches()
+    assert summary.state is State.OPEN
+
+
+def test_a_file_without_rows_is_a_batch_without_items(transport, queue, request_):
+    request_.path.write_text("\n")
+    batch = run(transport, queue, request_)
+
+    assert (batch.status().total, queue.bodies) == (0, [])
+
+
+def test_entries_that_sqs_refuses_are_sent_again_or_stop_the_run(transport, request_):
+    failed = [{"Id": "1", "Code": "InternalError", "SenderFault": False}]
+    queue = Queue(failed, failed)
+    run(transport, queue, request_)
+    assert len(queue.rows()) == ROWS
+    fault = [{"Id": "0", "Code": "InvalidMessageContents", "SenderFault": True}]
+    with pytest.raises(SendFailed, match="InvalidMessageContents"):
+        run(transport, Queue(fault), replace(request_, user_key="other"))
+    assert Fanin(transport).get(next(Fanin(transport).batches(user_key="other")).batch_id).state == "OPEN"
+
+
+def test_a_rate_spaces_the_messages(transport, queue, request_):
+    slept, now = [], [0.0]
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds
+
+    request = replace(request_, chunk=None, rate=5.0)
+    sender = Sender(queue, request, sleep=sleep, clock=lambda: now[0])
+    publish(Fanin(transport), sender, request, lambda sent, rows: None)
+
+    assert now[0] == pytest.approx((ROWS - 5) / 5.0)
+    assert json.loads(queue.bodies[0])["record"] == {"n": 0}

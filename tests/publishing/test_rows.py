@@ -1,0 +1,89 @@
+"""The rows of a file: what is read of it, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.publishing import rows as reading
+from fanin.publishing.packing import BATCH_BYTES
+from fanin.publishing.rows import UnreadableRow, parts, rows, survey
+
+
+def file(tmp_path, content, name="rows.jsonl"):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_json_lines_are_sent_as_they_are_without_blank_lines_and_the_mark_of_the_order(tmp_path):
+    path = file(tmp_path, '\ufeff{"a": 1.50}\r\n\n  [1]  \n"käy \u2028"\nnull')
+
+    assert list(rows(path)) == ['{"a": 1.50}', "[1]", '"käy \u2028"', "null"]
+
+
+def test_a_row_of_csv_is_an_object_of_texts(tmp_path):
+    path = file(tmp_path, 'id,text\r\n007,"a, ""b""\nc"\r\n\r\n8,\x07\r\n', "rows.csv")
+
+    assert [json.loads(row) for row in rows(path)] == [
+        {"id": "007", "text": 'a, "b"\nc'},
+        {"id": "8", "text": "\x07"},
+    ]
+
+
+def test_what_sqs_refuses_is_escaped(tmp_path):
+    (row,) = rows(file(tmp_path, '{"a": "\ufffe\uffff"}'))
+
+    assert row == '{"a": "\\ufffe\\uffff"}'
+    assert json.loads(row) == {"a": "\ufffe\uffff"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("rows.jsonl", '{"a": 1}\n{"a": }\n', 2),
+        ("rows.jsonl", '{"a": NaN}\n', 1),
+        ("rows.jsonl", b'1\n2\n"\xff"\n', 3),
+        ("rows.jsonl", "[" * 100_000, 1),
+        ("rows.jsonl", '"' + "x" * BATCH_BYTES + '"', 1),
+        ("rows.csv", "a,a\n1,2\n", 1),
+        ("rows.csv", "a,b\n1,2\n3\n", 3),
+        ("rows.csv", 'a,b\n1,"2\n', 2),
+    ],
+)
+def test_a_row_that_cannot_be_sent_is_refused_with_its_line(tmp_path, name, content, line):
+    with pytest.raises(UnreadableRow, match=rf"{name}, line {line}: .*; nothing was sent"):
+        survey(file(tmp_path, content, name))
+
+
+def test_a_file_of_another_kind_and_no_file_are_refused(tmp_path):
+    with pytest.raises(InvalidRequest, match=r"none of \.jsonl"):
+        survey(file(tmp_path, "", "rows.txt"))
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        survey(tmp_path / "none.jsonl")
+
+
+def test_a_survey_is_of_the_rows_and_not_of_how_they_are_laid_out(tmp_path):
+    first = survey(file(tmp_path, "1\n2\n"))
+
+    assert (first.rows, first.size) == (2, 2)
+    assert first == survey(file(tmp_path, "\n1\r\n\n2"))
+    assert first.digest != survey(file(tmp_path, "12\n")).digest
+    assert first.digest != survey(file(tmp_path, "2\n1\n")).digest
+    assert survey(file(tmp_path, "")).rows == 0
+
+
+def test_parts_have_so_many_rows_and_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "PART_ROWS", 3)
+    monkeypatch.setattr(reading, "PART_BYTES", 5)
+    path = file(tmp_path, "\n".join(map(str, [1, 2, 3, 4, 5555, 66, 7777777, 8])))
+
+    assert list(parts(path)) == [
+        ["1", "2", "3"],
+        ["4", "5555"],
+        ["66"],
+        ["7777777"],
+        ["8"],
+    ]

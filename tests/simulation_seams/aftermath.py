@@ -1,0 +1,48 @@
+"""When all is quiet: nothing is lost, everything has ended, and every parent has its child's result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fanin.tracker import Batch, BatchKey, ItemId
+from tests.simulating.violation import require
+from tests.simulation_seams.scenario import TENANT
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+
+def check(world: World) -> None:
+    """Hold every batch, message and owner against what must hold in the end."""
+    for queue in (world.queue, world.dead_letters):
+        require(not queue.messages, "lost", lambda queue=queue: f"{queue.name} holds {queue.messages}")
+    for key, stored in world.memory.batches.items():
+        batch = world.referee.deleted.get(key, stored)
+        require(not batch.is_alive, "liveness", f"{key} is {batch.state} for ever")
+        confirmed = key in world.memory.confirmed
+        require(confirmed, "events", f"{key} is {batch.state}, and its event is not confirmed")
+        arrived = world.bus.arrived["confirm", f"{batch.batch_id}:{batch.state}"]
+        require(arrived, "events", f"{key} is {batch.state}, and no event of that came")
+        _check_waiting(world, batch)
+        require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
+    for owner in world.outside.owners.values():
+        require(owner.reported, "owners", f"{owner} has ended and was not reported")
+
+
+def _check_waiting(world: World, batch: Batch) -> None:
+    """K: the callback of a batch has each of its events, and the task that waits for it has ended."""
+    marks = [str(batch.state), *(mark for key, mark in world.memory.reports if key == batch.key)]
+    for mark in marks if batch.callback else ():
+        arrived = world.bus.arrived[batch.callback or "", f"{batch.batch_id}:{mark}"]
+        require(arrived, "callbacks", f"{batch.callback} did not get {mark} of {batch.key}")
+    if batch.resumes:
+        require(world.workflows.is_over(batch.key), "resume", f"the task of {batch.key} waits for ever")
+
+
+def _parent_knows(world: World, batch: Batch) -> bool:
+    """Whether the parent's item is acked, or the parent has ended."""
+    if batch.parent_item_id is None:
+        return True
+    parent = world.memory.batches[BatchKey(TENANT, ItemId.parse(batch.parent_item_id).batch_id)]
+    item = world.outside.item(batch.parent_item_id)
+    return not parent.is_alive or world.referee.is_set(item)

@@ -1,0 +1,147 @@
+"""The way of an ending event: the table's stream, a pipe that describes it, the bus, and its rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fanin.api.events import confirm, endings
+from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
+from fanin.tracker import Batch, BatchKey, GroupId
+from fanin.tracker.events import EVENT_TYPES
+from tests.simulating.violation import require
+from tests.simulation_seams.scenario import CALLBACKS, TENANT
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+Detail = dict[str, Any]
+TRIES = 8
+LOST_MAX = 4
+ENDINGS = frozenset(EVENT_TYPES.values())
+DELAYS = (0.0, 0.0, 1.0, 40.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the bus: the events that it *matches* go to its *target*, again if that fails."""
+
+    name: str
+    matches: Callable[[Detail], bool]
+    target: Callable[[Detail], None]
+
+
+def _is_for(name: str, detail: Detail) -> bool:
+    """Whether an event is for the callback of that name, as the rule of the stack has it."""
+    return detail.get("callback") == name
+
+
+class Bus:
+    """Brings the events of batches to its rules: at least once, unless the stream loses a record.
+
+    *arrived*: how often each event came to each of the rules, by rule and event id. *left*: how many records
+    the stream may still lose.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.left = LOST_MAX
+        self.arrived: Counter[tuple[str, str]] = Counter()
+        self.rules = (
+            Rule("confirm", lambda detail: detail["detailType"] in ENDINGS, self._confirm),
+            Rule("resume", lambda detail: detail.get("resumes"), self._resume),
+            *(Rule(name, partial(_is_for, name), lambda _: None) for name in CALLBACKS),
+        )
+
+    def publish(self, keys: Sequence[BatchKey]) -> None:
+        """Take the records of batches that ended, or whose event is to be sent again."""
+        for key in keys:
+            if self.left and self.world.random.random() < self.world.scenario.lost:
+                self.left -= 1
+                self.world.events["lost records"] += 1
+                continue
+            self._later("pipe", partial(self._describe, key), TRIES)
+
+    def notice(self, record: Detail) -> None:
+        """Take the record of the notice of a threshold, which the stream does not lose."""
+        self._later("pipe", partial(self._describe_record, record, 0), None)
+
+    def apply(self, name: str, args: tuple[Any, ...]) -> None:
+        """Carry out a request of the pipe."""
+        getattr(self, name)(*args)
+
+    def put(self, detail: Detail, landed: int) -> None:
+        """Bring an event to each rule. *landed*: the items that were acked when it was begun."""
+        self._judge(detail, landed)
+        for rule in self.rules:
+            if rule.matches(detail):
+                for _ in range(2 if self.world.random.random() < 0.1 else 1):
+                    tries = TRIES if rule.name == "confirm" else None
+                    self._later(rule.name, partial(self._arrive, rule, detail), tries)
+
+    def _later(self, name: str, work: Any, left: int | None) -> None:
+        """Do something in a process of its own, after some time, and again if it fails.
+
+        *left*: how often at most, after which it is dropped; None: until it succeeds.
+        """
+
+        def again() -> None:
+            if left != 0:
+                self._later(name, work, left and left - 1)
+
+        delay = self.world.random.choice(DELAYS)
+        self.world.after(delay, name, lambda: self.world.attempt(work, again))
+
+    def _describe(self, key: BatchKey) -> None:
+        """Make the event of a record by the production code, and put it on the bus."""
+        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}, "sk": {"S": "batch"}}}}
+        landed = self.world.referee.landed[key]
+        self._describe_record(record, landed)
+
+    def _describe_record(self, record: Detail, landed: int) -> None:
+        for detail in endings([record], self.world.tracker()):
+            self.world.network.send(self, "put", detail, landed)
+
+    def _arrive(self, rule: Rule, detail: Detail) -> None:
+        self.arrived[rule.name, detail["eventId"]] += 1
+        rule.target(detail)
+
+    def _confirm(self, detail: Detail) -> None:
+        confirm(detail, self.world.tracker())
+
+    def _resume(self, detail: Detail) -> None:
+        self.world.workflows.resume(detail, self.world.tracker())
+
+    def _judge(self, detail: Detail, landed: int) -> None:
+        """E: an event says how its batch ended, and says that it completed only if all is done."""
+        key = BatchKey(TENANT, detail["batchId"])
+        batch, now = self.world.memory.batches[key], self.world.referee.landed[key]
+        if batch.deleted_at is not None:
+            return
+        require(detail.get("callback") == batch.callback, "callbacks", lambda: f"{detail} of {batch}")
+        if detail["detailType"] == BATCH_PROGRESS:
+            return
+        require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
+        of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
+        require(of_state and detail["total"] == batch.total, "events", f"{detail} of {batch}")
+        if detail["detailType"] == BATCH_COMPLETED:
+            require(now == (1 << batch.total) - 1, "early end", f"{detail} was put with {now:b} done")
+        low, high, acked = landed.bit_count(), now.bit_count(), detail["acked"]
+        right = acked <= high and detail["upperBound"] >= low and (not detail["exact"] or acked >= low)
+        right &= detail["outstanding"] + acked == batch.total and detail["failed"] == batch.failed
+        require(right, "progress", lambda: f"{detail}, {landed:b} were acked, and {now:b} are")
+        self._judge_ranges(detail, batch, landed)
+
+    def _judge_ranges(self, detail: Detail, batch: Batch, landed: int) -> None:
+        """E: the ranges of an event are what was outstanding when it was made."""
+        listed = 0
+        for part in detail["ranges"]:
+            group = GroupId.decode(part["groupId"])
+            start = group.start if group else 0
+            listed |= (1 << part["to"] - part["from"] + 1) - 1 << start + part["from"]
+        left = (1 << batch.total) - 1 & ~self.world.referee.landed[batch.key]
+        wrong = listed & landed or (left & ~listed and not detail["moreRanges"])
+        require(not wrong, "progress", lambda: f"{detail}, {landed:b} were acked, and {left:b} are left")

@@ -1,0 +1,127 @@
+"""The user's consumer: it works, raises, crashes, or hands its item to a batch, a task or a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fanin.client.chunks import ChunkItem
+from fanin.client.fanin import Fanin
+from fanin.client.handing import taken_over
+from fanin.errors import StoreUnavailable
+from fanin.isolating import Record, receives
+from tests.simulating.faults import Crash
+from tests.simulating.violation import require
+from tests.simulation_seams.outside import Item, Work
+from tests.simulation_seams.publishing import items_of, send
+from tests.simulation_seams.scenario import AFTER, BEFORE, CHILD, INSIDE, JOB, POISON, TASK
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.world import World
+
+
+class WorkFailed(Exception):
+    """An error of the user's function."""
+
+
+class Handling:
+    """The consumer of one process, made by ``fanin.acks``."""
+
+    def __init__(self, world: World, fanin: Fanin) -> None:
+        self.world, self.fanin = world, fanin
+        self.delivery: Any = None
+        fail_after = world.scenario.fail_after
+        self._handler = fanin.acks(fail_after=fail_after)(self._handle)
+        self._each = fanin.acks_each(fail_after=fail_after)(self._handle_item)
+
+    def settle(self, event: Mapping[str, Any], delivery: Any, in_chunks: bool) -> dict[str, Any]:
+        """Process a delivery as Lambda's handler does."""
+        self.delivery = delivery
+        return (self._each if in_chunks else self._handler)(event, delivery)
+
+    def _handle(self, record: Record) -> None:
+        self._work(record, self.world.outside.item(items_of(record["body"])[0]))
+
+    def _handle_item(self, item: ChunkItem) -> None:
+        self._work(item.record, self.world.outside.item(item.id))
+
+    def _work(self, record: Record, item: Item) -> None:
+        world, work = self.world, self._begin(record, item)
+        try:
+            world.spend(item.plan.seconds)
+            self._die_of(item)
+            if item.plan.asks:
+                self._ask(item)
+            self._fail_at(BEFORE, item)
+            self._hand_over(work)
+            self._fail_at(AFTER, item)
+        except Exception as error:
+            item.raised += 1
+            item.failed |= work.last
+            if not (isinstance(error, StoreUnavailable) and item.plan.careless and work.handing):
+                raise
+        else:
+            item.done |= not work.handed
+        finally:
+            self.delivery.free_at = world.now()
+
+    def _begin(self, record: Record, item: Item) -> Work:
+        """Note that work begins, and judge whether it may."""
+        world, times = self.world, receives(record)
+        last = world.scenario.fail_after is not None and times >= world.scenario.fail_after
+        work = Work(item, self.delivery, world.now(), times, last)
+        item.works += 1
+        world.events["works"] += 1
+        world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
+        world.referee.began(work)
+        return work
+
+    def _die_of(self, item: Item) -> None:
+        """End the process, if the item is poisoned."""
+        if item.plan.kind == POISON:
+            self.world.events["poisoned"] += 1
+            raise Crash
+
+    def _ask(self, item: Item) -> None:
+        """Ask whether the batch is over; it is, if the answer says so."""
+        over = self.fanin.is_over()
+        alive = self.world.memory.batches[item.batch].is_alive
+        require(not (over and alive), "skip", lambda: f"{item.id} is called over, and its batch is live")
+
+    def _fail_at(self, where: str, item: Item) -> None:
+        """Raise, if the plan of the item says so."""
+        if item.raised < item.plan.raises and where == item.plan.where:
+            raise WorkFailed(f"try {item.raised}")
+
+    def _hand_over(self, work: Work) -> None:
+        """Give the item to a batch, a task or a job, if that is its plan."""
+        kind, item = work.item.plan.kind, work.item
+        work.handing = True
+        if kind == CHILD:
+            self._open_child(item)
+        elif kind == TASK:
+            self.fanin.task("a target", None, item_id=item.id)
+        elif kind == JOB:
+            self._add_job(item)
+        if kind in (CHILD, TASK, JOB):
+            work.handed = True
+            self.world.events[f"handed to a {kind}"] += 1
+
+    def _add_job(self, item: Item) -> None:
+        """Add a job as the client's queue does, or as the user of a queue of another kind."""
+        add = partial(self.world.network.send, self.world.outside, "register", JOB, f"job-{item.id}", item.id)
+        if item.plan.careless:
+            with taken_over(item.id):
+                add()
+        else:
+            add()
+            self.fanin.hand_over()
+
+    def _open_child(self, item: Item) -> None:
+        """Open a batch for the item, of items whose messages go to the same queue."""
+        key = f"of-{item.id[-12:]}" if item.plan.keyed else None
+        with self.fanin.open(parent=item.id, key=key, **item.plan.options) as child:
+            for count in item.plan.adds:
+                send(self.world, child.add(count), set())
+                self._fail_at(INSIDE, item)

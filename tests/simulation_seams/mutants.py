@@ -1,0 +1,197 @@
+"""The rules of the seams, each left out once: ``python -m tests.simulation_seams.mutants --seeds 2000``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from itertools import count
+
+from fanin.api import resuming, task_acks
+from fanin.api.ending_event import EndingEvent
+from fanin.client import consumer, consumers, each, handing, ordering, skipping
+from fanin.client.chunks import Chunk
+from fanin.client.consumer import Consumer
+from fanin.client.each import Part
+from fanin.client.handing import UnderWork
+from fanin.client.settling import Tally
+from fanin.client.skipping import Look, Looks
+from fanin.isolating import receives
+from fanin.tracker import Batch, Outcome, State, Tracker, repairing, service, sweeping, thresholds, watching
+from fanin.tracker.acking import parent_ack
+from fanin.tracker.lifecycle import Transition
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.resuming import TaskEnd
+from tests.simulating.mutants import Mutant, drive
+from tests.simulation_seams.run import ROOM
+
+_apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
+_key, _reached = UnderWork.key, watching.reached_by
+_failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.made
+_ended, _ack, _end = EndingEvent.ended, task_acks._ack, resuming._end
+
+
+def _complete_by_failures(self, batch):
+    after = _apply(self, batch)
+    return replace(after, state=State.COMPLETE) if after.state is State.FAILED else after
+
+
+def _known_for_ever(self, key):
+    _, batch = self._known.get(key, (None, None))
+    return batch or _known(self, key)
+
+
+def _settled_without_answers(self):
+    self.answered = [each for each in self.answered if each.counts is not None]
+    return _settled(self)
+
+
+def _acked_all_the_same(self, record, ack, error):
+    return ack
+
+
+def _failed_at_once(self, record, ack, error):
+    return _failed(replace(self, fail_after=1), record, ack, error)
+
+
+def _redelivered_together(records):
+    first = [record for record in records if receives(record) < 2]
+    again = [record for record in records if receives(record) > 1]
+    return [run for run in (first, again) if run]
+
+
+def _redelivered_first(records):
+    return sorted(([record] for record in records), key=lambda run: -receives(run[0]))
+
+
+def _as_ever(upwards, times, name):
+    return upwards
+
+
+def _work_in_the_dark(self, ack, record):
+    found = _at(self, ack, record)
+    return Look.DUE if found is Look.UNKNOWN else found
+
+
+def _made_whatever_the_answer(*item_ids, error=None):
+    _made(*item_ids)
+
+
+_keys = count()
+
+
+def _new_key_each_time(self, *names):
+    return f"key {next(_keys)}"
+
+
+def _number_each_add(self, *names):
+    return f"key {next(_keys)}" if names[0] == "add" else _key(self, *names)
+
+
+def _all_items(self, transport):
+    return tuple(self.items.indexes)
+
+
+def _returns_never(self, chunk):
+    self.returns = False
+    return _worked(self, chunk)
+
+
+def _whole_chunk(self, chunk):
+    made = _worked(self, chunk)
+    return replace(made, acks=[chunk.ack] if made.acks else [])
+
+
+def _parent_succeeds(batch, item_id):
+    return replace(parent_ack(batch, item_id), outcome=Outcome.SUCCESS, reason=None)
+
+
+def _task_succeeds(entry):
+    return _ack(replace(entry, failed=False))
+
+
+def _without_callback(batch, tracker):
+    return replace(_ended(batch, tracker), callback=None)
+
+
+def _percentages_of_open_batches(store, batch, at):
+    return _reached(store, replace(batch, state=State.CLOSED), at)
+
+
+def _admits_always(batch, seen, reached):
+    return batch.is_alive
+
+
+def _drop_first(message, tracker, tasks):
+    batch = resuming.batch_of_event(resuming.json.loads(message)["detail"], tracker)
+    token = tracker.store.task_token(batch.key)
+    if token is not None:
+        tracker.store.drop_token(batch.key)
+        detail = resuming.json.loads(message)["detail"]
+        _end(tasks, token.text, resuming.task_end(batch.state, token.on_failures, detail))
+
+
+def _always_output(state, on_failures, detail):
+    return TaskEnd(output=resuming.json.dumps(detail))
+
+
+def _failure_limit(self):
+    limits = [] if self.max_failures is None else [self.max_failures]
+    if self.max_failure_percent is not None:
+        limits.append(max(1, -(-self.total * self.max_failure_percent // 100)))
+    return min(limits, default=None)
+
+
+_limit_of_open_too = property(_failure_limit)
+
+
+MUTANTS = (
+    Mutant("an end by failures is no completion", (Transition, "apply", _complete_by_failures)),
+    Mutant("an item of a batch that is over is not worked on", (skipping, "is_over", lambda state: False)),
+    Mutant("a known state is used for a bounded time", (Tracker, "_known_batch", _known_for_ever)),
+    Mutant(
+        "an item that is done is not worked on again", (Looks, "is_done", lambda self, ack, record: False)
+    ),
+    Mutant("a message whose ack was not answered returns", (Tally, "settled", _settled_without_answers)),
+    Mutant("an item whose work raised is not acked", (Consumer, "_failed", _acked_all_the_same)),
+    Mutant("an item fails at its last attempt", (Consumer, "_failed", _failed_at_once)),
+    Mutant("each redelivered record is acked alone", (consumer, "runs_of", _redelivered_together)),
+    Mutant("redelivered records go last", (consumer, "runs_of", _redelivered_first)),
+    Mutant("the order of redelivered records changes", (ordering, "in_turn", _as_ever)),
+    Mutant("the order of a redelivered chunk changes", (each, "in_turn", _as_ever)),
+    Mutant("an owner that the client makes is noticed", (handing, "made", lambda *_, error=None: None)),
+    Mutant("an owner that may not exist is none", (handing, "made", _made_whatever_the_answer)),
+    Mutant(
+        "an item that may have an owner is not acked", (UnderWork, "is_open", property(lambda self: False))
+    ),
+    Mutant("an owner that the user names is noticed", (consumers, "hand_over", lambda item_id: None)),
+    Mutant("attempts share a key", (UnderWork, "key", _new_key_each_time)),
+    Mutant("attempts share the keys of their adds", (UnderWork, "key", _number_each_add)),
+    Mutant("a batch stays open for the next attempt", (UnderWork, "left", lambda self, batch, error: False)),
+    Mutant("a redelivered chunk is read first", (Chunk, "left", _all_items)),
+    Mutant("a chunk with an item left returns", (Part, "worked", _returns_never)),
+    Mutant("of a chunk only what is done is acked", (Part, "worked", _whole_chunk)),
+    Mutant("a batch fails its parent's item if it fails", (service, "parent_ack", _parent_succeeds)),
+    Mutant("a task fails its item if it fails", (task_acks, "_ack", _task_succeeds)),
+    Mutant("an event names its callback", (EndingEvent, "ended", staticmethod(_without_callback))),
+    Mutant("a percentage is reported", (thresholds, "percentages_left", lambda batch: ())),
+    Mutant("a percentage is one of a final total", (sweeping, "reached_by", _percentages_of_open_batches)),
+    Mutant("a threshold is reported once", (thresholds, "admits", _admits_always)),
+    Mutant(
+        "a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)
+    ),
+    Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
+    Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
+    Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),
+    Mutant(
+        "a batch is deleted once it is settled", (repairing, "check_deletable", lambda batch, waits: None)
+    ),
+    Mutant("a batch is kept for the task that waits", (Tracker, "_waits", lambda self, batch: False)),
+    Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
+    Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
+)
+
+EQUIVALENT = ()
+
+
+if __name__ == "__main__":
+    sys.exit(drive(ROOM, MUTANTS, EQUIVALENT))

@@ -1,0 +1,175 @@
+"""Judges each write and each start of work by what was stored and by what happened outside of the tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from fanin.names import BATCH_FAILED
+from fanin.tracker import Batch, BatchKey, Outcome, State
+from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.events import CompletionEvent
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from fanin.tracker.thresholds import Reached
+from tests.simulating.violation import require
+from tests.simulation import referee
+from tests.simulation_seams.outside import Item, Outside, Work
+from tests.simulation_seams.thresholds import Thresholds
+
+BY_SOMEBODY = "enough"
+"""The reason of an end that somebody wants."""
+
+if TYPE_CHECKING:
+    from tests.simulation_seams.bus import Bus
+
+
+class Referee(referee.Referee):
+    """The tracker's referee, which also knows what became of each item outside of the tracker.
+
+    *deleted*: what was stored of batches that were deleted; *reopened*: batches of another one's items.
+    """
+
+    outside: Outside
+    thresholds: Thresholds
+    bus: Bus
+
+    def __init__(self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta) -> None:
+        super().__init__(memory, now)
+        self.fresh_for = fresh_for
+        self.deleted: dict[BatchKey, Batch] = {}
+        self.reopened: set[BatchKey] = set()
+
+    def is_set(self, item: Item, failed: bool = False) -> bool:
+        """Whether an ack of the item, or of its failure, is stored."""
+        bits = self.failed if failed else self.landed
+        return bool(bits[item.batch] >> item.position & 1)
+
+    def began(self, work: Work) -> None:
+        """S: no work begins after its consumer could know that it is not wanted."""
+        item, received = work.item, work.delivery.received_at
+        batch = self.memory.batches[item.batch]
+        over = not batch.is_alive and self.turned[item.batch] + self.fresh_for < work.delivery.free_at
+        require(not over, "skip", lambda: f"work on {item.id} began, its batch was {batch.state} for long")
+        known = item.acked_at is not None and item.acked_at < received and not self.is_set(item, failed=True)
+        again = known and work.receives > 1
+        require(not again, "skip", lambda: f"work on {item.id} began again, its ack was answered before")
+
+    def message_deleted(self, item: Item) -> None:
+        """H: the message of an item is deleted once it is acked, has an owner, or its batch is over."""
+        batch = self.memory.batches[item.batch]
+        held = self.is_set(item) or bool(item.owners) or bool(self._children_of(item))
+        over = not batch.is_alive or batch.expires_at <= self.now()
+        require(held or over, "lost", lambda: f"the message of {item.id} is deleted, and nobody has the item")
+
+    def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
+        """H: an item is acked after its work, or after its owner, has ended so."""
+        for position in _bits(placed):
+            outcome = Outcome.FAILURE if failed >> position & 1 else Outcome.SUCCESS
+            item = self.outside.at[key.batch].get(position)
+            reason = item is not None and (item.ended(outcome) or self._children_ended(item, outcome))
+            require(
+                reason,
+                "hand-over",
+                lambda item=item, outcome=outcome: f"{item} is acked as {outcome}, and nothing ended so",
+            )
+        super()._note_bits(name, key, placed, failed)
+        self.thresholds.changed(key.batch)
+
+    def _check_step(self, before: Batch, after: Batch) -> None:
+        """E: an end is a completion only if all items are done."""
+        if after.ended_by is None:  # nobody's wish has a reason that a referee knows
+            super()._check_step(before, after)
+        self.thresholds.changed(after.key)
+        if after.parent_item_id is not None and after.state in (State.CLOSED, State.CANCELLED):
+            self._check_child(after, self.outside.item(after.parent_item_id))
+        if after.state is State.COMPLETE:
+            landed = self.landed[after.key].bit_count()
+            require(
+                self.all_acked(after),
+                "early end",
+                lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
+            )
+
+    def _check_event(self, after: Batch) -> None:
+        """E: an end that somebody forced is a failure, whatever has failed."""
+        if after.ended_by is None:
+            super()._check_event(after)
+        else:
+            event = CompletionEvent.of(after)
+            right = (event.detail_type, event.result) == (BATCH_FAILED, "forced")
+            require(right, "events", lambda: f"{after} was forced to end: {event}")
+
+    def _check_child(self, child: Batch, item: Item) -> None:
+        """H: attempts share one batch: each goes on with it, and only the last one cancels it."""
+        plan, fail_after = item.plan, self.outside.scenario.fail_after
+        if child.state is State.CLOSED:
+            total = sum(plan.adds)
+            require(
+                child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
+            )
+        elif child.end_reason != BY_SOMEBODY and not plan.careless:
+            require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
+
+    def _note_child(self, batch: Batch) -> None:
+        """H: an item has another batch only after those before it have failed, or after one has expired.
+
+        The key of an expired batch stands for a new one.
+        """
+        super()._note_child(batch)
+        if batch.parent_item_id is not None:
+            item = self.outside.item(batch.parent_item_id)
+            keys = self._children_of(item) - self.reopened - {batch.key}
+            others = [self.memory.batches[key] for key in keys if batch.key not in self.reopened]
+            failed = all(not each.is_alive and each.result != "succeeded" for each in others)
+            over = failed or any(each.expires_at <= self.now() for each in others)
+            require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
+
+    def _children_of(self, item: Item) -> set[BatchKey]:
+        return self.children[item.batch][item.position] if item.batch in self.children else set()
+
+    def _children_ended(self, item: Item, outcome: Outcome) -> bool:
+        return self._ended(self._children_of(item), outcome)
+
+    def apply(self, name: str, args: tuple[Any, ...]) -> Any:
+        """Carry a request out, and judge it."""
+        if name == "record_ack":
+            self.thresholds.recorded(*args)
+        own = {"report": self._report, "delete": self._delete, "create_reopened": self._reopen}.get(name)
+        return own(*args) if own else super().apply(name, args)
+
+    def _report(self, seen: Batch, reached: Reached) -> bool:
+        """K: a threshold is reported once; its notice goes to the bus."""
+        batch = self.memory.batches[seen.key]
+        before = (batch.key, reached.mark) in self.memory.reports
+        done = self.memory.report(seen, reached)
+        if done:
+            require(not before, "thresholds", lambda: f"{reached} of {batch.key} is reported again")
+            self.thresholds.judge(batch, reached)
+            item = notice_item(batch, reached)
+            self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})
+        return done
+
+    def _delete(self, seen: Batch, at: datetime) -> Batch | None:
+        """K: a batch is deleted after its end, its event, and the end of the task that waits for it."""
+        before = self.memory.batches[seen.key]
+        after = self.memory.delete(seen, at)
+        if before.deleted_at is None and after is not None and after.deleted_at is not None:
+            settled = not before.is_alive and before.key in self.memory.confirmed
+            waits = before.resumes and before.key in self.memory.tokens
+            require(settled and not waits, "deletion", lambda: f"{before} is deleted")
+            self.deleted[before.key] = before
+        return after
+
+    def _reopen(self, batch: Batch, *args: Any) -> Any:
+        """Note whose item a reopened batch stands for."""
+        answer = self.memory.create_reopened(batch, *args)
+        if batch.key in self.memory.batches:
+            self.reopened.add(batch.key)
+            self._note_child(batch)
+        return answer
+
+
+def _bits(mask: int) -> list[int]:
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]

@@ -1,0 +1,209 @@
+"""What a run is about, as plain values: batches, what becomes of their items, and what goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from fanin.tracker import OpenBatch, Retention
+from tests.simulating.faults import ON_TRANSACTIONS, Fault
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+TENANT = "t"
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DEPTH_MAX = 3
+CALLBACKS = ("orders", "audit")
+THRESHOLDS = ("firstFailure", "50%", "90%")
+WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
+BEFORE, INSIDE, AFTER = "before", "inside", "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the work on an item is: one of the kinds above. *raises*: so often it raises before that.
+
+    *where*: before its item has an owner, in the block of a batch that it opens, or after it. *adds*,
+    *options*, *keyed*: of that batch, and whether it is opened under a key of its own. *asks*: whether it
+    asks if its batch is over. *careless*: it returns although a request of its hand-over failed.
+    """
+
+    kind: str = WORK
+    raises: int = 0
+    where: str = BEFORE
+    seconds: float = 0.0
+    asks: bool = False
+    careless: bool = False
+    adds: tuple[int, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    keyed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchScript:
+    """One batch that a publisher opens, fills, sends and closes. *options*: those of open."""
+
+    name: str
+    adds: tuple[int, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One run.
+
+    *kinds*: what items may be, each as likely as the others. *raising*: how likely an item raises at first,
+    *stubborn*: and never stops. *slots*: deliveries at once; *fold*: messages in a delivery, at most;
+    *duplicates* and *kills*: how often at most. *fail_after* and *max_receives* are those of the queue's
+    consumer. *tick*: how far the clock goes in a step. *lost*: the part of the events that the stream loses.
+    *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *repairs*: how
+    often at most an ended batch is reopened or deleted. *longest*: seconds that work takes. *poisons*: items
+    that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
+    message is of one item.
+    """
+
+    batches: tuple[BatchScript, ...]
+    page_bits: int = 7
+    kinds: tuple[str, ...] = (WORK,)
+    raising: float = 0.0
+    stubborn: float = 0.0
+    slots: int = 2
+    fold: int = 10
+    duplicates: int = 0
+    kills: int = 0
+    fail_after: int | None = None
+    max_receives: int = 4
+    tick: timedelta = timedelta(milliseconds=200)
+    fresh_for: timedelta = timedelta(seconds=5)
+    lost: float = 0.0
+    fault_rate: float = 0.0
+    fault_count: int = 0
+    crashes: int = 0
+    faults: frozenset[Fault] = frozenset()
+    cancels: int = 0
+    repairs: int = 0
+    longest: float = 1.0
+    poisons: int = 3
+    alone: bool = False
+    chunk: int = 0
+
+
+def draw(random: Random) -> Scenario:
+    """Draw a run: in one of eight, a poisoned item is all that goes wrong."""
+    return _poisoned(random) if random.random() < 0.12 else _any(random)
+
+
+def _poisoned(random: Random) -> Scenario:
+    """Draw a run in which one item always ends its process, and nothing else goes wrong."""
+    count = random.choice((2, 5, 10, 20))
+    return Scenario(
+        batches=(BatchScript("root", (count,)),),
+        kinds=(WORK,) * random.choice((1, 4, 10)) + (POISON,),
+        slots=random.choice((1, 2, 3)),
+        max_receives=random.choice((3, 4, 6)),
+        tick=timedelta(milliseconds=random.choice((50, 500))),
+        longest=0.5,
+        poisons=1,
+        alone=True,
+        chunk=random.choice((0, 0, 4)),
+    )
+
+
+def _any(random: Random) -> Scenario:
+    batches = tuple(_batch(random, f"root {number}") for number in range(random.choice((1, 1, 1, 2))))
+    max_receives = random.choice((2, 3, 4, 6))
+    calm = random.random() < 0.3
+    share = random.choice((0.2, 0.5, 1.0))
+    return Scenario(
+        batches=batches,
+        page_bits=random.choice((2, 3, 7, 64)),
+        kinds=_kinds(random),
+        raising=random.choice((0.0, 0.0, 0.2, 0.6)),
+        stubborn=random.choice((0.0, 0.3)),
+        slots=random.choice((1, 2, 3)),
+        fold=random.choice((1, 3, 10)),
+        duplicates=random.choice((0, 0, 1, 4)),
+        kills=0 if calm else random.choice((0, 1, 3)),
+        fail_after=random.choice((None, None, 1, max_receives)),
+        max_receives=max_receives,
+        tick=timedelta(milliseconds=random.choice((50, 500, 4000))),
+        fresh_for=timedelta(seconds=random.choice((0, 5, 5))),
+        lost=random.choice((0.0, 0.0, 0.3, 1.0)),
+        fault_rate=0.0 if calm else random.choice((0.02, 0.1, 0.3)),
+        fault_count=random.choice((3, 10, 25)),
+        crashes=random.choice((0, 2, 8)),
+        faults=frozenset(fault for fault in ON_TRANSACTIONS if random.random() < share),
+        cancels=random.choice((0, 0, 0, 1, 2)),
+        repairs=random.choice((0, 0, 2, 4)),
+        longest=random.choice((0.1, 1.0, 4.0)),
+        chunk=random.choice((0, 0, 1, 2, 4, 16)),
+    )
+
+
+def _kinds(random: Random) -> tuple[str, ...]:
+    """Return what items may be: some of everything, in half of the runs work alone."""
+    found = [kind for kind in (POISON, CHILD, CHILD, TASK, JOB) if random.random() < 0.35]
+    return (WORK,) * random.choice((1, 2, 6)) + tuple(found)
+
+
+def _batch(random: Random, name: str) -> BatchScript:
+    count = random.choice((0, 1, 1, 2, 3, 5, 8, 12))
+    cut = random.randint(0, count)
+    adds = tuple(size for size in (cut, count - cut) if size)
+    return BatchScript(name, adds, options_of(random))
+
+
+def options_of(random: Random) -> dict[str, Any]:
+    """Return the options of a batch: it may end early, and be waited for."""
+    options: dict[str, Any] = {}
+    if random.random() < 0.2:
+        options["max_failures"] = random.randint(1, 3)
+    if hasattr(OpenBatch(), "max_failure_percent") and random.random() < 0.1:
+        options["max_failure_percent"] = random.choice((1, 34, 50, 100))
+    if random.random() < 0.1:
+        options["deadline"] = timedelta(seconds=random.choice((5, 90, 600)))
+    if random.random() < 0.1:
+        options["retention"] = Retention(*(random.choice((2 * MINUTE, HOUR, 8 * HOUR)) for _ in range(3)))
+    return options | _waited_for(random)
+
+
+def _waited_for(random: Random) -> dict[str, Any]:
+    """Return the options by which somebody waits for a batch, or wants to know of it before its end."""
+    options: dict[str, Any] = {}
+    if random.random() < 0.3:
+        options["callback"] = random.choice(CALLBACKS)
+    if random.random() < 0.3:
+        options["notify_at"] = [each for each in THRESHOLDS if random.random() < 0.6]
+    if random.random() < 0.2:
+        options["stuck_after"] = random.choice((1, 3)) * MINUTE
+    if random.random() < 0.15:
+        token = f"token-{random.getrandbits(32):x}"
+        options |= {"task_token": token, "on_failures": random.choice(("succeed", "fail"))}
+        options["deadline"] = timedelta(seconds=random.choice((90, 7200)))
+    if "notify_at" in options or "stuck_after" in options:
+        options["retention"] = Retention(HOUR, HOUR, HOUR)  # it is checked each minute as long as it lives
+    return options
+
+
+def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
+    """Return what becomes of an item at a depth of batches within batches."""
+    kind = random.choice(scenario.kinds)
+    if kind == CHILD and depth >= DEPTH_MAX:
+        kind = WORK
+    raises = 0
+    if random.random() < scenario.raising:
+        raises = 99 if random.random() < scenario.stubborn else random.randint(1, 2)
+    plan = Plan(
+        kind,
+        raises,
+        random.choice((BEFORE, INSIDE, AFTER)) if kind != WORK else BEFORE,
+        random.random() * scenario.longest,
+        random.random() < 0.1,
+        random.random() < 0.2,
+    )
+    if kind != CHILD:
+        return plan
+    adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
+    return replace(plan, adds=adds, options=options_of(random), keyed=random.random() < 0.2)

@@ -1,0 +1,47 @@
+"""A run from a seed to its outcome."""
+
+from __future__ import annotations
+
+from collections import Counter, UserDict
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from fanin.client import checking, handing
+from tests.simulating.room import Outcome, played
+from tests.simulation_seams import aftermath, scenario
+from tests.simulation_seams.scenario import CALLBACKS
+from tests.simulation_seams.world import World
+
+
+def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
+    """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
+    random = Random(seed)
+    world = World(scenario.draw(random), random, lines)
+    with patch.object(checking, "uuid4", world.new_id), patch.object(handing, "_all", _OfProcess(world)):
+        violation = played(world.run, lambda: aftermath.check(world))
+    return Outcome(violation, world.network.requests, world.network.faults, _events(world))
+
+
+class _OfProcess(UserDict[int, Any]):
+    """The calls under work of whichever process runs, in place of those of the one that simulates."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    @property
+    def data(self) -> dict[int, Any]:
+        return self.world.under_work
+
+
+def _events(world: World) -> Counter[str]:
+    """Return what kinds of things the run saw, to know that the simulation goes where it says."""
+    events = Counter(world.events)
+    for batch in world.memory.batches.values():
+        events[f"{'child' if batch.parent_item_id else 'root'} {batch.result}"] += 1
+    events["deleted"], events["reopened"] = len(world.referee.deleted), len(world.referee.reopened)
+    for _, mark in world.memory.reports:
+        events[f"reported {mark.partition(':')[0]}"] += 1
+    events["tasks resumed"] = len(world.workflows.ended)
+    events["callbacks"] = sum(world.bus.arrived[each] for each in world.bus.arrived if each[0] in CALLBACKS)
+    return +events

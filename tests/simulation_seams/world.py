@@ -1,0 +1,327 @@
+"""One run: publishers, consumers, owners of items, events and a sweeper over one unreliable store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from fanin.client.adapter import Adapter
+from fanin.client.consumer import handler_of
+from fanin.client.fanin import Fanin
+from fanin.client.records import dead_letter_message_ack
+from fanin.errors import StoreUnavailable
+from fanin.isolating import Record
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.simulating import loop
+from tests.simulating.faults import Crash
+from tests.simulating.violation import require
+from tests.simulation_seams.bus import Bus
+from tests.simulation_seams.handlers import Handling
+from tests.simulation_seams.network import Network
+from tests.simulation_seams.operator import Operator
+from tests.simulation_seams.outside import Outside, Owner
+from tests.simulation_seams.publishing import Publisher, items_of
+from tests.simulation_seams.referee import Referee
+from tests.simulation_seams.reporting import report
+from tests.simulation_seams.scenario import POISON, START, Scenario
+from tests.simulation_seams.sqs import Message, Queue
+from tests.simulation_seams.thresholds import Thresholds
+from tests.simulation_seams.transport import transport_of
+from tests.simulation_seams.workflows import Workflows
+
+TIMEOUT = timedelta(seconds=20)
+VISIBILITY = 6 * TIMEOUT
+SWEEP_EVERY = timedelta(minutes=1)
+STEPS_MAX = 60_000
+ROUNDS_MAX = 400
+KILLED = "killed"
+"""How a process that is killed at a moment of its own is counted."""
+
+
+@dataclass(eq=False)
+class Actor(loop.Actor):
+    """Work under way. *killed_at*: when its process is killed, if it is; *calls*: of functions there."""
+
+    killed_at: datetime | None = None
+    calls: dict[int, Any] = field(default_factory=dict)
+
+
+class Process:
+    """One process: a tracker with its cache, and the client over it."""
+
+    def __init__(self, world: World) -> None:
+        self.tracker = world.tracker()
+        self.fanin = Fanin(transport_of(world, self.tracker))
+        self.world = world
+
+    @cached_property
+    def handling(self) -> Handling:
+        """The consumer of the process, if it has one."""
+        return Handling(self.world, self.fanin)
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """The messages of a consumer's invocation, and its context. *free_at*: when the last work ended."""
+
+    world: World
+    records: list[Record]
+    received_at: datetime
+    last_at: datetime
+    free_at: datetime
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int((self.last_at - self.world.loop.at).total_seconds() * 1000)
+
+
+class World:
+    """Everything that takes part in a run."""
+
+    def __init__(self, scenario: Scenario, random: Random, lines: list[str] | None) -> None:
+        self.scenario, self.random = scenario, random
+        self.loop = loop.Loop(START)
+        self.memory = MemoryStore()
+        self.referee = Referee(self.memory, self.now, scenario.fresh_for)
+        self.network = Network(scenario, random, self.loop, lines)
+        self.outside = self.referee.outside = Outside(scenario, random, self.memory, self.now)
+        self.store = self.network.remote(self.referee)
+        self.bus = self.referee.bus = Bus(self)
+        self.thresholds = self.referee.thresholds = Thresholds(self)
+        self.workflows = Workflows(self.network, self.memory.batches)
+        self.dead_letters = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
+        self.queue, self.chunks = self._queue("work"), self._queue("chunks")
+        self.queues = (self.queue, self.chunks, self.dead_letters)
+        self.events: Counter[str] = Counter()
+        self.idle: list[Process] = []
+        self.slots, self.names = scenario.slots, 0
+        self.duplicates, self.kills = scenario.duplicates, scenario.kills
+        self.operator = Operator(self)
+        self.sweep_at = START + SWEEP_EVERY
+        self.later: list[tuple[datetime, str, Callable[[], None]]] = []
+        self.rounds = 0
+        for script in scenario.batches:
+            self.start(f"publisher of {script.name}", Publisher(self, script).run)
+
+    def _queue(self, name: str) -> Queue:
+        """Return a queue of items, whose dead-letter queue is that of all."""
+        receives, dead = self.scenario.max_receives, self.dead_letters
+        judged = (self._sent, self._deleted, self._died)
+        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged)
+
+    def now(self) -> datetime:
+        return self.loop.at
+
+    @property
+    def under_work(self) -> dict[int, Any]:
+        """The calls of functions in the running actor's process."""
+        return self.loop.actor.calls if self.loop.actor else {}
+
+    def run(self) -> None:
+        """Go on until nothing is left to do, every batch has ended, and the bus has every event."""
+        for _ in range(STEPS_MAX):
+            if not self._go_on():
+                return
+        require(False, "liveness", f"no end after {STEPS_MAX} steps")
+
+    def process(self) -> Process:
+        """Return a new process."""
+        return Process(self)
+
+    def tracker(self) -> Tracker:
+        """Return the tracker of a new process."""
+        return Tracker(
+            self.store,
+            page_bits=self.scenario.page_bits,
+            fresh_for=self.scenario.fresh_for,
+            now=self.now,
+            new_id=self.new_id,
+            entropy=self.random.randbytes,
+            pause=lambda _: self.loop.sleep(timedelta(milliseconds=10)),
+        )
+
+    def new_id(self) -> UUID:
+        return UUID(int=self.random.getrandbits(128), version=4)
+
+    def start(self, name: str, work: Callable[[], None], killed_at: datetime | None = None) -> None:
+        """Let an actor begin to work."""
+        self.names += 1
+        self.loop.start(Actor(f"{self.names} {name}", self.loop.at, killed_at=killed_at), work)
+
+    def after(self, seconds: float, name: str, work: Callable[[], None]) -> None:
+        """Start an actor later."""
+        self.later.append((self.loop.at + timedelta(seconds=seconds), name, work))
+
+    def spend(self, seconds: float) -> None:
+        """Let the running actor work for so long, unless its process is killed before."""
+        until, actor = self.loop.at + timedelta(seconds=seconds), self.loop.actor
+        if actor.killed_at is not None and actor.killed_at <= until:
+            self.loop.sleep(max(actor.killed_at - self.loop.at, timedelta(0)))
+            raise Crash
+        self.loop.sleep(until - self.loop.at)
+
+    def attempt(self, work: Callable[[], object], again: Callable[[], None]) -> None:
+        """Do *work* in a process; call *again* if a request failed or the process crashed."""
+        try:
+            work()
+        except (StoreUnavailable, Crash):
+            again()
+
+    def _go_on(self) -> bool:
+        loop, random = self.loop, self.random
+        self._begin_what_is_due()
+        runnable = loop.runnable()
+        if self.network.stalled and random.random() < 0.05:
+            self.network.land(random.randrange(len(self.network.stalled)))
+        can_deliver = self.slots > 0 and any(queue.visible() for queue in self.queues)
+        if not runnable and not can_deliver:
+            return self._jump()
+        if random.random() < 0.3:
+            loop.at += self.scenario.tick
+        if runnable and (not can_deliver or random.random() < 0.7):
+            loop.switch(random.choice(runnable))
+        else:
+            self._deliver()
+        return True
+
+    def _jump(self) -> bool:
+        """Go to the next moment at which something happens; False if nothing ever will."""
+        moments = [actor.wake for actor in self.loop.running]
+        moments += [at for at, _, _ in self.later]
+        moments += [owner.ends_at for owner in self.outside.owners.values() if owner.outcome is None]
+        if self.slots > 0:
+            moments += [message.visible_at for queue in self.queues for message in queue.messages.values()]
+        if moments:
+            self.loop.at = max(self.loop.at, min(moments))
+            self.sweep_at = min(self.sweep_at, self.loop.at + SWEEP_EVERY)
+            return True
+        if self.network.stalled:
+            self.network.land(0)
+            return True
+        return self._sweep_at_last()
+
+    def _sweep_at_last(self) -> bool:
+        """All is quiet: go to the next check that is due, and sweep."""
+        due = self._checks()
+        if not due:
+            return False
+        self.rounds += 1
+        require(self.rounds < ROUNDS_MAX, "liveness", f"something is due after {ROUNDS_MAX} sweeps")
+        self.loop.at = self.sweep_at = max(self.loop.at, min(due))
+        return True
+
+    def _checks(self) -> list[datetime]:
+        """Return the times of the next checks of all batches."""
+        return [batch.next_check_at for batch in self.memory.batches.values() if batch.next_check_at]
+
+    def _begin_what_is_due(self) -> None:
+        now = self.loop.at
+        if self.later:
+            for entry in [entry for entry in self.later if entry[0] <= now]:
+                self.later.remove(entry)
+                self.start(entry[1], entry[2])
+        for owner in self.outside.ending():
+            self.events[f"{owner.kind} {owner.outcome}"] += 1
+            self._report(owner)
+        self.bus.publish(self.referee.to_bus)
+        self.referee.to_bus.clear()
+        if now >= self.sweep_at:
+            self.sweep_at = now + SWEEP_EVERY
+            if any(at <= now for at in self._checks()):
+                self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
+        self.operator.come()
+
+    def _report(self, owner: Owner) -> None:
+        """Report the end of a task or job, again after a failure, as its queue or outbox does."""
+
+        def again() -> None:
+            self.after(30, "report", partial(self.attempt, work, again))
+
+        def work() -> None:
+            report(self.tracker(), owner)
+            owner.reported = True
+
+        self.start(f"report of {owner.name[:14]}", partial(self.attempt, work, again))
+
+    def _sweep(self) -> None:
+        owed = list(self.thresholds.owed())
+        if not self.tracker().sweep().failed:
+            self.thresholds.check(owed)
+
+    def _deliver(self) -> None:
+        """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
+        queue = self.random.choice([queue for queue in self.queues if queue.visible()])
+        records = queue.receive(self.random.randint(1, self.scenario.fold))
+        if not records:
+            return
+        self._consume(queue, records)
+        if self.duplicates and self.random.random() < 0.2:
+            self.duplicates -= 1
+            record = queue.again(self.random.choice(records))
+            if record is not None:
+                self._consume(queue, [record])
+
+    def _consume(self, queue: Queue, records: list[Record]) -> None:
+        now = self.loop.at
+        last_at = killed_at = now + TIMEOUT
+        if self.kills and self.random.random() < 0.2:
+            self.kills -= 1
+            self.network.faults[KILLED] += 1
+            killed_at = now + timedelta(seconds=self.random.random() * 3)
+        self.slots -= 1
+        delivery = Delivery(self, records, now, last_at, now)
+        self.start(f"{queue.name} consumer", partial(self._settle, queue, delivery), killed_at)
+
+    def _settle(self, queue: Queue, delivery: Delivery) -> None:
+        process = self.idle.pop() if self.idle else Process(self)
+        event = {"Records": delivery.records}
+        try:
+            if queue is self.dead_letters:
+                answer = self._dead_letter_handler(process)(event, delivery)
+            else:
+                answer = process.handling.settle(event, delivery, in_chunks=queue is self.chunks)
+            failed = [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+            self.network.write(f"{self.loop.actor.name} returned {failed} of {len(delivery.records)}")
+            self.idle.append(process)
+        except Crash:
+            self.events["crashed deliveries"] += 1
+            return
+        finally:
+            self.slots += 1
+        for message_id in queue.settle(delivery.records, failed):
+            try:
+                self.network.send(queue, "delete", message_id)
+            except (StoreUnavailable, Crash):
+                self.events["undeleted"] += 1
+
+    def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
+        acks = transport_of(self, process.tracker)
+
+        def hide(_: str, pauses: Mapping[str, int]) -> None:
+            self.network.send(self.dead_letters, "hide", pauses)
+
+        return handler_of(Adapter(acks, ack_of=dead_letter_message_ack, hide=hide, chance=self.random.random))
+
+    def _sent(self, message: Message) -> None:
+        for item in items_of(message.body):
+            self.outside.item(item).messages += 1
+
+    def _deleted(self, message: Message) -> None:
+        for item in items_of(message.body):
+            self.referee.message_deleted(self.outside.item(item))
+
+    def _died(self, message: Message) -> None:
+        """Note that a message was received too often; where one item is poisoned, it is that one's."""
+        self.events["dead-letter messages"] += 1
+        for item in map(self.outside.item, items_of(message.body)):
+            item.dead = True
+            alone = not self.scenario.alone or item.plan.kind == POISON or self.referee.is_set(item)
+            require(
+                alone, "poison", lambda item=item: f"{item.id} was received too often, another is poisoned"
+            )

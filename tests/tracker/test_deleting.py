@@ -1,0 +1,219 @@
+"""A deleted batch keeps no user data, is not found, and never comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict, NotFound
+from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
+from fanin.tracker.model import BatchKey
+from fanin.tracker.reopening import ReopenBatch
+from fanin.tracker.sampling import SAMPLES
+from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
+
+
+def ended(tracker, **options):
+    """A cancelled batch of five items with a failure, and a reason for its end; its id, and its group."""
+    batch_id, group = opened(tracker, 5, **options)
+    fail(tracker, batch_id, group, 2, reason="of a user")
+    tracker.cancel("t", batch_id, "said a user")
+    return batch_id, group
+
+
+def confirm(tracker, batch_id):
+    tracker.confirm(tracker.store.get(BatchKey("t", batch_id)))
+
+
+def settled(tracker, **options):
+    batch_id, group = ended(tracker, **options)
+    confirm(tracker, batch_id)
+    return batch_id, group
+
+
+def test_a_deleted_batch_is_not_found_and_keeps_no_user_data(tracker):
+    batch_id, _ = settled(tracker, user_key="käy", labels={"a": "b"})
+    tracker.delete("t", batch_id)
+    stored = tracker.store.get(BatchKey("t", batch_id))
+
+    for read in (
+        lambda: tracker.get("t", batch_id),
+        lambda: tracker.notify("t", batch_id),
+        lambda: tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id), "me"),
+        lambda: tracker.cancel("t", batch_id),
+    ):
+        with pytest.raises(NotFound):
+            read()
+    assert not tracker.list("t", ListQuery()).batches
+    assert not tracker.list("t", ListQuery(user_key="käy")).batches
+    assert tracker.store.samples(stored.key) == []
+    assert (stored.user_key, stored.labels, stored.end_reason) == (None, {}, None)
+
+
+def test_acks_of_a_deleted_batch_are_expired(tracker):
+    batch_id, group = settled(tracker)
+    tracker.delete("t", batch_id)
+
+    assert verdicts(ack(tracker, batch_id, group, 0, 2)) == [Verdict.EXPIRED] * 2
+    assert verdicts(ack(tracker, batch_id, group, 9)) == [Verdict.OUT_OF_RANGE]
+
+
+def test_a_live_batch_is_not_deleted(tracker):
+    batch_id, _ = opened(tracker, 5)
+
+    with pytest.raises(Conflict, match="cancel it first"):
+        tracker.delete("t", batch_id)
+    assert tracker.get("t", batch_id).state is State.OPEN
+
+
+def test_a_batch_is_not_deleted_before_its_ending_event_is_confirmed(tracker, clock):
+    batch_id, _ = ended(tracker)
+    with pytest.raises(Conflict, match="not confirmed"):
+        tracker.delete("t", batch_id)
+    clock.at += HOUR
+    tracker.sweep()
+    assert {key.batch_id for key, _ in tracker.store.notices} == {batch_id}
+    with pytest.raises(Conflict, match="not confirmed"):
+        tracker.delete("t", batch_id)
+    confirm(tracker, batch_id)
+    tracker.delete("t", batch_id)
+
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
+    """The event was confirmed, and the process crashed before it acked the item of the parent."""
+    parent, group = opened(tracker, 2)
+    child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
+    crashed = replace(tracker, _known={})
+    crashed._ack_parent = lambda _: None
+    crashed.cancel("t", child)
+    tracker.store.confirm(BatchKey("t", child), START)
+
+    with pytest.raises(Conflict, match="not confirmed"):
+        tracker.delete("t", child)
+    confirm(tracker, child)
+    tracker.delete("t", child)
+    assert tracker.get("t", parent).failed == 1
+
+
+def test_a_batch_is_not_deleted_while_a_task_of_step_functions_waits_for_it(tracker):
+    batch_id = tracker.open("t", OpenBatch(task_token="t0ken", deadline=HOUR)).batch_id
+    tracker.cancel("t", batch_id)
+    confirm(tracker, batch_id)
+    with pytest.raises(Conflict, match="Step Functions"):
+        tracker.delete("t", batch_id)
+    assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
+    tracker.store.drop_token(BatchKey("t", batch_id))
+    tracker.delete("t", batch_id)
+
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+def test_a_delete_may_be_repeated_and_goes_on_after_a_crash(tracker):
+    batch_id, _ = settled(tracker)
+    crashing = replace(tracker, store=Unreachable(tracker.store), _known={})
+    with pytest.raises(ConnectionError):
+        crashing.delete("t", batch_id)
+    assert tracker.get("t", batch_id).deleted_at is None
+    for _ in range(2):
+        tracker.delete("t", batch_id)
+
+    assert tracker.store.samples(BatchKey("t", batch_id)) == []
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+class Unreachable:
+    """A store whose row of the batch cannot be written."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def __getattr__(self, name):
+        if name == "delete":
+            raise ConnectionError
+        return getattr(self.store, name)
+
+
+def test_what_is_not_there_or_another_tenants_is_not_found(tracker):
+    batch_id, _ = settled(tracker)
+
+    with pytest.raises(NotFound):
+        tracker.delete("other", batch_id)
+    with pytest.raises(NotFound):
+        tracker.delete("t", "00000000-0000-4000-8000-00000000dead")
+    assert tracker.get("t", batch_id)
+
+
+def test_nothing_that_arrives_late_comes_back(tracker, clock):
+    batch_id, _ = settled(tracker, user_key="käy")
+    seen = tracker.store.get(BatchKey("t", batch_id))
+    tracker.delete("t", batch_id)
+    before = tracker.store.get(seen.key)
+    late = Sample(f"{batch_id}:{batch_id}:2", "of a user", clock.at)
+    for slot in range(SAMPLES):
+        tracker.store.sample(seen.key, slot, late, seen.pages_expire_at)
+    tracker.store.extend(seen.key, clock.at + DAY, clock.at + DAY)
+    tracker.store.create(seen)
+    tracker.confirm(seen)
+    tracker.sweep()
+
+    assert tracker.store.samples(seen.key) == []
+    assert tracker.store.get(seen.key) == before
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+
+
+def test_the_key_of_its_open_is_free_again(tracker):
+    first = tracker.open("t", OpenBatch(user_key="a"), key="k")
+    tracker.cancel("t", first.batch_id)
+    confirm(tracker, first.batch_id)
+    tracker.delete("t", first.batch_id)
+    second = tracker.open("t", OpenBatch(user_key="b"), key="k")
+
+    assert second.batch_id != first.batch_id
+    assert second.user_key == "b"
+
+
+def all_deleted(tracker, before):
+    """Delete part by part; the counts of all parts, and their number."""
+    count = unconfirmed = parts = 0
+    after = None
+    while parts == 0 or after is not None:
+        part = tracker.delete_ended("t", before, after)
+        count, unconfirmed, parts = count + part.count, unconfirmed + part.unconfirmed, parts + 1
+        after = part.resume
+    return count, unconfirmed, parts
+
+
+def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, clock, monkeypatch):
+    monkeypatch.setattr("fanin.tracker.repairing.DELETED_A_REQUEST", 4)
+    old = [settled(tracker)[0] for _ in range(10)]
+    unconfirmed, _ = ended(tracker)
+    live, _ = opened(tracker, 1)
+    tracker.open("other", OpenBatch())
+    clock.at += DAY
+    young = [settled(tracker)[0] for _ in range(3)]
+
+    count, left, parts = all_deleted(tracker, START + HOUR)
+    assert (count, left) == (10, 1)
+    assert parts >= 3
+    kept = {batch.batch_id for batch in tracker.list("t", ListQuery()).batches}
+    assert kept == {unconfirmed, live, *young}
+    assert not kept & set(old)
+    assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
+
+
+def test_batches_that_expired_are_deleted_with_the_others(tracker, clock):
+    batch_id, _ = opened(tracker, 1, user_key="käy")
+    clock.at += 8 * DAY
+    tracker.sweep()
+    confirm(tracker, batch_id)
+    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
+
+    assert all_deleted(tracker, clock.at + DAY)[0] == 1
+    assert tracker.store.get(BatchKey("t", batch_id)).user_key is None

@@ -1,0 +1,83 @@
+"""The reason of a healed item is removed, and its slot takes another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.tracker import Ack, Tracker, recording
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import BatchKey
+from fanin.tracker.sampling import SAMPLES, slots_of
+from tests.tracker.calls import ack, fail, opened
+
+
+def kept(tracker, batch_id):
+    """The indexes of the items whose reasons are stored."""
+    samples = tracker.store.samples(BatchKey("t", batch_id))
+    return sorted(int(sample.item_id.rsplit(":")[-1]) for sample in samples)
+
+
+def test_a_heal_removes_the_reason_of_the_item_and_no_other(tracker):
+    batch_id, group = opened(tracker, 10)
+    fail(tracker, batch_id, group, 0, 1, 2, 3)
+    ack(tracker, batch_id, group, 1, 5)
+    tracker.ack("t", [Ack(batch_id, group, 2, 6, "me")])
+
+    assert kept(tracker, batch_id) == [0]
+
+
+def test_the_slots_of_healed_items_are_free_for_other_failures():
+    tracker = Tracker(MemoryStore(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 10_000)
+    for first in range(0, 5_000, 50):
+        fail(tracker, batch_id, group, *range(first, first + 50))
+    full = kept(tracker, batch_id)
+    assert len(full) == SAMPLES
+    for first in range(0, 5_000, 50):
+        ack(tracker, batch_id, group, *range(first, first + 50))
+    assert kept(tracker, batch_id) == []
+    for first in range(5_000, 10_000, 50):
+        fail(tracker, batch_id, group, *range(first, first + 50))
+
+    assert len(kept(tracker, batch_id)) == SAMPLES
+
+
+def test_a_request_looks_for_a_bounded_number_of_reasons(monkeypatch):
+    monkeypatch.setattr(recording, "OFFERS_A_REQUEST", 3)
+    tracker = Tracker(MemoryStore(), pause=lambda _: None)
+    batch_id, group = opened(tracker, 100)
+    for index in range(8):
+        fail(tracker, batch_id, group, index)
+    tracker.ack("t", [Ack(batch_id, group, 0, 99, "me")])
+
+    assert kept(tracker, batch_id) == [3, 4, 5, 6, 7]
+    assert tracker.samples(tracker.get("t", batch_id)) == []
+
+
+class Crashed(Exception):
+    """The process ends here."""
+
+
+class Crashing(MemoryStore):
+    def free_sample(self, *_):
+        raise Crashed
+
+
+def test_after_a_crash_the_reason_is_filtered_when_it_is_read(tracker):
+    batch_id, group = opened(tracker, 4)
+    fail(tracker, batch_id, group, 0, 1)
+    store = Crashing(**{name: getattr(tracker.store, name) for name in ("batches", "stored_pages", "kept")})
+    with pytest.raises(Crashed):
+        ack(replace(tracker, store=store, _known={}), batch_id, group, 0)
+    batch = tracker.get("t", batch_id)
+
+    assert batch.failed == 1
+    assert kept(tracker, batch_id) == [0, 1]
+    assert [sample.item_id for sample in tracker.samples(batch)] == [f"{batch_id}:{group}:1"]
+
+
+def test_the_slots_of_an_item_are_stable():
+    """Rows that were written before are found by them."""
+    assert slots_of("item") == [(slots_of("item")[0] + probe) % SAMPLES for probe in range(4)]

@@ -1,0 +1,258 @@
+"""The failed items of an ended batch are opened again as a new batch, item by item."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import Conflict, KeyReused, NotFound
+from fanin.tracker import Mode, OpenBatch, State, Verdict, reopening
+from fanin.tracker.lifecycle import CHECK_AFTER
+from fanin.tracker.model import BatchKey
+from fanin.tracker.reopening import ReopenBatch, ReopenItems
+from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
+
+UNFINISHED = ReopenItems.UNFINISHED
+
+
+def ended(tracker, count=20, failed=(3, 4, 9, 17), acked=(), **options):
+    """A cancelled batch of *count* items, some of which failed; its id, and that of its group."""
+    batch_id, group = opened(tracker, count, **options)
+    fail(tracker, batch_id, group, *failed)
+    ack(tracker, batch_id, group, *acked)
+    tracker.cancel("t", batch_id)
+    return batch_id, group
+
+
+def reopen(tracker, origin, key="again", **options):
+    return tracker.reopen("t", ReopenBatch(origin_batch_id=origin, **options), "me", key)
+
+
+def indexes(tracker, batch, limit=1000):
+    """The indexes of the origin's items, read in parts of *limit* ranges, each at its rank."""
+    found, at = [], (0, 0)
+    while at is not None:
+        part = tracker.origin(batch, at, limit)
+        assert part.rank == len(found)
+        found += [index for items in part.ranges for index in range(items.first, items.last + 1)]
+        at = part.resume
+    return found
+
+
+def test_item_k_of_the_new_batch_is_the_kth_failed_item_of_its_origin(tracker):
+    origin, _ = ended(tracker)
+    batch = reopen(tracker, origin)
+
+    assert (batch.state, batch.total, batch.origin_batch_id) == (State.CLOSED, 4, origin)
+    assert indexes(tracker, batch) == [3, 4, 9, 17]
+    assert indexes(tracker, batch, limit=1) == [3, 4, 9, 17]
+
+
+def test_the_new_batch_completes_like_any_other(tracker):
+    batch = reopen(tracker, ended(tracker)[0])
+    group = reopening.whole_group(batch)
+    report = ack(tracker, batch.batch_id, group.id, 0, 1, 2, 3)
+
+    assert verdicts(report) == [Verdict.ACCEPTED] * 4
+    assert tracker.get("t", batch.batch_id).result == "succeeded"
+
+
+def test_a_batch_whose_root_was_not_marked_is_repaired_by_the_same_key_and_by_the_sweep(tracker, clock):
+    origin, _ = ended(tracker)
+    crashing = replace(tracker, _known={})
+    crashing._climber = lambda: replace(tracker._climber(), store=Unmarked(tracker.store))
+    for repair in ("the same key", "the sweep"):
+        with pytest.raises(ConnectionError):
+            reopen(crashing, origin, key=repair)
+        batch_id = tracker.store.named("t", repair)
+        group = reopening.whole_group(tracker.get("t", batch_id))
+        ack(tracker, batch_id, group.id, 0, 1, 2, 3)
+        assert tracker.get("t", batch_id).state is State.CLOSED
+        if repair == "the sweep":
+            clock.at += CHECK_AFTER
+            tracker.sweep()
+        else:
+            reopen(tracker, origin, key=repair)
+
+        assert tracker.get("t", batch_id).state is State.COMPLETE
+
+
+class Unmarked:
+    """A store that cannot be reached when the last pages are marked."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def __getattr__(self, name):
+        if name == "mark_tail":
+            raise ConnectionError
+        return getattr(self.store, name)
+
+
+def test_one_key_opens_one_batch_also_after_its_origin_is_gone(tracker, clock):
+    origin, _ = ended(tracker)
+    first = reopen(tracker, origin)
+    clock.at += 8 * DAY
+    with pytest.raises(NotFound):
+        tracker.get("t", origin)
+
+    assert reopen(tracker, origin).batch_id == first.batch_id
+    with pytest.raises(NotFound):
+        reopen(tracker, origin, key="another")
+
+
+def test_a_key_of_another_request_is_refused(tracker):
+    origin, _ = ended(tracker)
+    reopen(tracker, origin)
+    tracker.open("t", OpenBatch(), key="open")
+
+    for key, options in (("again", {"items": UNFINISHED}), ("again", {"max_failures": 2}), ("open", {})):
+        with pytest.raises(KeyReused):
+            reopen(tracker, origin, key=key, **options)
+    with pytest.raises(KeyReused):
+        tracker.open("t", OpenBatch(), key="again")
+
+
+def test_without_a_key_each_request_opens_a_batch(tracker):
+    origin, _ = ended(tracker)
+    first, second = (reopen(tracker, origin, key=None) for _ in range(2))
+
+    assert first.batch_id != second.batch_id
+    assert indexes(tracker, first) == indexes(tracker, second) == [3, 4, 9, 17]
+
+
+def test_the_options_are_those_of_the_origin_unless_given(tracker, clock):
+    options = {
+        "user_key": "k",
+        "labels": {"a": "b"},
+        "deadline": HOUR,
+        "max_failures": 9,
+        "expected_items": 2,
+    }
+    origin, _ = ended(tracker, **options)
+    same = reopen(tracker, origin)
+    other = reopen(
+        tracker, origin, "other", user_key="o", labels={"c": "d"}, deadline=2 * HOUR, max_failures=1
+    )
+
+    assert (same.user_key, same.labels, same.max_failures) == ("k", {"a": "b"}, 9)
+    assert (same.deadline_at, same.expected_items) == (clock.at + HOUR, None)
+    assert (other.user_key, other.labels, other.max_failures) == ("o", {"c": "d"}, 1)
+    assert other.deadline_at == clock.at + 2 * HOUR
+
+
+def test_what_cannot_be_reopened_is_refused(tracker):
+    live, _ = opened(tracker, 3)
+    done, group = opened(tracker, 1)
+    tracker.close("t", done, "c")
+    ack(tracker, done, group, 0)
+    counted, _ = opened(tracker, 3, mode=Mode.ESTIMATED)
+    tracker.cancel("t", counted)
+
+    for batch_id, detail in ((live, "not ended"), (done, "no such items"), (counted, "estimated")):
+        with pytest.raises(Conflict, match=detail):
+            reopen(tracker, batch_id, key=batch_id)
+    with pytest.raises(Conflict, match="no such items"):
+        reopen(tracker, done, key="all", items=UNFINISHED)
+    with pytest.raises(NotFound):
+        tracker.reopen("other", ReopenBatch(origin_batch_id=done), "me", "k")
+
+
+def stale_beside(tracker, batch_id):
+    """A tracker that read the batch before its end, and does not read it again."""
+    stale = replace(tracker, fresh_for=DAY, _known={})
+    stale._remember(replace(tracker.get("t", batch_id), state=State.OPEN))
+    return stale
+
+
+def test_the_failed_items_of_an_ended_batch_stay_the_same(tracker):
+    """Their count is on the row, and a delayed ack can neither heal one nor add one."""
+    origin, group = ended(tracker)
+    batch = reopen(tracker, origin)
+    stale = stale_beside(tracker, origin)
+    ack(stale, origin, group, 3, 4, 5)
+    fail(stale, origin, group, 6, 7)
+
+    assert tracker.get("t", origin).failed == 4
+    assert indexes(tracker, batch) == [3, 4, 9, 17]
+
+
+def test_unfinished_items_are_those_of_the_time_of_the_request(tracker):
+    """A consumer that read the batch before its end may still ack an outstanding item of it."""
+    origin, group = ended(tracker, 12, failed=(1, 5), acked=(0, 2, 3, 6, 7, 8))
+    batch = reopen(tracker, origin, items=UNFINISHED)
+    ack(stale_beside(tracker, origin), origin, group, 4)
+
+    assert verdicts(ack(tracker, origin, group, 4)) == [Verdict.DUPLICATE]
+    assert batch.total == 6
+    assert indexes(tracker, batch) == indexes(tracker, batch, limit=2) == [1, 4, 5, 9, 10, 11]
+
+
+def test_items_of_several_groups_are_in_the_order_of_the_batch(tracker):
+    origin, first = opened(tracker, 6)
+    second = tracker.add("t", origin, 5).groups[0].id
+    fail(tracker, origin, second, 0, 1)
+    fail(tracker, origin, first, 5)
+    tracker.cancel("t", origin)
+
+    part = tracker.origin(reopen(tracker, origin))
+    assert [(each.group_id, each.first, each.last) for each in part.ranges] == [(first, 5, 5), (second, 0, 1)]
+
+
+def test_too_many_unfinished_ranges_are_refused(tracker, monkeypatch):
+    monkeypatch.setattr(reopening, "RANGES_A_REOPEN", 8)
+    origin, _ = ended(tracker, 40, failed=range(0, 40, 2))
+
+    with pytest.raises(Conflict, match="too many"):
+        reopen(tracker, origin, items=UNFINISHED)
+    assert reopen(tracker, origin, key="failed").total == 20
+
+
+def test_too_many_unfinished_pages_are_refused(tracker, monkeypatch):
+    monkeypatch.setattr(reopening, "WALKS_A_REOPEN", 2)
+    origin, _ = ended(tracker, 4 * 300, failed=(0,))
+
+    with pytest.raises(Conflict, match="too many"):
+        reopen(tracker, origin, items=UNFINISHED)
+
+
+@pytest.mark.parametrize(
+    ("done", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
+)
+def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(tracker, done, items, healed):
+    parent, group = opened(tracker, 2)
+    acked = [at for at in range(done) if at != 3]
+    origin, _ = ended(tracker, failed=(3,), acked=acked, parent_item_id=f"{parent}:{group}:0")
+    assert tracker.get("t", parent).failed == 1
+    batch = reopen(tracker, origin, items=ReopenItems(items))
+    ack(tracker, batch.batch_id, reopening.whole_group(batch).id, *range(batch.total))
+
+    assert tracker.get("t", batch.batch_id).result == "succeeded"
+    assert tracker.get("t", parent).failed == (0 if healed else 1)
+
+
+def test_the_same_request_after_a_lost_answer_opens_no_second_batch(tracker):
+    origin, _ = ended(tracker)
+    first, second = reopen(tracker, origin), reopen(tracker, origin)
+
+    assert first == second
+    assert sum(batch.origin_batch_id == origin for batch in tracker.store.batches.values()) == 1
+
+
+def test_a_batch_that_was_not_reopened_has_no_origin(tracker):
+    batch_id, _ = opened(tracker, 2)
+
+    with pytest.raises(Conflict, match="not reopened"):
+        tracker.origin(tracker.get("t", batch_id))
+
+
+def test_the_pairs_end_with_the_origin(tracker, clock):
+    origin, _ = ended(tracker)
+    batch = reopen(tracker, origin)
+    clock.at += 7 * DAY + timedelta(seconds=1)
+
+    with pytest.raises(NotFound):
+        tracker.origin(tracker.get("t", batch.batch_id))
+    assert tracker.store.get(BatchKey("t", origin)) is not None
