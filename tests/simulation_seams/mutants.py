@@ -21,6 +21,7 @@ from fanin.tracker.acking import parent_ack
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.resuming import TaskEnd
+from fanin.tracker.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.run import ROOM
 
@@ -117,6 +118,14 @@ def _percentages_of_open_batches(store, batch, at):
     return _reached(store, replace(batch, state=State.CLOSED), at)
 
 
+def _reported_unrepaired(self, batch):
+    before = batch
+    for reached in sweeping.reached_by(self.climber.store, batch, self.climber.now()):
+        self.climber.store.report(before, reached)
+        batch = thresholds.reported(batch, reached)
+    return batch
+
+
 def _admits_always(batch, seen, reached):
     return batch.is_alive
 
@@ -179,6 +188,7 @@ MUTANTS = (
     Mutant(
         "a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)
     ),
+    Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
     Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
     Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
     Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),
