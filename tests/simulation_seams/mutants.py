@@ -8,6 +8,7 @@ from itertools import count
 
 from fanin.api import resuming, task_acks
 from fanin.api.ending_event import EndingEvent
+from fanin.callbacks.delivering import Delivered
 from fanin.client import consumer, consumers, each, handing, ordering, skipping
 from fanin.client.chunks import Chunk
 from fanin.client.consumer import Consumer
@@ -126,6 +127,10 @@ def _reported_unrepaired(self, batch):
     return batch
 
 
+def _nothing_returns(self):
+    return {"batchItemFailures": []}
+
+
 def _admits_always(batch, seen, reached):
     return batch.is_alive
 
@@ -181,6 +186,7 @@ MUTANTS = (
     Mutant("of a chunk only what is done is acked", (Part, "worked", _whole_chunk)),
     Mutant("a batch fails its parent's item if it fails", (service, "parent_ack", _parent_succeeds)),
     Mutant("a task fails its item if it fails", (task_acks, "_ack", _task_succeeds)),
+    Mutant("a webhook that fails gets the event again", (Delivered, "response", _nothing_returns)),
     Mutant("an event names its callback", (EndingEvent, "ended", staticmethod(_without_callback))),
     Mutant("a percentage is reported", (thresholds, "percentages_left", lambda batch: ())),
     Mutant("a percentage is one of a final total", (sweeping, "reached_by", _percentages_of_open_batches)),
