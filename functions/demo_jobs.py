@@ -1,40 +1,53 @@
-"""The demo's consumer of the work queue ``demo``: writes a job's outcome in the transaction of its ack."""
+"""The demo's consumer of the work queue ``demo``: writes a job's outcome in the transaction of its ack.
+
+A job without a payload is any job; one with a payload is a package, whose index row is written with it.
+"""
 
 import os
+import time
 from functools import lru_cache
 from typing import Any
 
 from fanin import Fanin, Job, Options, Queue
 from fanin.client.direct import DirectTransport
+from functions.demo.queueing import QUEUE, entry_of
 from functions.wiring import tracking
 
 MOST_FAILURES = 2
-BAD = "bad"
 
 
 @lru_cache(maxsize=1)
 def queue() -> Queue:
     acks = tracking.transport()
     client = Fanin(DirectTransport(acks.tracker, acks.tenant))
-    return client.queue("demo", options=Options(max_failures=MOST_FAILURES))
+    return client.queue(QUEUE, options=Options(max_failures=MOST_FAILURES))
+
+
+def writes(job: Job) -> list[dict[str, Any]]:
+    """Return the writes of a job's ack: its outcome, once, and the index row of its package.
+
+    Raises ValueError for a payload that is no package.
+    """
+    return [outcome(job), *([indexed(job)] if job.payload else [])]
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """Return the conditional write of the job's row; raise ValueError for a payload of ``bad``."""
-    if job.payload == BAD:
-        raise ValueError("a bad payload")
     item = {"pk": {"S": job.name}, "job": {"S": job.id}, "claim": {"S": job.claim or ""}}
-    absent = "attribute_not_exists(pk)"
     return {
         "Put": {
             "TableName": os.environ["FANIN_OUTCOMES_TABLE"],
             "Item": item,
-            "ConditionExpression": absent,
+            "ConditionExpression": "attribute_not_exists(pk)",
         }
     }
+
+
+def indexed(job: Job) -> dict[str, Any]:
+    entry = entry_of(job, processed_at=time.time_ns() // 1_000_000)
+    return {"Put": {"TableName": os.environ["FANIN_INDEX_TABLE"], "Item": entry.row()}}
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
     with queue().answer(event, context) as jobs:
         for job in jobs:
-            jobs.ack(job, writes=[outcome(job)])
+            jobs.ack(job, writes=writes(job))

@@ -41,6 +41,8 @@ RING = ("sqs:SendMessage",)
 CREATE = ("sqs:CreateQueue", "sqs:GetQueueUrl")
 # Granted for the doorbells that functions make, and not for those of the stack.
 CHANGES = ("sqs:CreateQueue", "sqs:DeleteQueue")
+# A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
+ADD = ("dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 
 JOB_ROUTES = (
     JobHandler(
@@ -50,13 +52,7 @@ JOB_ROUTES = (
             route="POST /v1/queues/{queue}/jobs",
             batches=("dynamodb:GetItem", "dynamodb:PutItem"),
         ),
-        # A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
-        table=(
-            "dynamodb:ConditionCheckItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
-        ),
+        table=ADD,
         # The first add to a queue creates it.
         doorbells=(*CREATE, *RING),
     ),

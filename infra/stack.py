@@ -185,8 +185,8 @@ class FaninStack(Stack):
             self._output(RegistrationsQueueUrl=grouper.queues[REGISTRATIONS].queue.queue_url)
 
     def _add_demo(self) -> None:
-        demo = Demo(self, "Demo", self.config, self.grouper, self.events.bus)
-        jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs)
+        demo = Demo(self, "Demo", self.config, self.grouper, self.jobs, self.events.bus)
+        jobs = DemoJobs(self, "DemoJobs", self.config, self.jobs, demo.index)
         self.queues |= {"DemoWork": demo.work.queue}
         self.consumed |= {"DemoWork": demo.work.queue}
         self.watched_tables |= {

@@ -1,4 +1,4 @@
-"""The demo's consumer: indexes the packages of a delivery, registers tasks or acks items, and counts."""
+"""The demo's consumer: indexes packages and acks their items, or hands them over as tasks or jobs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from functions.demo.bundling import Bundling
 from functions.demo.catalog import checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
+from functions.demo.queueing import Queueing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +36,57 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Processes deliveries; *now* returns the time in ms, *units* the write units since its last call."""
+    """Processes deliveries; *now* returns the time in ms, *units* the write units since its last call.
+
+    *retry_soon*: makes the messages that return to their queue visible again after a second.
+    """
 
     transport: Acks
     index: Index
     bundling: Bundling
+    queueing: Queueing
     units: Callable[[], float]
     chaos: Chaos
     now: Callable[[], int]
+    retry_soon: Callable[[Sequence[Mapping[str, Any]]], None]
 
     def work(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Process an SQS *event*: write rows, register tasks, ack all other items in one call.
+        """Process an SQS *event*: write rows, register tasks, add jobs, ack all other items in one call.
 
         Returns the partial batch response: the messages to be retried.
         """
         messages = [message for record in event["Records"] if (message := self._read(record))]
         worked = [message for message in messages if message.fault is not Fault.BEFORE_WORK]
-        self.index.write([message.entry for message in worked])
-        registered = self._register(worked)
+        self.index.write([message.entry for message in worked if not self.queueing.takes(message.entry)])
+        registered, queued = self._register(worked), self._queue(worked)
         before_acks = self.units()
         settled = self._ack(worked)
         acked = self.units()
         counts = _counts(messages, registered, settled.acked)
         self._count(counts, {"writeUnits": before_acks + acked, "ackUnits": acked})
         whole = {message.message_id for message in messages if message.fault is Fault.NONE}
-        kept = whole & {*registered, *(record["messageId"] for record, _ in settled.acked)}
-        failed = [each["messageId"] for each in event["Records"] if each["messageId"] not in kept]
-        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+        kept = whole & {*registered, *queued, *(record["messageId"] for record, _ in settled.acked)}
+        failed = [record for record in event["Records"] if record["messageId"] not in kept]
+        self.retry_soon(failed)
+        return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in failed]}
 
     def _register(self, messages: Sequence[Message]) -> frozenset[str]:
         """Register tasks for the bundled packages; return the message ids of those that were registered."""
         bundled = [message for message in messages if self.bundling.takes(message.entry)]
         return frozenset(each.message_id for each in bundled if self.bundling.hand_over(each.entry))
 
+    def _queue(self, messages: Sequence[Message]) -> frozenset[str]:
+        """Add jobs for the queued packages; return the message ids of those that have one."""
+        queued = [message for message in messages if self.queueing.takes(message.entry)]
+        added = bool(queued) and self.queueing.hand_over([message.entry for message in queued])
+        return frozenset(message.message_id for message in queued if added)
+
+    def _hands_over(self, entry: Entry) -> bool:
+        return self.bundling.takes(entry) or self.queueing.takes(entry)
+
     def _ack(self, messages: Sequence[Message]) -> Settled:
         """Ack the items of all other messages but those that fail on purpose."""
-        others = [message for message in messages if not self.bundling.takes(message.entry)]
+        others = [message for message in messages if not self._hands_over(message.entry)]
         return Consumer(self.transport).settle(
             {"Records": [message.record for message in others if message.fault is Fault.NONE]}
         )

@@ -14,6 +14,7 @@ from fanin.names import EVENT_SOURCE
 from infra.config import Config
 from infra.constructs.functions import allow
 from infra.constructs.grouper import Grouper
+from infra.constructs.jobs import DEMO_QUEUE, Jobs
 from infra.constructs.queues import BATCH_WINDOW, SourceQueue
 from infra.constructs.tables import table
 from infra.group_handlers import DEMO_REGISTRANT
@@ -29,6 +30,7 @@ class Demo(Construct):
         id_: str,
         config: Config,
         grouper: Grouper,
+        jobs: Jobs,
         bus: events.EventBus,
     ) -> None:
         super().__init__(scope, id_)
@@ -37,8 +39,10 @@ class Demo(Construct):
         # the batching window, not the usual six timeouts, and may be received more often.
         hidden = Duration.seconds(DEMO_WORKER.timeout_seconds).plus(BATCH_WINDOW)
         self.work = SourceQueue(self, "Work", visibility=hidden, max_receives=10)
-        worker = grouper.add(DEMO_REGISTRANT, {"FANIN_INDEX_TABLE": self.index.table_name})
+        index = {"FANIN_INDEX_TABLE": self.index.table_name}
+        worker = grouper.add(DEMO_REGISTRANT, {**index, **jobs.environment})
         allow(worker, self.index, WRITE_INDEX)
+        jobs.let_add(worker, DEMO_QUEUE)
         self.work.feed(worker, config)
         self.events = SourceQueue(self, "Events", visibility=Duration.seconds(30))
         events.Rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import Config
@@ -16,11 +17,15 @@ JOBS_AT_ONCE = 10
 
 
 class DemoJobs(Construct):
-    """The consumer of the work queue ``demo``, and the table of its outcomes."""
+    """The consumer of the work queue ``demo``, and the table of its outcomes; it writes *index* too."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, jobs: Jobs) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, jobs: Jobs, index: dynamodb.ITable
+    ) -> None:
         super().__init__(scope, id_)
         self.outcomes = table(self, "Outcomes", config)
-        consumer = jobs.add(DEMO_JOBS, {"FANIN_OUTCOMES_TABLE": self.outcomes.table_name}, DEMO_QUEUE)
+        written = {"FANIN_OUTCOMES_TABLE": self.outcomes.table_name, "FANIN_INDEX_TABLE": index.table_name}
+        consumer = jobs.add(DEMO_JOBS, written, DEMO_QUEUE)
         allow(consumer, self.outcomes, WRITE_OUTCOME)
+        allow(consumer, index, WRITE_OUTCOME)
         feed(jobs.doorbells[DEMO_QUEUE], consumer, config, JOBS_AT_ONCE)

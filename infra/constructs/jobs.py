@@ -31,7 +31,7 @@ from infra.constructs.functions import Functions, allow
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
 from infra.constructs.watched import WatchedTable
-from infra.job_handlers import CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
+from infra.job_handlers import ADD, CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
 from infra.nag import accept, accept_wildcards
 
 DEMO_QUEUE = "demo"
@@ -56,6 +56,16 @@ class Jobs(Construct):
         self.sweep = self.add(SWEEP_JOBS)
         Sweeper(self, "Sweeper", self.sweep)
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every function that uses work queues."""
+        return {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
+
+    def let_add(self, function: lambda_.Function, queue: str) -> None:
+        """Let *function*, which has the environment, add jobs to *queue*, whose doorbell the stack makes."""
+        allow(function, self.table, ADD)
+        _allow(function, RING, [self.doorbells[queue].queue_arn])
+
     def add(
         self, handler: JobHandler, environment: Mapping[str, str] | None = None, queue: str | None = None
     ) -> lambda_.Function:
@@ -63,8 +73,7 @@ class Jobs(Construct):
 
         *environment*: more variables. *queue*: a queue that it may ring, whose doorbell the stack makes.
         """
-        queueing = {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
-        function = self.functions.add(handler.lambda_, {**queueing, **(environment or {})})
+        function = self.functions.add(handler.lambda_, {**self.environment, **(environment or {})})
         allow(function, self.table, handler.table)
         indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]
         _allow(function, ["dynamodb:Query"], indexes)

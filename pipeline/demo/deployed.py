@@ -46,6 +46,18 @@ class Deployed:
         settings = bundles.settings(sections, self._batch_api.url)
         functions.configure(self._functions, bundles.HANDLERS, settings)
 
+    def queue(self, sections: Iterable[str]) -> None:
+        """Make the worker add jobs for packages of *sections*."""
+        settings = {"FANIN_QUEUED_SECTIONS": ",".join(sorted(sections))}
+        functions.configure(self._functions, ["demo_worker"], settings)
+
+    def jobs_done(self) -> int:
+        """Return the number of jobs whose outcome is stored."""
+        pages = self._tables.get_paginator("scan").paginate(
+            TableName=self.outputs["DemoOutcomesTable"], Select="COUNT", ConsistentRead=True
+        )
+        return sum(page["Count"] for page in pages)
+
     def bundled(self) -> Bundled:
         """Return what the batch API has done so far."""
         return Bundled.of(self._batch_api.book())

@@ -20,12 +20,13 @@ LINES = (".jsonl", ".ndjson", ".json")
 class Expectation:
     """*items* records, and their index *keys*, fewer if records name the same package.
 
-    *bundled*: the number of records per key that go to the batch API.
+    *bundled*: the number of records per key that go to the batch API; *queued*: to the work queue.
     """
 
     items: int
     keys: frozenset[str]
     bundled: Mapping[str, int] = field(default_factory=dict)
+    queued: Mapping[str, int] = field(default_factory=dict)
 
 
 def problem_of(dataset: Path) -> str | None:
@@ -39,14 +40,20 @@ def problem_of(dataset: Path) -> str | None:
     return None
 
 
-def read(dataset: Path, limit: int | None = None, sections: Collection[str] = ()) -> Expectation:
-    """Return the expectation for the first *limit* records of *dataset*, with *sections* in bundles.
+def read(
+    dataset: Path, limit: int | None = None, bundled: Collection[str] = (), queued: Collection[str] = ()
+) -> Expectation:
+    """Return the expectation for the first *limit* records of *dataset*.
+
+    *bundled*, *queued*: the sections for the batch API and for the work queue.
 
     Raises ValueError for a line that is not a package.
     """
     records = [_package(number, line) for number, line in islice(_lines(dataset), limit)]
-    bundled = Counter(key for key, section in records if section in sections)
-    return Expectation(len(records), frozenset(key for key, _ in records), bundled)
+    of_bundles, of_jobs = (
+        Counter(key for key, section in records if section in sections) for sections in (bundled, queued)
+    )
+    return Expectation(len(records), frozenset(key for key, _ in records), of_bundles, of_jobs)
 
 
 def _lines(dataset: Path) -> Iterator[tuple[int, str]]:

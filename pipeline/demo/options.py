@@ -16,6 +16,8 @@ DEFAULT_ITEMS = 20_480
 
 BUNDLED = "games,science,sound,x11"
 """1,923 of the default items, a tenth: a task needs about ten times the emulator's requests of an ack."""
+QUEUED = "editors,mail"
+"""359 of the default items."""
 
 FAIL_PERCENT = 3
 DUPLICATE_PERCENT = 3.0
@@ -23,11 +25,15 @@ DUPLICATE_PERCENT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a run; *items* is None for the whole dataset. *bundled*: sections for the batch API."""
+    """Options of a run; *items* is None for the whole dataset.
+
+    *bundled*: sections for the batch API; *queued*: sections for the work queue.
+    """
 
     dataset: Path
     items: int | None
     bundled: frozenset[str]
+    queued: frozenset[str]
     chaos: bool
     seed: int
     out: Path
@@ -54,13 +60,22 @@ def parse(argv: Sequence[str] | None) -> Options:
     given = parser.parse_args(argv)
     if given.items is not None and given.items < 1:
         parser.error(f"--items is {given.items}; it is how many packages to fan out, at least 1")
-    sections = frozenset(given.bundled.split(",")) - {""}
-    if wrong := sorted(name for name in sections if not TARGET_FORM.fullmatch(name)):
-        parser.error(f"--bundled {wrong[0]}: a section takes a-z, A-Z, 0-9, '.', '_' and '-'")
+    bundled, queued = (_sections(parser, given, name) for name in ("bundled", "queued"))
+    if both := sorted(bundled & queued):
+        parser.error(f"--queued {both[0]}: the packages of this section are bundled; name it once")
     problem = expectation.problem_of(given.dataset)
     if problem:
         parser.error(problem)
-    return Options(given.dataset.resolve(), _items(given), sections, given.chaos, given.seed, given.out)
+    return Options(
+        given.dataset.resolve(), _items(given), bundled, queued, given.chaos, given.seed, given.out
+    )
+
+
+def _sections(parser: argparse.ArgumentParser, given: argparse.Namespace, name: str) -> frozenset[str]:
+    sections = frozenset(getattr(given, name).split(",")) - {""}
+    if wrong := sorted(each for each in sections if not TARGET_FORM.fullmatch(each)):
+        parser.error(f"--{name} {wrong[0]}: a section takes a-z, A-Z, 0-9, '.', '_' and '-'")
+    return sections
 
 
 def _items(given: argparse.Namespace) -> int | None:
@@ -79,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         default=BUNDLED,
         metavar="SECTIONS",
         help=f"packages of these sections go to a batch API in bundles (default: {BUNDLED}; '' for none)",
+    )
+    parser.add_argument(
+        "--queued",
+        default=QUEUED,
+        metavar="SECTIONS",
+        help=f"packages of these sections become jobs of the work queue (default: {QUEUED}; '' for none)",
     )
     parser.add_argument(
         "--chaos",

@@ -19,7 +19,7 @@ from pipeline.demo.progress import Sample
 from pipeline.spark.format import count
 
 SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
-BUNDLED = "#8250df"
+BUNDLED, QUEUED = "#8250df", "#0a7d8c"
 STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -34,7 +34,7 @@ STYLE: Any = {
 
 ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.97)}
 """Places a legend above its axes, where no line can run into it."""
-WIDEST = 0.85
+WIDEST = 0.8
 """A legend's largest share of the figure's width: a wider one makes its plot narrower and is cut off."""
 
 
@@ -52,7 +52,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """Rates per second between two samples: acks, faults, repeated acks, items done in bundles."""
+    """Rates per second between two samples: acks, faults, repeated acks, items done in bundles and jobs."""
 
     begin: float
     width: float
@@ -60,6 +60,7 @@ class Second:
     faults: float
     repeats: float
     bundled: float
+    queued: float
 
 
 def seconds(samples: Sequence[Sample]) -> list[Second]:
@@ -76,6 +77,7 @@ def _between(one: Sample, other: Sample) -> Second:
         faults=(other.counters.faults - one.counters.faults) / width,
         repeats=(other.counters.repeats - one.counters.repeats) / width,
         bundled=(other.bundled - one.bundled) / width,
+        queued=(other.queued - one.queued) / width,
     )
 
 
@@ -142,11 +144,15 @@ def _draw_rate(axes: Any, story: Story) -> None:
     spans = seconds(story.samples)
     begins, widths = [span.begin for span in spans], [span.width for span in spans]
     axes.bar(begins, [span.acks for span in spans], widths, align="edge", color=ACKED, alpha=0.7)
-    last = story.samples[-1]
+    last, bundled = story.samples[-1], [span.bundled for span in spans]
     if last.calls:
         label_text = f"items that the batch API did ({last.bundled:,} in {count(last.calls, 'call')})"
-        bundled = [span.bundled for span in spans]
         axes.bar(begins, bundled, widths, align="edge", color=BUNDLED, alpha=0.9, label=label_text)
+    if last.queued:
+        label_text = f"items done by {count(last.queued, 'job')}"
+        queued = [span.queued for span in spans]
+        axes.bar(begins, queued, widths, bundled, align="edge", color=QUEUED, alpha=0.9, label=label_text)
+    if last.calls or last.queued:
         _add_legend(axes)
     axes.axvline(story.completed, color=DONE, linewidth=1.5)
     axes.set_ylabel("acks a second")

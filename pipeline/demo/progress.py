@@ -34,7 +34,7 @@ class Counters:
 class Sample:
     """The state of a run *at* some seconds after its batch was opened.
 
-    *bundled*: items that the batch API has done, in so many *calls*.
+    *bundled*: items that the batch API has done, in so many *calls*. *queued*: items done by jobs.
     """
 
     at: float
@@ -44,6 +44,7 @@ class Sample:
     counters: Counters
     bundled: int = 0
     calls: int = 0
+    queued: int = 0
 
 
 def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
@@ -76,7 +77,13 @@ def happened(sample: Sample) -> list[str]:
     """Yield clauses on bundled items and on intended faults, each with its separator before it."""
     counters = sample.counters
     bundled = [f"; {sample.bundled:,} in {count(sample.calls, 'call')}"] if sample.calls else []
-    return [*bundled, f"; {counters.faults:,} failed on purpose", f", {counters.repeats:,} acked again"]
+    queued = [f"; {count(sample.queued, 'job')} done"] if sample.queued else []
+    return [
+        *bundled,
+        *queued,
+        f"; {counters.faults:,} failed on purpose",
+        f", {counters.repeats:,} acked again",
+    ]
 
 
 def brief(samples: Sequence[Sample], total: int, width: int) -> str:

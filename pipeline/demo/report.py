@@ -35,7 +35,10 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The measurements of one run; *event_redeliveries*: deliveries of the event beyond the first."""
+    """The measurements of one run.
+
+    *queued*: items done by jobs. *event_redeliveries*: deliveries of the event beyond the first.
+    """
 
     dataset: str
     chaos: bool
@@ -43,6 +46,7 @@ class Report:
     sent: Sent
     counters: Counters
     bundled: Bundled
+    queued: int
     times: Times
     event_redeliveries: int
     differences: Sequence[str]
@@ -106,6 +110,7 @@ class Report:
             "writeUnitsAnItem": round(self.units_an_item, 3),
             "writeUnitsAnAck": round(self.units_an_ack, 3),
             "bundled": {**self.bundled.facts(), "registeredAgain": self.registered_again},
+            "queued": self.queued,
             "latency": {f"p{percent}": round(self.latency(percent), 3) for percent in (50, 99)},
             "sendingSeconds": round(self.times.sending, 3),
             "seconds": round(self.times.total, 3),
@@ -130,7 +135,7 @@ def lines(report: Report) -> list[str]:
         "deliveries": f"{counters.deliveries:,}, {report.redeliveries:,} of them again after a failure",
         "failures on purpose": f"{counters.faults:,}",
         "duplicate acks": f"{counters.repeats:,}, none of which counted",
-        **_stage(report),
+        **_stages(report),
         "DynamoDB write units": _units(report),
         "from send to work": f"p50 {report.latency(50):.1f} s, p99 {report.latency(99):.1f} s",
         "time": f"sent in {times.sending:.1f} s, acked in {times.total:.1f} s",
@@ -144,23 +149,27 @@ def verdict(report: Report) -> list[str]:
     """Return PASS, or FAIL and what differs."""
     if report.passed:
         each = ", each bundled item was in one call" if report.bundled.tasks else ""
+        each += ", each job ended once" if report.queued else ""
         return [
             f"PASS: {report.sent.items:,} items, one completion, the index holds exactly the dataset{each}"
         ]
     return ["FAIL", *(f"  {difference}" for difference in report.differences)]
 
 
-def _stage(report: Report) -> dict[str, str]:
-    """Return the lines on bundling, if anything was bundled."""
+def _stages(report: Report) -> dict[str, str]:
+    """Return the lines on bundling and on the work queue, if anything was bundled or queued."""
     bundled = report.bundled
+    jobs = {"work queue": f"{report.queued:,} of the items: a job each, acked together with its index row"}
+    queued = jobs if report.queued else {}
     if not bundled.tasks:
-        return {}
+        return queued
     return {
         "bundled": f"{bundled.tasks:,} of the items: tasks in {count(bundled.bundles, 'bundle')} of "
         f"{bundled.mean_size:.0f} on average, {report.registered_again:,} registered again",
         "batch API": f"{count(bundled.calls, 'call')} in place of {bundled.tasks:,}: "
         f"{bundled.saved:,} saved; {bundled.refused:,} refused (429), "
         f"{bundled.lost:,} answers lost on purpose",
+        **queued,
     }
 
 

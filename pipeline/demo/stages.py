@@ -47,6 +47,7 @@ class Finish:
     rows: list[Row]
     counters: Counters
     bundled: Bundled
+    queued: int
     differences: list[str]
     event_redeliveries: int
 
@@ -99,7 +100,7 @@ def promised(options: Options, view: View) -> Expectation:
 
     Raises DemoError if there are none.
     """
-    expected = expectation.read(options.dataset, options.items, options.bundled)
+    expected = expectation.read(options.dataset, options.items, options.bundled, options.queued)
     if not expected.items:
         raise DemoError(f"{options.dataset} holds no package: name another with --dataset")
     if options.items is not None and expected.items < options.items:
@@ -124,6 +125,9 @@ def _fan_out(
         deployed.fail_on_purpose(options.fail_percent, options.seed)
     if options.bundled:
         deployed.bundle(options.bundled)
+    if options.queued:
+        deployed.queue(options.queued)
+        _unsigned(run.url).create_queue("demo")
     view.step(f"deployed: {run.url}")
     with (
         TemporaryDirectory(prefix="fanin-demo-") as scratch,
@@ -157,11 +161,11 @@ def _finish(
     _show(arrival, view)
     view.step(f"listening for {LISTEN_SECONDS:.0f} s more")
     listener.go_on(LISTEN_SECONDS)
-    view.step("checking the index and the batch API's book against the dataset")
-    rows, bundled = deployed.rows(), deployed.bundled()
+    view.step("checking the index, the jobs and the batch API's book against the dataset")
+    rows, bundled, queued = deployed.rows(), deployed.bundled(), deployed.jobs_done()
     details = [each.detail for each in listener.book.of(watch.batch_id)]
     indexed = [row.key for row in rows]
-    result = verdict.Result(status, indexed, details, deployed.dead_letter_messages(), bundled.done)
+    result = verdict.Result(status, indexed, details, deployed.dead_letter_messages(), bundled.done, queued)
     return Finish(
         watch=watch,
         arrival=arrival,
@@ -169,6 +173,7 @@ def _finish(
         # The workers count after they ack, so the last sample may be older than the last count.
         counters=deployed.counters(watch.batch_id),
         bundled=bundled,
+        queued=queued,
         differences=verdict.differences(expected, result),
         event_redeliveries=listener.book.redeliveries(watch.batch_id),
     )
@@ -190,6 +195,7 @@ def _report(options: Options, finish: Finish) -> Report:
         sent=finish.sent,
         counters=finish.counters,
         bundled=finish.bundled,
+        queued=finish.queued,
         times=finish.times,
         event_redeliveries=finish.event_redeliveries,
         differences=finish.differences,

@@ -17,7 +17,7 @@ NAMED = 3
 class Result:
     """The result of a run: the batch, the keys in the index, the details of its distinct events.
 
-    *called*: the number of successful calls of the batch API per package.
+    *called*: the number of successful calls of the batch API per package; *jobs*: jobs with an outcome.
     """
 
     status: Status
@@ -25,6 +25,7 @@ class Result:
     details: Sequence[Mapping[str, Any]]
     dead_letter_messages: int
     called: Mapping[str, int]
+    jobs: int = 0
 
 
 def differences(expected: Expectation, result: Result) -> list[str]:
@@ -33,6 +34,7 @@ def differences(expected: Expectation, result: Result) -> list[str]:
         *_in_batch(expected, result.status),
         *_in_index(expected.keys, frozenset(result.indexed)),
         *_in_calls(expected.bundled, result.called),
+        *_in_jobs(sum(expected.queued.values()), result.jobs),
         *_in_events(expected, result.details),
         *([f"{result.dead_letter_messages} dead-letter messages"] if result.dead_letter_messages else []),
     ]
@@ -68,6 +70,11 @@ def _in_calls(expected: Mapping[str, int], called: Mapping[str, int]) -> Iterato
     more = {key for key, count in called.items() if count > expected.get(key, 0)}
     yield from _named("in no successful call of the batch API", less)
     yield from _named("in more successful calls of the batch API than one", more)
+
+
+def _in_jobs(expected: int, done: int) -> Iterator[str]:
+    if done != expected:
+        yield f"{done:,} jobs have an outcome, not {expected:,}"
 
 
 def _named(fault: str, keys: Collection[str]) -> Iterator[str]:

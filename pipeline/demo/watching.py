@@ -79,12 +79,13 @@ def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
     bundled = deployed.bundled()
     return Sample(
         at=time.time() - watch.opened_at,
-        acked=status.acked,
+        acked=status.estimate,
         waiting=waiting,
         in_hand=in_hand,
         counters=deployed.counters(watch.batch_id),
         bundled=bundled.tasks,
         calls=bundled.calls,
+        queued=deployed.jobs_done(),
     )
 
 

@@ -15,8 +15,10 @@ BATCH = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def sample(at: float, acked: int, bundled: int = 0, calls: int = 0, **counters: int) -> Sample:
-    known = {"waiting": 1234, "in_hand": 40, "bundled": bundled, "calls": calls}
+def sample(
+    at: float, acked: int, bundled: int = 0, calls: int = 0, queued: int = 0, **counters: int
+) -> Sample:
+    known = {"waiting": 1234, "in_hand": 40, "bundled": bundled, "calls": calls, "queued": queued}
     return Sample(at, acked, counters=Counters(**counters), **known)
 
 
@@ -32,7 +34,7 @@ def status(**facts: Any) -> Status:
 
 
 def report(**facts: Any) -> Report:
-    """1,000 items, 200 of them bundled, 30 sent twice, 20 deliveries failed, in 50 s."""
+    """1,000 items, 200 of them bundled, 50 queued, 30 sent twice, 20 deliveries failed, in 50 s."""
     known = {
         "dataset": "catalog.jsonl.bz2",
         "chaos": True,
@@ -48,6 +50,7 @@ def report(**facts: Any) -> Report:
             ack_units=206.0,
         ),
         "bundled": Bundled(calls=12, bundles=8, refused=3, lost=1, done={f"p{n}_1": 1 for n in range(200)}),
+        "queued": 50,
         "times": Times([n / 10 for n in range(1, 1001)], sending=10.0, total=50.0, event_delay=0.4),
         "event_redeliveries": 0,
         "differences": [],

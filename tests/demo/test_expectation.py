@@ -38,9 +38,11 @@ def test_packages_of_the_named_sections_are_bundled_as_often_as_they_come(tmp_pa
     records = [{"name": n, "version": v, "section": s} for (n, v), s in zip(PACKAGES, sections, strict=True)]
     path.write_text("\n".join(map(json.dumps, records)))
 
-    assert expectation.read(path, sections={"games", "sound"}).bundled == {"a_1": 2}
+    assert expectation.read(path, bundled={"games", "sound"}).bundled == {"a_1": 2}
     assert expectation.read(path, 3, {"games"}).bundled == {"a_1": 1}
-    assert expectation.read(path).bundled == {}
+    assert expectation.read(path).bundled == expectation.read(path).queued == {}
+    both = expectation.read(path, bundled={"games"}, queued={"perl"})
+    assert (both.bundled, both.queued) == ({"a_1": 2}, {"a_2": 1})
 
 
 def test_blank_lines_are_no_items(tmp_path):

@@ -12,6 +12,7 @@ def test_the_default_is_twenty_pages_of_the_catalog_with_chaos():
     assert (given.dataset, given.items, given.chaos) == (datasets.CATALOG, 20_480, True)
     assert (given.fail_percent, given.duplicate_percent, given.lose_every) == (3, 3.0, 10)
     assert given.bundled == {"games", "science", "sound", "x11"}
+    assert given.queued == {"editors", "mail"}
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,9 @@ def test_without_chaos_nothing_fails_and_nothing_is_sent_twice():
 @pytest.mark.parametrize(
     ("text", "sections"), [("", set()), ("perl", {"perl"}), ("gnu-r,perl", {"gnu-r", "perl"})]
 )
-def test_the_sections_to_bundle_are_named_with_commas(text, sections):
+def test_the_sections_to_bundle_and_to_queue_are_named_with_commas(text, sections):
     assert options.parse(["--bundled", text]).bundled == sections
+    assert options.parse(["--queued", text]).queued == sections
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,8 @@ def test_the_sections_to_bundle_are_named_with_commas(text, sections):
         (["--items", "0"], "--items is 0"),
         (["--items", "many"], "--items"),
         (["--bundled", "perl,non free"], "--bundled non free"),
+        (["--queued", "no,perl!"], "--queued perl!"),
+        (["--queued", "games"], "--queued games: the packages of this section are bundled"),
         (["--items", "7", "--whole"], "--whole"),
         (["--dataset", "nowhere.jsonl"], "--dataset nowhere.jsonl: there is no such file"),
     ],

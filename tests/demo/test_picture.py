@@ -13,10 +13,10 @@ def test_rates_are_differences_over_the_time_between_samples():
         sample(0, 0),
         sample(2, 100, faults=4),
         sample(2, 100, faults=4),
-        sample(6, 100, faults=4, repeats=8, bundled=20),
+        sample(6, 100, faults=4, repeats=8, bundled=20, queued=12),
     ]
 
-    assert picture.seconds(samples) == [Second(0, 2, 50, 2, 0, 0), Second(2, 4, 0, 0, 2, 5)]
+    assert picture.seconds(samples) == [Second(0, 2, 50, 2, 0, 0, 0), Second(2, 4, 0, 0, 2, 5, 3)]
 
 
 def test_the_line_of_what_was_sent_says_that_it_counts_items_where_more_messages_went():
@@ -45,6 +45,7 @@ def story_of(total: int, title: str, seconds: float = 30.0) -> Story:
     samples = [
         sample(
             seconds * part,
+            int(total * part),
             int(total * part),
             int(total * part),
             int(total * part),
@@ -87,7 +88,7 @@ def test_every_text_and_legend_lies_within_the_picture(figure):
 
     boxes += [artist.get_window_extent(renderer) for artist in (*legends, *texts, *labels)]
 
-    assert len(boxes) == 3 + 3 + 7 + 6  # plots, legends, their six texts and the title, names of axes
+    assert len(boxes) == 3 + 3 + 8 + 6  # plots, legends, their seven texts and the title, names of axes
     for box in boxes:
         assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1

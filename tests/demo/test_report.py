@@ -69,6 +69,7 @@ def test_a_person_reads_each_figure_on_a_line_of_its_own():
         "  bundled               200 of the items: tasks in 8 bundles of 25 on average, 8 registered again",
         "  batch API             12 calls in place of 200: 188 saved; 3 refused (429), "
         "1 answers lost on purpose",
+        "  work queue            50 of the items: a job each, acked together with its index row",
         "  DynamoDB write units  1,300 of the workers, 1.30 an item with its row or task, 0.25 an ack",
         "  from send to work     p50 50.0 s, p99 99.0 s",
         "  time                  sent in 10.0 s, acked in 50.0 s",
@@ -81,6 +82,13 @@ def test_a_run_that_bundled_nothing_says_nothing_of_bundles():
     made = makers.report(bundled=Bundled())
 
     assert "batch API" not in "\n".join(report.lines(made))
+    assert any(line.startswith("  work queue ") for line in report.lines(made))
+
+
+def test_a_run_that_queued_nothing_says_nothing_of_the_work_queue():
+    made = makers.report(bundled=Bundled(), queued=0)
+
+    assert "work queue" not in "\n".join(report.lines(made))
     assert report.verdict(made) == ["PASS: 1,000 items, one completion, the index holds exactly the dataset"]
 
 

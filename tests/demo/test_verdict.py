@@ -9,9 +9,9 @@ from pipeline.demo.expectation import Expectation
 from pipeline.demo.verdict import Result, differences
 from tests.demo.makers import detail, status
 
-EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}), {"a_1": 1, "b_1": 1})
+EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}), {"a_1": 1, "b_1": 1}, {"c_1": 1})
 GOOD = Result(
-    status(), ["a_1", "b_1", "c_1"], [detail()], dead_letter_messages=0, called={"a_1": 1, "b_1": 1}
+    status(), ["a_1", "b_1", "c_1"], [detail()], dead_letter_messages=0, called={"a_1": 1, "b_1": 1}, jobs=1
 )
 
 
@@ -35,6 +35,8 @@ def test_a_run_as_promised_has_no_differences():
         ({"details": [detail(result=None)]}, "the event's result is None, not succeeded"),
         ({"indexed": ["a_1", "c_1"]}, "1 packages are missing from the index: b_1"),
         ({"indexed": ["a_1", "b_1", "c_1", "d_1"]}, "1 packages are strange to the index: d_1"),
+        ({"jobs": 0}, "0 jobs have an outcome, not 1"),
+        ({"jobs": 2}, "2 jobs have an outcome, not 1"),
         ({"dead_letter_messages": 2}, "2 dead-letter messages"),
         ({"called": {"a_1": 1}}, "1 packages are in no successful call of the batch API: b_1"),
         (

@@ -20,12 +20,16 @@ from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.grouper import Grouper, NewTask, Policies, World
 from fanin.grouper.memory import MemoryStore as GrouperMemory
+from fanin.queue import Job, NewJob, QueueKey
+from fanin.queue.keys import JobKey, PartKey
+from fanin.queue.model import JobState
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.demo.bundling import Bundling, task_of
 from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
+from functions.demo.queueing import Queueing, entry_of, job_of
 from functions.demo.work import Worker
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
@@ -127,6 +131,8 @@ class Stage:
     bodies: list[str]
     client: Any
     tasks: list[NewTask]
+    jobs: list[NewJob]
+    soon: list[str]
 
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.client.scan(TableName="Index")["Items"]
@@ -141,6 +147,11 @@ class Stage:
         """The worker, told to bundle *sections*."""
         bundling = replace(self.worker.bundling, sections=frozenset(sections))
         return replace(self.worker, bundling=bundling, **changes)
+
+    def queue(self, *sections: str, **changes: Any) -> Worker:
+        """The worker, told to queue *sections*."""
+        queueing = replace(self.worker.queueing, sections=frozenset(sections))
+        return replace(self.worker, queueing=queueing, **changes)
 
     def state(self) -> State:
         return self.tracker.get(TENANT, self.batch_id).state
@@ -168,11 +179,19 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
         index = Index(client, "Index", sleep=lambda _: None)
         transport = DirectTransport(tracker, TENANT)
         tasks: list[NewTask] = []
-        bundling = Bundling(tasks.append, frozenset())
+        jobs: list[NewJob] = []
+        soon: list[str] = []
         worker = Worker(
-            transport, index, bundling, lambda: meter.take("write_units"), Chaos("", 0), now=lambda: 1500
+            transport,
+            index,
+            Bundling(tasks.append, frozenset()),
+            Queueing(jobs.extend, frozenset()),
+            lambda: meter.take("write_units"),
+            Chaos("", 0),
+            now=lambda: 1500,
+            retry_soon=lambda records: soon.extend(record["messageId"] for record in records),
         )
-        yield Stage(worker, tracker, batch_id, bodies, client, tasks)
+        yield Stage(worker, tracker, batch_id, bodies, client, tasks, jobs, soon)
 
 
 def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
@@ -205,6 +224,7 @@ def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: S
     worker = replace(stage.worker, chaos=Chaos("seed", 30))
     back = failed(worker.work(delivery(*stage.bodies)))
     assert 5 < len(back) < 40
+    assert stage.soon == back
     assert stage.state() is State.CLOSED
 
     again = [stage.bodies[int(message_id.split("-")[1])] for message_id in back]
@@ -330,3 +350,57 @@ def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
 
     assert (task.item_id, task.target) == (entry.item_id, "libs")
     assert json.loads(task.payload) == {"package": entry.key, "size": 880}
+
+
+def queued_bodies(stage: Stage) -> list[str]:
+    return [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
+
+
+def test_a_package_of_a_queued_section_becomes_a_job_in_place_of_a_row_and_an_ack(stage: Stage) -> None:
+    items = [json.loads(body)["itemId"] for body in queued_bodies(stage)]
+
+    assert failed(stage.queue("games").work(delivery(*stage.bodies))) == []
+    assert [job.item_id for job in stage.jobs] == [job.key for job in stage.jobs] == items
+    assert {row["itemId"]["S"] for row in stage.rows()}.isdisjoint(items)
+    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
+    assert 0 < len(items) == 60 - acked == 60 - len(stage.rows())
+
+
+def test_an_item_has_one_job_however_often_its_message_comes(stage: Stage) -> None:
+    worker = stage.queue("games")
+    worker.work(delivery(*stage.bodies))
+    worker.work(delivery(*stage.bodies))
+
+    half = len(stage.jobs) // 2
+    assert stage.jobs[:half] == stage.jobs[half:]
+    assert len({job.id for job in stage.jobs}) == half > 0
+
+
+def test_jobs_that_may_not_be_stored_send_their_messages_back_alone(stage: Stage) -> None:
+    def refuse(_jobs: object) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    worker = replace(stage.worker, queueing=Queueing(refuse, frozenset({"games"})))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
+    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
+
+
+def stored(new: NewJob) -> Job:
+    key = JobKey(PartKey(QueueKey(TENANT, "demo"), 0), new.key)
+    return Job(key, new.key, str(new.id), JobState.BUSY, 0, 0, 0, payload=new.payload, item_id=new.item_id)
+
+
+def test_a_job_has_the_whole_package_for_its_row() -> None:
+    entry = Entry("batch:group:7", checked(RECORD), 1000, 0)
+
+    assert entry_of(stored(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
+
+
+@pytest.mark.parametrize("payload", ["bad", "{}", "[]", '{"package": {}, "sentAt": 1}', None])
+def test_a_payload_that_is_no_package_is_refused(payload: str | None) -> None:
+    job = replace(stored(NewJob("a-key")), payload=payload)
+
+    with pytest.raises(ValueError, match="the payload of job 'a-key' is no package"):
+        entry_of(job, 0)

@@ -98,6 +98,9 @@ def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes)
     wait_for(lambda: names[0] in outcomes())
     (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
 
-    assert (dead["failures"], dead["error"]) == (2, "ValueError('a bad payload')")
+    assert (dead["failures"], dead["error"]) == (
+        2,
+        f'ValueError("the payload of job {names[1]!r} is no package")',
+    )
     assert names[1] not in outcomes()
     wait_for(lambda: get(api, batch)["progress"]["acked"] == 1)

@@ -159,6 +159,8 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "GrouperTaskMessagesQueue": SEND,
         "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
+        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
+        "JobsDoorbelldemo": SEND,
     },
     "demo_jobs": ACK
     | {
@@ -166,6 +168,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable/index/by_ix": QUERY,
         "JobsDoorbelldemo": QUEUE_EATER | SEND,
         "DemoJobsOutcomes": {"dynamodb:PutItem"},
+        "DemoIndex": {"dynamodb:PutItem"},
     },
 }
 
