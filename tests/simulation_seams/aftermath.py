@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, ItemId
 from tests.simulating.violation import require
-from tests.simulation_seams.scenario import TENANT
+from tests.simulation_seams.scenario import TENANT, WEBHOOK
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check(world: World) -> None:
     """Hold every batch, message and owner against what must hold in the end."""
-    for queue in (world.queue, world.dead_letters):
+    for queue in world.queues:
         require(not queue.messages, "lost", lambda queue=queue: f"{queue.name} holds {queue.messages}")
     for key, stored in world.memory.batches.items():
         batch = world.referee.deleted.get(key, stored)
@@ -33,7 +33,10 @@ def _check_waiting(world: World, batch: Batch) -> None:
     """K: the callback of a batch has each of its events, and the task that waits for it has ended."""
     marks = [str(batch.state), *(mark for key, mark in world.memory.reports if key == batch.key)]
     for mark in marks if batch.callback else ():
-        arrived = world.bus.arrived[batch.callback or "", f"{batch.batch_id}:{mark}"]
+        event_id = f"{batch.batch_id}:{mark}"
+        arrived = world.bus.arrived[batch.callback or "", event_id]
+        if batch.callback == WEBHOOK:
+            arrived = world.webhook.arrived[event_id]
         require(arrived, "callbacks", f"{batch.callback} did not get {mark} of {batch.key}")
     if batch.resumes:
         require(world.workflows.is_over(batch.key), "resume", f"the task of {batch.key} waits for ever")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
 from fanin.tracker.events import EVENT_TYPES
 from tests.simulating.violation import require
-from tests.simulation_seams.scenario import CALLBACKS, TENANT
+from tests.simulation_seams.scenario import CALLBACKS, TENANT, WEBHOOK
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -53,7 +54,7 @@ class Bus:
         self.rules = (
             Rule("confirm", lambda detail: detail["detailType"] in ENDINGS, self._confirm),
             Rule("resume", lambda detail: detail.get("resumes"), self._resume),
-            *(Rule(name, partial(_is_for, name), lambda _: None) for name in CALLBACKS),
+            *(Rule(name, partial(_is_for, name), partial(self._call_back, name)) for name in CALLBACKS),
         )
 
     def publish(self, keys: Sequence[BatchKey]) -> None:
@@ -114,6 +115,11 @@ class Bus:
 
     def _resume(self, detail: Detail) -> None:
         self.world.workflows.resume(detail, self.world.tracker())
+
+    def _call_back(self, name: str, detail: Detail) -> None:
+        """Put the event of a webhook into its queue; the other callback is a queue itself."""
+        if name == WEBHOOK:
+            self.world.network.send(self.world.hooks, "send", json.dumps(detail))
 
     def _judge(self, detail: Detail, landed: int) -> None:
         """E: an event says how its batch ended, and says that it completed only if all is done."""

@@ -8,6 +8,7 @@ from itertools import count
 
 from fanin.api import resuming, task_acks
 from fanin.api.ending_event import EndingEvent
+from fanin.callbacks.delivering import Delivered
 from fanin.client import consumer, consumers, each, handing, ordering, skipping
 from fanin.client.chunks import Chunk
 from fanin.client.consumer import Consumer
@@ -21,6 +22,7 @@ from fanin.tracker.acking import parent_ack
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.resuming import TaskEnd
+from fanin.tracker.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.run import ROOM
 
@@ -117,6 +119,18 @@ def _percentages_of_open_batches(store, batch, at):
     return _reached(store, replace(batch, state=State.CLOSED), at)
 
 
+def _reported_unrepaired(self, batch):
+    before = batch
+    for reached in sweeping.reached_by(self.climber.store, batch, self.climber.now()):
+        self.climber.store.report(before, reached)
+        batch = thresholds.reported(batch, reached)
+    return batch
+
+
+def _nothing_returns(self):
+    return {"batchItemFailures": []}
+
+
 def _admits_always(batch, seen, reached):
     return batch.is_alive
 
@@ -172,6 +186,7 @@ MUTANTS = (
     Mutant("of a chunk only what is done is acked", (Part, "worked", _whole_chunk)),
     Mutant("a batch fails its parent's item if it fails", (service, "parent_ack", _parent_succeeds)),
     Mutant("a task fails its item if it fails", (task_acks, "_ack", _task_succeeds)),
+    Mutant("a webhook that fails gets the event again", (Delivered, "response", _nothing_returns)),
     Mutant("an event names its callback", (EndingEvent, "ended", staticmethod(_without_callback))),
     Mutant("a percentage is reported", (thresholds, "percentages_left", lambda batch: ())),
     Mutant("a percentage is one of a final total", (sweeping, "reached_by", _percentages_of_open_batches)),
@@ -179,6 +194,7 @@ MUTANTS = (
     Mutant(
         "a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)
     ),
+    Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
     Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
     Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
     Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),

@@ -15,7 +15,8 @@ TENANT = "t"
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DEPTH_MAX = 3
-CALLBACKS = ("orders", "audit")
+WEBHOOK = "audit"
+CALLBACKS = ("orders", WEBHOOK)
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
 BEFORE, INSIDE, AFTER = "before", "inside", "after"

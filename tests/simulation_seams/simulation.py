@@ -43,5 +43,6 @@ def _events(world: World) -> Counter[str]:
     for _, mark in world.memory.reports:
         events[f"reported {mark.partition(':')[0]}"] += 1
     events["tasks resumed"] = len(world.workflows.ended)
+    events["webhooks"] = world.webhook.arrived.total()
     events["callbacks"] = sum(world.bus.arrived[each] for each in world.bus.arrived if each[0] in CALLBACKS)
     return +events

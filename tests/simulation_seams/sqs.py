@@ -20,6 +20,7 @@ class Message:
     id: str
     body: str
     visible_at: datetime
+    sent_at: datetime
     receives: int = 0
     source: str | None = None
 
@@ -48,7 +49,7 @@ class Queue:
 
     def send(self, body: str) -> None:
         """Put a new message into the queue."""
-        message = Message(f"{self.random.getrandbits(48):012x}", body, self.now())
+        message = Message(f"{self.random.getrandbits(48):012x}", body, self.now(), self.now())
         self.put(message)
         self.sent(message)
 
@@ -96,7 +97,8 @@ class Queue:
         del self.messages[message.id]
         self.died(message)
         if self.dead_letters is not None:
-            self.dead_letters.put(Message(message.id, message.body, self.now(), source=self.arn))
+            copy = Message(message.id, message.body, self.now(), message.sent_at, source=self.arn)
+            self.dead_letters.put(copy)
         return False
 
     @property
@@ -104,7 +106,8 @@ class Queue:
         return f"{ARN}{self.name}"
 
     def _record(self, message: Message) -> Record:
-        attributes = {"ApproximateReceiveCount": str(message.receives)}
+        sent_at = str(int(message.sent_at.timestamp() * 1000))
+        attributes = {"ApproximateReceiveCount": str(message.receives), "SentTimestamp": sent_at}
         if message.source:
             attributes["DeadLetterQueueSourceArn"] = message.source
         return {

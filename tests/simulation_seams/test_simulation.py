@@ -32,7 +32,8 @@ def test_the_schedules_go_where_they_say():
     assert min(tally.faults[kind] for kind in ("crash before", "crash after", "throttled", "killed")) > 0
     assert min(tally.events[f"handed to a {kind}"] for kind in ("child", "task", "job")) > 0
     assert min(tally.events[kind] for kind in ("poisoned", "dead-letter messages", "lost records")) > 0
-    assert min(tally.events[kind] for kind in ("callbacks", "tasks resumed", "deleted", "reopened")) > 0
+    assert min(tally.events[kind] for kind in ("callbacks", "webhooks", "tasks resumed")) > 0
+    assert min(tally.events[kind] for kind in ("deleted", "reopened")) > 0
     assert min(tally.events[f"reported {mark}"] for mark in ("first_failure", "50", "90", "stuck")) > 0
     ends = ("succeeded", "completed_with_failures", "too_many_failures", "cancelled", "timed_out", "expired")
     assert min(tally.events[f"root {end}"] for end in ends) > 0

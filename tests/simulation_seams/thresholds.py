@@ -42,7 +42,9 @@ class Thresholds:
         self.acked_at.setdefault(key, []).append(at)
 
     def judge(self, batch: Batch, reached: Reached) -> None:
-        """K: a threshold is reported of a live batch, once its condition holds."""
+        """K: a threshold is reported of a live batch once its condition holds, while items are missing."""
+        missing = reached.progress.acked < batch.total or batch.state is not State.CLOSED
+        require(missing, "thresholds", lambda: f"{reached} is reported, and {batch} is only not completed")
         holds = self._holds(batch, reached.threshold, reached.at)
         require(holds and batch.is_alive, "thresholds", lambda: f"{reached} is reported of {batch}")
 

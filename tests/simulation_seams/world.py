@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -34,6 +35,7 @@ from tests.simulation_seams.scenario import POISON, START, Scenario
 from tests.simulation_seams.sqs import Message, Queue
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
+from tests.simulation_seams.webhooks import Webhook
 from tests.simulation_seams.workflows import Workflows
 
 TIMEOUT = timedelta(seconds=20)
@@ -97,7 +99,9 @@ class World:
         self.workflows = Workflows(self.network, self.memory.batches)
         self.dead_letters = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
         self.queue, self.chunks = self._queue("work"), self._queue("chunks")
-        self.queues = (self.queue, self.chunks, self.dead_letters)
+        self.hooks = Queue("webhooks", random, self.now, VISIBILITY)
+        self.webhook = Webhook(self)
+        self.queues = (self.queue, self.chunks, self.dead_letters, self.hooks)
         self.events: Counter[str] = Counter()
         self.idle: list[Process] = []
         self.slots, self.names = scenario.slots, 0
@@ -282,7 +286,9 @@ class World:
         process = self.idle.pop() if self.idle else Process(self)
         event = {"Records": delivery.records}
         try:
-            if queue is self.dead_letters:
+            if queue is self.hooks:
+                answer = self.webhook.deliver(delivery.records)
+            elif queue is self.dead_letters:
                 answer = self._dead_letter_handler(process)(event, delivery)
             else:
                 answer = process.handling.settle(event, delivery, in_chunks=queue is self.chunks)
@@ -304,7 +310,8 @@ class World:
         acks = transport_of(self, process.tracker)
 
         def hide(_: str, pauses: Mapping[str, int]) -> None:
-            self.network.send(self.dead_letters, "hide", pauses)
+            with suppress(StoreUnavailable):
+                self.network.send(self.dead_letters, "hide", pauses)
 
         return handler_of(Adapter(acks, ack_of=dead_letter_message_ack, hide=hide, chance=self.random.random))
 

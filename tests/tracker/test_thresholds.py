@@ -10,6 +10,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import BatchKey, OpenBatch, State, Tracker, TrackerStore
+from fanin.tracker.climb import Climber
 from fanin.tracker.lifecycle import CHECK_AFTER
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.watching import reached_by
@@ -165,6 +166,19 @@ def test_nothing_is_reported_of_a_batch_that_has_ended(tracker, clock):
     clock.at += MINUTE
     (found, _) = reached_by(tracker.store, seen, clock.at)
     assert not tracker.store.report(seen, found)
+
+
+def test_a_batch_of_which_every_item_is_acked_is_completed_and_not_called_stuck(tracker, clock, monkeypatch):
+    """The process of the last ack crashed before it completed the batch."""
+    batch, group = opened(tracker, 4, notify_at=("90%",), stuck_after=2 * MINUTE)
+    tracker.close("t", batch, "c")
+    monkeypatch.setattr(Climber, "climb", lambda *_: None)
+    ack(tracker, batch, group, 0, 1, 2, 3)
+    monkeypatch.undo()
+    assert tracker.get("t", batch).state is State.CLOSED
+
+    assert swept(tracker, clock, 3) == []
+    assert tracker.get("t", batch).state is State.COMPLETE
 
 
 def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):

@@ -133,6 +133,7 @@ class Sweeper:
             batch = self.climber.end_by_failures(batch) or batch
         if batch.is_alive:
             batch = self._reported(batch)
+        if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
             self.ended(batch)  # its transition set the next check
@@ -155,9 +156,17 @@ class Sweeper:
         return stored
 
     def _reported(self, batch: Batch) -> Batch:
-        """Report the thresholds that a live batch has reached; return it with their marks."""
+        """Report the thresholds that a live batch has reached; return it with their marks.
+
+        A closed batch of which every item is acked is repaired instead: it only lacks its completion.
+        """
+        found = reached_by(self.climber.store, batch, self.climber.now())
+        if batch.state is State.CLOSED and any(each.progress.acked == batch.total for each in found):
+            batch = self._repaired(batch)
+        if not batch.is_alive:
+            return batch
         before = batch
-        for reached in reached_by(self.climber.store, batch, self.climber.now()):
+        for reached in found:
             if self.climber.store.report(before, reached):
                 self.done.reached += 1
             batch = reported(batch, reached)
