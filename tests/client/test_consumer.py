@@ -113,6 +113,13 @@ def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
     assert store.asked == {"get": 1, "write": 1}
 
 
+@pytest.mark.parametrize("decorated", ["acks", "acks_each"])
+def test_messages_of_receive_message_are_refused_with_the_names_to_use(fanin, decorated):
+    handler = getattr(fanin, decorated)(refusing())
+    with pytest.raises(InvalidRequest, match="messageId, body and attributes"):
+        handler({"Records": [{"MessageId": "m1", "Body": fanin.open().add(1)[0]}]}, None)
+
+
 def test_each_message_is_the_caller_of_its_own_ack(fanin):
     with fanin.open() as batch:
         items = batch.add(2)

@@ -265,6 +265,12 @@ def test_the_api_refuses_and_the_client_names_the_field(over_http):
     assert raised.value.field == "userKey"
 
 
+def test_an_unknown_route_says_to_check_the_url(over_http, service):
+    service.faults.append(answers(404, b'{"message":"Not Found"}'))
+    with pytest.raises(NotFound, match="check the URL"):
+        over_http.open()
+
+
 @pytest.mark.parametrize(
     "url",
     [

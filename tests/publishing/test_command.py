@@ -54,6 +54,21 @@ def test_every_option_arrives_and_a_queue_may_be_named(asked, monkeypatch):
     assert (request.chunk, request.rate, request.again) == (64, 2.5, Again.FAILED)
 
 
+def test_a_queue_that_does_not_exist_is_named(monkeypatch):
+    class Absent(Exception):
+        """The exception of the client."""
+
+    def refuse(**_):
+        raise Absent
+
+    names = SimpleNamespace(QueueDoesNotExist=Absent)
+    sqs = SimpleNamespace(get_queue_url=refuse, exceptions=names, meta=SimpleNamespace(endpoint_url="there"))
+    monkeypatch.setattr(clients, "sqs", lambda: sqs)
+    result = run("rows.jsonl", "--queue", "nope")
+
+    assert (result.exit_code, "no queue 'nope'" in result.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [(Conflict("it is CLOSED"), 1), (NoCredentialsError(), 1), (StoreUnavailable("no answer"), 5)],

@@ -58,6 +58,14 @@ def test_a_row_that_cannot_be_sent_is_refused_with_its_line(tmp_path, name, cont
         survey(file(tmp_path, content, name))
 
 
+def test_a_malformed_line_has_one_line_number_and_its_column(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n{bad\n')
+    with pytest.raises(InvalidRequest, match=r"line 2: .* at column 2\)") as refused:
+        list(rows(path))
+    assert "line 1" not in str(refused.value)
+
+
 def test_a_file_of_another_kind_and_no_file_are_refused(tmp_path):
     with pytest.raises(InvalidRequest, match=r"none of \.jsonl"):
         survey(file(tmp_path, "", "rows.txt"))

@@ -151,10 +151,10 @@ def test_what_cannot_be_reopened_is_refused(tracker):
     counted, _ = opened(tracker, 3, mode=Mode.ESTIMATED)
     tracker.cancel("t", counted)
 
-    for batch_id, detail in ((live, "not ended"), (done, "no such items"), (counted, "estimated")):
+    for batch_id, detail in ((live, "not ended"), (done, "no failed items"), (counted, "estimated")):
         with pytest.raises(Conflict, match=detail):
             reopen(tracker, batch_id, key=batch_id)
-    with pytest.raises(Conflict, match="no such items"):
+    with pytest.raises(Conflict, match="no unfinished items"):
         reopen(tracker, done, key="all", items=UNFINISHED)
     with pytest.raises(NotFound):
         tracker.reopen("other", ReopenBatch(origin_batch_id=done), "me", "k")

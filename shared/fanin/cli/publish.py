@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fanin.errors import FaninError, StoreUnavailable
+from fanin.errors import FaninError, InvalidRequest, StoreUnavailable
 
 if TYPE_CHECKING:
     from fanin.publishing.publish import PublishRequest
@@ -68,7 +68,12 @@ def _queue_url(queue: str) -> str:
 
     if queue.startswith(("http://", "https://")):
         return queue
-    return clients.sqs().get_queue_url(QueueName=queue)["QueueUrl"]
+    sqs = clients.sqs()
+    try:
+        return sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        where = f"account and region of your AWS credentials ({sqs.meta.endpoint_url})"
+        raise InvalidRequest(f"there is no queue {queue!r} in the {where}", field="queue") from None
 
 
 def _progress(sent: int, rows: int) -> None:

@@ -18,7 +18,7 @@ from fanin.client.answering import answers_of
 from fanin.client.handing import UnderWork, under_work
 from fanin.client.ordering import runs_of
 from fanin.client.reasons import reason_of
-from fanin.client.records import item_id_of
+from fanin.client.records import item_id_of, records_of
 from fanin.client.settling import DONE, Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
 from fanin.client.skipping import Look, Looks
 from fanin.client.transport import Acks
@@ -68,7 +68,7 @@ class Consumer:
         """
         tally, looks = Tally(), Looks(self.transport, self.skip_done)
         started = _Started(context, self.margin_seconds)
-        for run in self._runs(self._not_done(event["Records"], tally, looks)):
+        for run in self._runs(self._not_done(records_of(event), tally, looks)):
             self._send([self._worked(record, tally, looks) for record in started.of(run)], tally)
         tally.fail(started.deferred)
         started.log()

@@ -120,6 +120,8 @@ def error_of(status: int, body: bytes) -> FaninError:
 def problem_error(status: int, problem: Document) -> FaninError:
     """Return the error of a problem document, which may be empty."""
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
+    if status == 404 and "detail" not in problem:  # API Gateway's answer to an unknown route
+        detail += ": this is no route of fanin's API; check the URL"
     refusal = REFUSALS.get(str(problem.get("type")))
     if refusal is not None:
         return refusal(detail, field=_field(problem))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fanin.client.checking import ranged
@@ -12,6 +12,21 @@ from fanin.client.reasons import fitting
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
 from fanin.tracker import Ack, ItemId, Outcome
+
+
+def records_of(event: Mapping[str, Any]) -> Sequence[Record]:
+    """Return the records of an SQS event.
+
+    Raises InvalidRequest if they are messages of ``receive_message``.
+    """
+    records: Sequence[Record] = event["Records"]
+    if any("MessageId" in record and "messageId" not in record for record in records):
+        raise InvalidRequest(
+            "a record has messageId, body and attributes, as Lambda passes it, and not MessageId, Body and"
+            " Attributes, as receive_message returns it: rename them (docs/consumers.md, Outside Lambda)",
+            field="Records",
+        )
+    return records
 
 
 def dead_letter_message_ack(record: Record, item_id: Callable[[Record], str] | None = None) -> Ack:

@@ -97,7 +97,12 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str]]:
                     json.loads(text, parse_constant=_no_constant)
                     yield line, _sendable(text)
             except (ValueError, RecursionError) as error:
-                raise _unreadable(path, line, f"it is not JSON in UTF-8 ({error})") from error
+                raise _unreadable(path, line, f"it is not JSON in UTF-8 ({_fault(error)})") from error
+
+
+def _fault(error: Exception) -> str:
+    """Return what is wrong with the text of a line, without a second line number."""
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _csv(path: Path) -> Iterator[tuple[int, str]]:

@@ -74,12 +74,12 @@ class OriginSlice:
     resume: tuple[int, int] | None
 
 
-def check_origin(origin: Batch, count: int) -> None:
-    """Raise Conflict unless *count* items of *origin* can be reopened."""
+def check_origin(origin: Batch, count: int, kind: str) -> None:
+    """Raise Conflict unless *count* items of *origin* can be reopened. *kind*: what they are, ``failed``."""
     if origin.is_alive:
         raise Conflict(f"batch {origin.batch_id} has not ended; wait for its end, or cancel it")
     if not count:
-        raise Conflict(f"batch {origin.batch_id} has no such items; there is nothing to reopen")
+        raise Conflict(f"batch {origin.batch_id} has no {kind} items; there is nothing to reopen")
     if count > COUNT_MAX:
         raise Conflict(f"{count} items are more than one batch can reopen, which is {COUNT_MAX}")
 
