@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from functools import wraps
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import urllib3
@@ -77,7 +78,8 @@ def tracker(run: LocalRun) -> Tracker:
 def library(run: LocalRun) -> Iterator[Fanin]:
     """The library as a process beside the local run has it."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in Site(run, "library").environment.items():
+        # Several modules have one, and each makes the table of its own.
+        for name, value in Site(run, f"library-{uuid4().hex[:8]}").environment.items():
             patch.setenv(name, value)
         caches = (clients.dynamodb, clients.sqs)
         for cache in caches:
