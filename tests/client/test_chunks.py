@@ -91,6 +91,8 @@ def test_a_message_of_one_item_as_fan_out_sends_it_is_a_chunk_of_one():
 def test_rows_are_as_many_as_the_items():
     with pytest.raises(InvalidRequest, match="3 items take as many rows, not 2"):
         group()[:3].message([1, 2])
+    with pytest.raises(InvalidRequest, match="items"):
+        group()[:3].message(items="of mine")
 
 
 def texts():

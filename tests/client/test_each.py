@@ -321,6 +321,17 @@ def test_a_function_is_decorated_and_one_that_does_no_work_is_refused(fanin, wor
         fanin.acks_each(fail_after=0)
 
 
+@pytest.mark.parametrize("receives", [1, 2])
+def test_an_item_beyond_its_group_returns_alone(fanin, receives):
+    items, seen = fanin.open().add(2), []
+    beyond = json.dumps({"itemId": f"{items.batch_id}:{items.group_id}:7", "record": 7})
+    handler = fanin.acks_each(lambda item: seen.append(item.row))
+
+    event = delivery(beyond, json.dumps({"itemId": items[0], "record": 0}), receives=receives)
+
+    assert (returned(handler(event, None)), seen) == (["m0"], [0])
+
+
 def test_the_transport_refuses_what_no_chunk_can_be(fanin):
     with pytest.raises(NotFound):
         fanin._transport.left(UNKNOWN, UNKNOWN, 0, 1)

@@ -54,6 +54,20 @@ def test_the_options_of_a_reopen_are_sent(fanin):
     assert len(list(reopened.pairs())) == 6
 
 
+def test_the_key_of_a_deleted_batch_opens_and_closes_a_new_one(fanin, tracker):
+    with fanin.open(key="monday") as batch:
+        fanin.ack(batch.add(2))
+    confirm(tracker, batch)
+    batch.delete()
+
+    with fanin.open(key="monday") as again:
+        fanin.ack(again.add(3))
+
+    assert again.id != batch.id
+    assert again.closed.is_complete
+    assert fanin.open(key="monday").close().completed_by_you is again.closed.completed_by_you
+
+
 def test_pairs_are_read_page_by_page_as_they_are_consumed(fanin, tracker, monkeypatch):
     batch, _ = ended(fanin, count=4000, failed=range(0, 4000, 2))
     reopened = batch.reopen()

@@ -276,6 +276,7 @@ def test_thresholds_are_kept_in_order_each_once():
         ({"notify_at": "50%"}, "notifyAt"),
         ({"notify_at": ["stuck"]}, "notifyAt"),
         ({"notify_at": 3}, "notifyAt"),
+        ({"notify_at": [["50%"]]}, "notifyAt"),
         ({"stuck_after": 59 * SECOND}, "stuckAfterSeconds"),
         ({"stuck_after": 367 * DAY}, "stuckAfterSeconds"),
         ({"stuck_after": MINUTE + timedelta(milliseconds=1)}, "stuckAfterSeconds"),

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from uuid import UUID, uuid5
 
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
@@ -46,8 +47,11 @@ class Batch:
         return self._fanin.add(self.id, count, key=key)
 
     def close(self) -> Closed:
-        """Make the total final; a repeated close returns the same answer."""
-        self.closed = self._fanin.close(self.id, key=self._key)
+        """Make the total final; a repeated close returns the same answer.
+
+        Its key is of the batch and of the key it was opened under, which another batch had if that is over.
+        """
+        self.closed = self._fanin.close(self.id, key=str(uuid5(UUID(self.id), self._key)))
         return self.closed
 
     def cancel(self, reason: str | None = None) -> Cancelled:

@@ -97,7 +97,7 @@ def _single(body: Mapping[str, Any]) -> Items:
     item = ItemId.parse(body["itemId"]) if isinstance(body.get("itemId"), str) else None
     if item is None:
         raise InvalidRequest("the message names no items", field="items")
-    return Items.between(item.batch_id, item.group_id, item.index, item.index)
+    return range_of(f"{item}-{item.index}")
 
 
 def _object(text: str) -> Mapping[str, Any]:

@@ -59,6 +59,8 @@ class Items(Sequence[str]):
 
         *rows*: a JSON value for each item; without them, name where they are in *fields*.
         """
+        if "items" in fields:
+            raise InvalidRequest("items is the field of the message's own items; name yours", field="items")
         body: dict[str, Any] = {"items": self.text, **fields}
         if rows is not None:
             if len(rows) != len(self):

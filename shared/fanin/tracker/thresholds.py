@@ -68,7 +68,8 @@ def mark_of(threshold: Threshold, stall: int = 0) -> str:
 
 def checked_thresholds(given: Iterable[str]) -> tuple[Threshold, ...]:
     """Return the thresholds of ``notify_at`` in their order, each once. Raises InvalidRequest."""
-    if isinstance(given, str) or not isinstance(given, Iterable) or (wanted := set(given)) - set(ONCE):
+    wanted = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if wanted is None or any(each not in ONCE for each in wanted):
         raise InvalidRequest(f"notifyAt is a list of {', '.join(ONCE)}", field="notifyAt")
     return tuple(each for each in ONCE if each in wanted)
 
