@@ -277,6 +277,15 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     assert "`JobDead` adds 1." in PAGE
 
 
+def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everything: Assembly) -> None:
+    waiting = [re.match(r"Monitoring(\w+?)Waiting", name) for name in alarms(everything)]
+    queues = {match[1] for match in waiting if match}
+
+    assert {"Acks", "Webhooks", "Resumes"} <= queues
+    ours = {name for name in queues if not name.startswith(("Demo", "orders", "mails"))}
+    assert [name for name in sorted(ours) if f"`{name}`" not in runbooks()["waiting-messages"]] == []
+
+
 def test_the_runbook_of_a_reader_s_lag_names_each_reader(everything: Assembly) -> None:
     lags = [name for name in alarms(everything) if name.startswith("Monitoring") and "Lag" in name]
 
