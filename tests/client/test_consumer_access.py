@@ -18,7 +18,7 @@ def resources() -> set[str]:
     return set(re.findall(r"`/\$default/([^`]+)`", sentence))
 
 
-def test_a_consumer_over_http_is_granted_the_routes_that_it_calls_and_no_others(over_http, service) -> None:
+def test_a_consumer_over_http_is_granted_the_routes_that_it_calls_and_no_others(over_http, service):
     items = over_http.open().add(2)
     over_http.fail([items[0]])
     service.seen.clear()
