@@ -43,6 +43,9 @@ def test_the_example_accepts_what_is_signed_by_either_key_of_a_rotation(is_ours:
         (signature((NEW,), AT, BODY).replace("v1=", "v0="), BODY, AT),
         ("", BODY, AT),
         ("t=x,v1=y", BODY, AT),
+        (f"t={AT},v1=\xe9", BODY, AT),
+        ("t=\xb2,v1=y", BODY, AT),
+        (f"t={'9' * 5000},v1=y", BODY, AT),
     ],
 )
 def test_the_example_refuses_all_else(is_ours: Any, header: str, body: bytes, now: int) -> None:

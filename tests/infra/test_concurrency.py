@@ -9,6 +9,7 @@ import pytest
 
 from infra.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
 from infra.config import Config
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 
 NEW_ACCOUNT = 10
@@ -28,6 +29,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "registrations": {"grouper_registrations": True},
     "dead-letter queues of users": {"dead_letter_queue_arns": DEAD},
     "a resumed state machine": {"resumed_state_machines": MACHINE},
+    "webhooks": {"callbacks": CALLBACKS},
+    "callbacks without webhooks": {"callbacks": CALLBACKS[:1]},
+    "events of dead jobs": {"events": "JobDead", "archive": True},
     "a raised quota": {"lambda_concurrency": 1000, **EVERY_QUEUE},
 }
 

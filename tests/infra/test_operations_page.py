@@ -14,7 +14,7 @@ from botocore import xform_name
 from botocore.session import Session
 from moto import mock_aws
 
-from fanin.names import JOBS_INDEX, doorbell_prefix
+from fanin.names import JOB_DEAD, JOBS_INDEX, doorbell_prefix
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.creating import QueueCreator
@@ -22,12 +22,13 @@ from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.raising import raise_parts
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from infra.concurrency import shares
-from infra.config import Config
+from infra.config import ByName, Config
 from infra.constructs.alarms import RUNBOOKS
 from infra.handlers import CONSUME_ACKS, ROUTES
 from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 from tests.infra.test_alarms import EVERYTHING, alarms
 from tests.infra.test_grants_suffice import Sent
@@ -147,6 +148,7 @@ def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
 
 
 ACCOUNT = "123456789012"
+MACHINE = f"arn:aws:states:eu-west-1:{ACCOUNT}:stateMachine:waits"
 PREFIX = f"arn:aws:sqs:eu-west-1:{ACCOUNT}:{doorbell_prefix('STAGE')}"
 OF_BATCHES = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
 """SQS requires the action of its members for a batch."""
@@ -265,6 +267,32 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     assert f"With the demo it needs {shares(demo).needed} of 10" in PAGE
     assert f"with the archive {shares(archive).needed} " in PAGE
     assert f"with `grouper_registrations` {shares(Config(grouper_registrations=True)).needed};" in PAGE
+    webhooks, resumed = (
+        Config(callbacks=ByName(json.dumps(CALLBACKS))),
+        Config(resumed_state_machines=(MACHINE,)),
+    )
+    assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
+    assert "adds 2, and so do the webhooks of `callbacks` together and `resumed_state_machines`" in PAGE
+    assert shares(Config(events=(JOB_DEAD,))).needed == new.needed + 1
+    assert "`JobDead` adds 1." in PAGE
+
+
+def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everything: Assembly) -> None:
+    waiting = [re.match(r"Monitoring(\w+?)Waiting", name) for name in alarms(everything)]
+    queues = {match[1] for match in waiting if match}
+
+    assert {"Acks", "Webhooks", "Resumes"} <= queues
+    ours = {name for name in queues if not name.startswith(("Demo", "orders", "mails"))}
+    assert [name for name in sorted(ours) if f"`{name}`" not in runbooks()["waiting-messages"]] == []
+
+
+def test_the_runbook_of_a_reader_s_lag_names_each_reader(everything: Assembly) -> None:
+    lags = [name for name in alarms(everything) if name.startswith("Monitoring") and "Lag" in name]
+
+    assert lags
+    for name in lags:
+        (reader,) = re.findall(r"^Monitoring(\w+?)Lag", name)
+        assert f"`{reader}`" in runbooks()["stream-lag"]
 
 
 def test_the_receives_of_the_page_are_those_of_the_template(plain: Assembly) -> None:

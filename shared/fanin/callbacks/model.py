@@ -16,6 +16,8 @@ QUEUE_ARN = rf"arn:aws[a-z-]*:sqs:{ACCOUNT}:[A-Za-z0-9_-]{{1,80}}(\.fifo)?"
 TOPIC_ARN = rf"arn:aws[a-z-]*:sns:{ACCOUNT}:[A-Za-z0-9_-]{{1,256}}(\.fifo)?"
 TENANT = r"[^#*\x00-\x1f\x7f-\x9f]{1,255}"
 ALL_TENANTS = ("*",)
+# Numbers and dots, also in hexadecimal, are an address as the resolver reads it, whatever their form.
+PRIVATE_NAME = r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]*))*|.*%.*|(.*\.)?(internal|local|localhost)|"
 TIMEOUT, TIMEOUT_MAX = 10.0, 20.0
 """Seconds of one POST."""
 RETRIED_FOR = timedelta(hours=24)
@@ -116,8 +118,10 @@ def pause_seconds(receives: int, jitter: float, at_least: timedelta | None = Non
 
 
 def _is_public(host: str) -> bool:
-    """Return whether *host* is a name, or an address of the internet."""
+    """Return whether *host* is a name, or an address of the internet; a name may end with a dot."""
+    host = host.rstrip(".")
     try:
-        return ipaddress.ip_address(host).is_global
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return re.fullmatch(r"[0-9.]+|.*\.(internal|local|localhost)|localhost", host) is None
+        return re.fullmatch(PRIVATE_NAME, host) is None
+    return address.is_global and not address.is_multicast
