@@ -43,7 +43,8 @@ class Thresholds:
 
     def judge(self, batch: Batch, reached: Reached) -> None:
         """K: a threshold is reported of a live batch once its condition holds, while items are missing."""
-        missing = reached.progress.acked < batch.total or batch.state is not State.CLOSED
+        closed = batch.closed_at is not None and batch.closed_at <= reached.at
+        missing = reached.progress.acked < batch.total or not closed
         require(missing, "thresholds", lambda: f"{reached} is reported, and {batch} is only not completed")
         holds = self._holds(batch, reached.threshold, reached.at)
         require(holds and batch.is_alive, "thresholds", lambda: f"{reached} is reported of {batch}")
