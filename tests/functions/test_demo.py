@@ -20,16 +20,14 @@ from fanin.client.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.grouper import Grouper, NewTask, Policies, World
 from fanin.grouper.memory import MemoryStore as GrouperMemory
-from fanin.queue import Job, NewJob, QueueKey
-from fanin.queue.keys import JobKey, PartKey
-from fanin.queue.model import JobState
+from fanin.queue import NewJob
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.demo.bundling import Bundling, task_of
 from functions.demo.catalog import Package, checked
 from functions.demo.chaos import Chaos, Fault
 from functions.demo.index import Entry, Index
-from functions.demo.queueing import Queueing, entry_of, job_of
+from functions.demo.queueing import Queueing
 from functions.demo.work import Worker
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
@@ -385,22 +383,3 @@ def test_jobs_that_may_not_be_stored_send_their_messages_back_alone(stage: Stage
 
     sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
     assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
-
-
-def stored(new: NewJob) -> Job:
-    key = JobKey(PartKey(QueueKey(TENANT, "demo"), 0), new.key)
-    return Job(key, new.key, str(new.id), JobState.BUSY, 0, 0, 0, payload=new.payload, item_id=new.item_id)
-
-
-def test_a_job_has_the_whole_package_for_its_row() -> None:
-    entry = Entry("batch:group:7", checked(RECORD), 1000, 0)
-
-    assert entry_of(stored(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
-
-
-@pytest.mark.parametrize("payload", ["bad", "{}", "[]", '{"package": {}, "sentAt": 1}', None])
-def test_a_payload_that_is_no_package_is_refused(payload: str | None) -> None:
-    job = replace(stored(NewJob("a-key")), payload=payload)
-
-    with pytest.raises(ValueError, match="the payload of job 'a-key' is no package"):
-        entry_of(job, 0)

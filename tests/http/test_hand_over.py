@@ -40,7 +40,7 @@ def test_an_ancestor_is_refused_as_the_child_of_its_descendants_item(run):
         fanin.open(parent=below, key=ancestor._key)
 
 
-@pytest.mark.parametrize(("payload", "failed", "state"), [("fine", 0, []), ("bad", 1, ["dead"])])
+@pytest.mark.parametrize(("payload", "failed", "state"), [(None, 0, []), ("bad", 1, ["dead"])])
 def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api, payload, failed, state):
     with library.open() as batch:
         (item,) = batch.add(1)

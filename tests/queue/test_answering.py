@@ -39,6 +39,55 @@ def test_an_invocation_reads_only_the_parts_of_its_rings(make, store):
         assert {job.key.part.number for job in jobs} == {3}
 
 
+def in_parts(queue, *parts: int) -> list[NewJob]:
+    """A new job in each of *parts*, the first with the highest priority."""
+    found: dict[int, list[str]] = {}
+    for number in range(500):
+        found.setdefault(queue.context.rows(f"job-{number}").at.part.number, []).append(f"job-{number}")
+    return [NewJob(found[part].pop(), priority=999 - n) for n, part in enumerate(parts)]
+
+
+def test_a_job_of_one_part_is_not_taken_for_the_ring_of_another(make):
+    queue = make(parts=2)
+    first, second, third = in_parts(queue, 0, 0, 1)
+    queue.add_all([first, second, third])
+    with queue.answer(event(Ring(0), Ring(1)), CONTEXT) as jobs:
+        assert set(names(jobs)) == {first.key, third.key}
+    with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        assert names(jobs) == [second.key]
+
+
+def test_jobs_that_another_invocation_claims_meanwhile_are_replaced_by_the_next_ones(
+    queue, store, monkeypatch
+):
+    queue.add_all("abcd")
+    whole, looks = store.ready, []
+
+    def raced(part, most):
+        heads = whole(part, most)
+        looks.append(len(heads))
+        if len(looks) == 1:
+            with queue.take(1, wait=0) as jobs:
+                assert names(jobs) == ["a"]
+        return heads
+
+    monkeypatch.setattr(store, "ready", raced)
+    with queue.answer(event(Ring(0), Ring(0)), CONTEXT) as jobs:
+        assert names(jobs) == ["b", "c"]
+
+
+def test_what_others_still_claim_after_some_rounds_is_rung_for_again(queue, store, bell, monkeypatch):
+    queue.add("a")
+    heads = store.ready(queue.context.part(0), 1)
+    with queue.take(1, wait=0):
+        bell.rings.clear()
+        monkeypatch.setattr(store, "ready", lambda part, most: heads)
+        with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+            assert names(jobs) == []
+
+    assert [ring for _, ring in bell.rings] == [Ring(0)]
+
+
 def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time):
     queue.add(NewJob("a", delay=5))
     time.sleep(5)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue import lifecycle
@@ -41,6 +42,38 @@ class Claims:
                 return taken
             effects.pause(attempt)
         return []
+
+    def take_each(self, wanted: Mapping[int, int]) -> list[Job]:
+        """Claim up to so many of the first ready jobs of each part: part -> jobs.
+
+        Jobs that others claim meanwhile are replaced by the next ones; where they still are after some
+        rounds, the doorbell is rung for what is left.
+        """
+        taken: list[Job] = []
+        try:
+            for part, most in wanted.items():
+                taken += self._take_all(part, most)
+        except BaseException:
+            self.give_back_all(taken)
+            raise
+        return taken
+
+    def _take_all(self, part: int, most: int) -> list[Job]:
+        """Claim *most* jobs of a part, or all of its ready ones if they are fewer."""
+        key, taken, effects = self.context.part(part), list[Job](), self.context.effects
+        try:
+            for attempt in range(CLAIM_ROUNDS):
+                left = most - len(taken)
+                heads = effects.insist(partial(self.context.store.ready, key, left))
+                taken += self.take_these(heads, left)
+                if len(taken) == most or not heads or not self.session.alive():
+                    return taken
+                effects.pause(attempt)
+        except BaseException:
+            self.give_back_all(taken)
+            raise
+        self.context.ring([Ring(part)] * (most - len(taken)))
+        return taken
 
     def take_these(self, heads: Sequence[Entry], most: int) -> list[Job]:
         """Claim up to *most* of these jobs, in this order; those that are no longer ready are left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -134,7 +135,7 @@ class Queue(Listings):
         """Yield the jobs of one invocation of a Lambda function whose event source is this queue's doorbell.
 
         *event*, *context*: the arguments of the invocation; its session ends with its time. At most one job
-        is taken for each ring. Leaving the block is as with ``take``; an exception is raised again, so that
+        is taken for each ring, in the part that it names. Leaving the block is as with ``take``; an exception is raised again, so that
         SQS delivers the rings again. A queue that is removed has no jobs: its last rings are used up.
         Raises InvalidRequest if a message is not a ring of this queue.
         """
@@ -143,10 +144,9 @@ class Queue(Listings):
         if config is None or config.removing_us is not None:
             yield self.take()  # not entered, it has no jobs
             return
-        parts = sorted({ring.part for ring in rings})
         with self.bounded(context.get_remaining_time_in_millis() / 1000) as bounded:
-            _promote(bounded._live_worker(), rings)
-            with bounded.take(len(rings), wait=0, parts=parts) as jobs:
+            delay = self.context.options.retry_delay
+            with Jobs(lambda: bounded._take_rung(rings), self._report_end, delay) as jobs:
                 yield jobs
 
     def close(self) -> None:
@@ -172,6 +172,14 @@ class Queue(Listings):
     @property
     def _take_lock(self) -> FairLock:
         return self._process().take_lock
+
+    def _take_rung(self, rings: Sequence[Ring]) -> tuple[Worker, list[Job]]:
+        """Claim as many jobs of each part as *rings* has of it: one more would leave another without a ring."""
+        worker = self._live_worker()
+        if self._existing().paused:
+            return worker, []
+        _promote(worker, rings)
+        return worker, worker.claims.take_each(Counter(ring.part for ring in rings))
 
     def _take(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
         deadline = None if wait is None else self.context.effects.monotonic() + wait

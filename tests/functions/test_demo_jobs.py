@@ -1,0 +1,34 @@
+"""The jobs of the demo's packages: what a job holds is what its index row needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.queue import Job, NewJob, QueueKey
+from fanin.queue.keys import JobKey, PartKey
+from fanin.queue.model import JobState
+from functions.demo.catalog import checked
+from functions.demo.index import Entry
+from functions.demo.queueing import entry_of, job_of
+from tests.functions.test_demo import RECORD, TENANT
+
+
+def stored(new: NewJob) -> Job:
+    key = JobKey(PartKey(QueueKey(TENANT, "demo"), 0), new.key)
+    return Job(key, new.key, str(new.id), JobState.BUSY, 0, 0, 0, payload=new.payload, item_id=new.item_id)
+
+
+def test_a_job_has_the_whole_package_for_its_row() -> None:
+    entry = Entry("batch:group:7", checked(RECORD), 1000, 0)
+
+    assert entry_of(stored(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
+
+
+@pytest.mark.parametrize("payload", ["bad", "{}", "[]", '{"package": {}, "sentAt": 1}', None])
+def test_a_payload_that_is_no_package_is_refused(payload: str | None) -> None:
+    job = replace(stored(NewJob("a-key")), payload=payload)
+
+    with pytest.raises(ValueError, match="the payload of job 'a-key' is no package"):
+        entry_of(job, 0)
