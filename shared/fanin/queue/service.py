@@ -135,9 +135,9 @@ class Queue(Listings):
         """Yield the jobs of one invocation of a Lambda function whose event source is this queue's doorbell.
 
         *event*, *context*: the arguments of the invocation; its session ends with its time. At most one job
-        is taken for each ring, in the part that it names. Leaving the block is as with ``take``; an exception is raised again, so that
-        SQS delivers the rings again. A queue that is removed has no jobs: its last rings are used up.
-        Raises InvalidRequest if a message is not a ring of this queue.
+        is taken for each ring, in the part that it names. Leaving the block is as with ``take``; an exception
+        is raised again, so that SQS delivers the rings again. A queue that is removed has no jobs: its last
+        rings are used up. Raises InvalidRequest if a message is not a ring of this queue.
         """
         rings = messages.rings_of(self.key, event)
         config = self.context.read_config()
@@ -174,7 +174,7 @@ class Queue(Listings):
         return self._process().take_lock
 
     def _take_rung(self, rings: Sequence[Ring]) -> tuple[Worker, list[Job]]:
-        """Claim as many jobs of each part as *rings* has of it: one more would leave another without a ring."""
+        """Claim as many jobs of each part as *rings* has of it: one more would leave another without."""
         worker = self._live_worker()
         if self._existing().paused:
             return worker, []
