@@ -62,7 +62,7 @@ class Worker:
         before_acks = self.units()
         settled = self._ack(worked)
         acked = self.units()
-        counts = _counts(messages, registered, settled.acked)
+        counts = _counts(messages, registered, queued, settled.acked)
         self._count(counts, {"writeUnits": before_acks + acked, "ackUnits": acked})
         whole = {message.message_id for message in messages if message.fault is Fault.NONE}
         kept = whole & {*registered, *queued, *(record["messageId"] for record, _ in settled.acked)}
@@ -110,9 +110,9 @@ class Worker:
 
 
 def _counts(
-    messages: Sequence[Message], registered: frozenset[str], acked: Outcomes
+    messages: Sequence[Message], registered: frozenset[str], queued: frozenset[str], acked: Outcomes
 ) -> Mapping[str, Counter[str]]:
-    """Return the counts of a delivery by batch; *registered* are message ids."""
+    """Return the counts of a delivery by batch; *registered* and *queued* are message ids."""
     verdicts = {record["messageId"]: verdict for record, verdict in acked}
     counts: dict[str, Counter[str]] = {}
     for message in messages:
@@ -121,6 +121,7 @@ def _counts(
             deliveries=1,
             faults=int(message.fault is not Fault.NONE),
             registrations=int(message.message_id in registered),
+            jobs=int(message.message_id in queued),
             acks=int(verdict is not None),
             repeats=int(verdict is Verdict.DUPLICATE),
         )

@@ -111,6 +111,7 @@ def counters_of(amounts: Mapping[str, float]) -> Counters:
         acks=int(amounts.get("acks", 0)),
         repeats=int(amounts.get("repeats", 0)),
         registrations=int(amounts.get("registrations", 0)),
+        jobs=int(amounts.get("jobs", 0)),
         write_units=amounts.get("writeUnits", 0.0),
         ack_units=amounts.get("ackUnits", 0.0),
     )

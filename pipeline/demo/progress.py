@@ -17,8 +17,8 @@ WARM_SECONDS = 5.0
 class Counters:
     """Counters of the workers: *deliveries* of messages, *faults* made, *acks*, *repeats* of them.
 
-    *registrations* of tasks, the same task again among them. *write_units* of all that, *ack_units* of the
-    acks alone.
+    *registrations* of tasks, the same task again among them; *jobs* likewise. *write_units* of all that,
+    *ack_units* of the acks alone.
     """
 
     deliveries: int = 0
@@ -26,6 +26,7 @@ class Counters:
     acks: int = 0
     repeats: int = 0
     registrations: int = 0
+    jobs: int = 0
     write_units: float = 0.0
     ack_units: float = 0.0
 

@@ -82,6 +82,11 @@ class Report:
         return self.counters.registrations - self.bundled.tasks
 
     @property
+    def added_again(self) -> int:
+        """Return the repeated adds of jobs."""
+        return self.counters.jobs - self.queued
+
+    @property
     def items_a_second(self) -> float:
         """Return the throughput from the first message to the last ack."""
         return self.sent.items / self.times.total
@@ -110,7 +115,7 @@ class Report:
             "writeUnitsAnItem": round(self.units_an_item, 3),
             "writeUnitsAnAck": round(self.units_an_ack, 3),
             "bundled": {**self.bundled.facts(), "registeredAgain": self.registered_again},
-            "queued": self.queued,
+            "queued": {"jobs": self.queued, "addedAgain": self.added_again},
             "latency": {f"p{percent}": round(self.latency(percent), 3) for percent in (50, 99)},
             "sendingSeconds": round(self.times.sending, 3),
             "seconds": round(self.times.total, 3),
@@ -159,8 +164,8 @@ def verdict(report: Report) -> list[str]:
 def _stages(report: Report) -> dict[str, str]:
     """Return the lines on bundling and on the work queue, if anything was bundled or queued."""
     bundled = report.bundled
-    jobs = {"work queue": f"{report.queued:,} of the items: a job each, acked together with its index row"}
-    queued = jobs if report.queued else {}
+    jobs = f"a job each, acked together with its index row, {report.added_again:,} added again"
+    queued = {"work queue": f"{report.queued:,} of the items: {jobs}"} if report.queued else {}
     if not bundled.tasks:
         return queued
     return {

@@ -46,6 +46,7 @@ def report(**facts: Any) -> Report:
             acks=824,
             repeats=26,
             registrations=208,
+            jobs=53,
             write_units=1300.0,
             ack_units=206.0,
         ),

@@ -47,6 +47,10 @@ def test_a_registration_beyond_the_tasks_was_one_again():
     assert makers.report().registered_again == 8
 
 
+def test_an_add_beyond_the_jobs_was_one_again():
+    assert makers.report().added_again == 3
+
+
 def test_throughput_and_latencies_are_those_of_the_items():
     made = makers.report()
 
@@ -69,7 +73,8 @@ def test_a_person_reads_each_figure_on_a_line_of_its_own():
         "  bundled               200 of the items: tasks in 8 bundles of 25 on average, 8 registered again",
         "  batch API             12 calls in place of 200: 188 saved; 3 refused (429), "
         "1 answers lost on purpose",
-        "  work queue            50 of the items: a job each, acked together with its index row",
+        "  work queue            50 of the items: a job each, acked together with its index row, "
+        "3 added again",
         "  DynamoDB write units  1,300 of the workers, 1.30 an item with its row or task, 0.25 an ack",
         "  from send to work     p50 50.0 s, p99 99.0 s",
         "  time                  sent in 10.0 s, acked in 50.0 s",

@@ -372,6 +372,7 @@ def test_an_item_has_one_job_however_often_its_message_comes(stage: Stage) -> No
     half = len(stage.jobs) // 2
     assert stage.jobs[:half] == stage.jobs[half:]
     assert len({job.id for job in stage.jobs}) == half > 0
+    assert stage.counted()["jobs"] == 2 * half
 
 
 def test_jobs_that_may_not_be_stored_send_their_messages_back_alone(stage: Stage) -> None:
