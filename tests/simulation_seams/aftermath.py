@@ -31,7 +31,9 @@ def check(world: World) -> None:
 
 def _check_waiting(world: World, batch: Batch) -> None:
     """K: the callback of a batch has each of its events, and the task that waits for it has ended."""
-    marks = [str(batch.state), *(mark for key, mark in world.memory.reports if key == batch.key)]
+    marks = [str(batch.state)]
+    if batch.key not in world.referee.deleted:  # a report that comes after the delete has no event any more
+        marks += [mark for key, mark in world.memory.reports if key == batch.key]
     for mark in marks if batch.callback else ():
         event_id = f"{batch.batch_id}:{mark}"
         arrived = world.bus.arrived[batch.callback or "", event_id]
