@@ -153,8 +153,11 @@ def test_the_sweep_frees_what_a_dead_invocation_held_and_emits_the_depth_of_the_
 
     assert [job["key"] for job in before] == ["orphan"]
     assert [job["key"] for job in listed(api, "swept")] == ["orphan", "waits"]
-    assert [line["JobsQueued"] for line in depths if line.get("queue") == "swept"] == [[2.0]]
-    assert [line["JobsQueued"][0] >= 2 for line in depths if "queue" not in line] == [True]
+    of_queue = [line["JobsQueued"] for line in depths if line.get("queue") == "swept"]
+    of_all = [line["JobsQueued"][0] for line in depths if "queue" not in line]
+    assert of_queue == [[2.0]] * len(of_queue) != []  # the deployed sweep may report it beside the test's
+    assert of_all
+    assert min(of_all) >= 2
 
 
 def swept(run: LocalRun, queue: str):
