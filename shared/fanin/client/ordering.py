@@ -3,7 +3,8 @@
 A poisoned record ends its process, and all records of its delivery that are not acked come back with it. No
 record says which one it was, but each redelivery is worked on in another order: by hashes of the message
 ids upwards, then downwards, then from the middle, and again by other hashes. A record is then before any one
-poisoned record at its second or its third receive, and before any two of them at its fourth.
+poisoned record at its second or its third receive, and, if the delivery comes back as it was, before any two
+of them at its fourth.
 """
 
 from __future__ import annotations
