@@ -1,4 +1,4 @@
-"""The built site: nothing is requested from other hosts, its search has all pages, its routes are those of the API."""
+"""The built site: no page requests anything from other hosts, and its search has all pages."""
 
 from __future__ import annotations
 
