@@ -8,7 +8,7 @@
 | sh | run by the same bash, as a whole |
 
 In what is compared, ``...`` stands for any text, and a line ``...`` for any lines. A comment
-``<!-- not run: why -->`` before a block leaves it out. A block of another language without a title is not run.
+``<!-- not run: why -->`` before a block leaves it out. Blocks of other languages are not run without a title.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from website.diagrams import shown
 from website.http_reference import MARKER, reference
-from website.links import PAGES, for_site
+from website.links import PAGES, for_site, titles_of
 
 ROOT = Path(__file__).resolve().parents[1]
 STYLE = "assets/site.css"
@@ -27,7 +28,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are outside of docs/, and the style."""
     for source, target in PAGES.items():
-        text = for_site((ROOT / source).read_text(), "")
+        text = for_site((ROOT / source).read_text(), "", titles_of(ROOT))
         files.append(File.generated(config, target, content=text))
     style = (ROOT / "website" / "site.css").read_text()
     files.append(File.generated(config, STYLE, content=style))
@@ -37,13 +38,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Rewrite the links of a page of docs/, and put the API's reference in the place of its marker."""
     name = page.file.src_uri
+    if page.parent is None:  # alone under its tab, so that a list of pages would have one entry
+        page.meta["hide"] = ["navigation"]
     if name in PAGES.values():
         return markdown
     if MARKER in markdown:
         markdown = markdown.replace(
             MARKER, reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
         )
-    return for_site(markdown, posixpath.join("docs", posixpath.dirname(name)).rstrip("/"))
+    folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
+    return for_site(shown(markdown), folder, titles_of(ROOT))
 
 
 def _expanded(entry: dict[str, object], docs: Path) -> dict[str, object]:
