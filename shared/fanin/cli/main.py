@@ -9,13 +9,14 @@ from typing import Annotated
 try:
     import typer
 
-    from fanin.cli import local, publish
+    from fanin.cli import local, publish, work
 except ModuleNotFoundError as missing:
     sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
 
 app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)
 app.add_typer(local.app, name="local")
 app.command()(publish.publish)
+local.app.command()(work.work)
 
 
 def _print_version(is_asked: bool) -> None:
