@@ -14,9 +14,9 @@ import pytest
 from moto import mock_aws
 
 from fanin.cli.work import python_of
+from fanin.local import work_source
 from fanin.local.function_process import FunctionProcess, InvocationFailed
 from fanin.local.source_changes import SourceChanges
-from fanin.local import work_source
 from fanin.local.work import Worker, environment_of_function
 from fanin.local.work_source import dead_letter_name, source_of
 
