@@ -14,7 +14,7 @@ import pytest
 
 from fanin import Fanin
 from fanin.local import LocalRun
-from fanin.local.work_source import dead_letter_name
+from fanin.local.work_source import dead_letter_queue_name
 from tests.local import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,11 +66,11 @@ def test_items_are_worked_on_failures_are_dead_letter_messages_and_ctrl_c_ends_i
             sqs.send_message(QueueUrl=url, MessageBody=f'{{"itemId": "{item}", "record": {{"n": {n}}}}}')
 
     assert processes.eventually(lambda: batch.status().acked == 4)
-    assert processes.eventually(lambda: length(run, dead_letter_name(queue)) == 1)
+    assert processes.eventually(lambda: length(run, dead_letter_queue_name(queue)) == 1)
     started.send_signal(signal.SIGINT)
     lines += started.stderr.readlines()
     assert started.wait(60) == 0
-    assert f"dead-letter queue {dead_letter_name(queue)}" in lines[0]
+    assert f"dead-letter queue {dead_letter_queue_name(queue)}" in lines[0]
     assert any("ValueError: no picture" in line for line in lines)
     assert lines[-1] == "stopped\n"
     assert not [line for line in lines if "KeyboardInterrupt" in line]

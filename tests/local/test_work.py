@@ -18,7 +18,7 @@ from fanin.local import work_source
 from fanin.local.function_process import FunctionProcess, InvocationFailed
 from fanin.local.source_changes import SourceChanges
 from fanin.local.work import Worker, environment_of_function
-from fanin.local.work_source import dead_letter_name, source_of
+from fanin.local.work_source import dead_letter_queue_name, source_of
 
 RUN = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -202,7 +202,7 @@ def test_an_absent_queue_is_created_with_a_dead_letter_queue_and_a_second_start_
     before = attributes(sqs, source.url)
     again = source_of(sqs, name)
 
-    assert source.dead == dead_letter_name(name) == policy["deadLetterTargetArn"].rpartition(":")[2]
+    assert source.dead == dead_letter_queue_name(name) == policy["deadLetterTargetArn"].rpartition(":")[2]
     assert (source.visibility, policy["maxReceiveCount"]) == (30, 3)
     assert again == source
     assert attributes(sqs, source.url) == before

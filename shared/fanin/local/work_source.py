@@ -97,7 +97,7 @@ def source_of(sqs: Any, name: str, visibility: int | None = None, receives: int 
     )
 
 
-def dead_letter_name(name: str) -> str:
+def dead_letter_queue_name(name: str) -> str:
     """Return the name of the dead-letter queue that belongs to the queue *name*."""
     stem = name.removesuffix(FIFO)
     return f"{stem}-dead-letter-queue{name[len(stem) :]}"
@@ -107,7 +107,7 @@ def _policy(sqs: Any, url: str, name: str, receives: int) -> dict[str, Any]:
     """Return the redrive policy, to the dead-letter queue that the queue has, or to a new one."""
     dead = _dead_of(_facts(sqs, url))
     if dead is None:
-        created = _created(sqs, dead_letter_name(name), MessageRetentionPeriod=KEPT_SECONDS)
+        created = _created(sqs, dead_letter_queue_name(name), MessageRetentionPeriod=KEPT_SECONDS)
         dead = _facts(sqs, created)["QueueArn"]
     return {"deadLetterTargetArn": dead, "maxReceiveCount": receives}
 
