@@ -51,6 +51,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.client",
         "fanin.local",
         "fanin.publishing",
+        "fanin.tracker",
     },
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
@@ -135,6 +136,7 @@ HOMES: dict[str, set[str]] = {
     "pyspark": {"pipeline"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},
+    "rich": {"fanin.cli", "pipeline.demo"},
     "typer": {"fanin.cli"},
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.

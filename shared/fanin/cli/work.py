@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin.cli.local import chosen, exit_with_message
-from fanin.errors import InvalidRequest
+from fanin.cli.exits import UsageError
+from fanin.cli.local import chosen
 from fanin.local import LocalRunError
 from fanin.local.connection import Connection
 from fanin.local.environment import environment_of
@@ -73,14 +73,12 @@ def work(
     """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # other commands need no AWS
 
-    with exit_with_message():
-        _check(spec, queue)
-        state = chosen(port)
-        try:
-            worker = _worker(state, spec, queue, python, (visibility, max_receives, timeout), batch_size)
-            _run(worker)
-        except (BotoCoreError, ClientError) as error:
-            raise LocalRunError(f"the local run at {state.url} answers no more: {error}") from error
+    _check(spec, queue)
+    state = chosen(port)
+    try:
+        _run(_worker(state, spec, queue, python, (visibility, max_receives, timeout), batch_size))
+    except (BotoCoreError, ClientError) as error:
+        raise LocalRunError(f"the local run at {state.url} answers no more: {error}") from error
     _progress("stopped")
 
 
@@ -117,11 +115,11 @@ def python_of(given: Path | None, environment: str | None) -> str:
 
 
 def _check(spec: str, queue: str) -> None:
-    """Raise InvalidRequest for what is no handler or no name of a queue."""
+    """Raise UsageError for what is no handler or no name of a queue."""
     if not SPEC.fullmatch(spec):
-        raise InvalidRequest(f"APP:HANDLER is a module and a name in it, as app:handler, not {spec!r}")
+        raise UsageError(f"APP:HANDLER is a module and a name in it, as app:handler, not {spec!r}")
     if not NAME.fullmatch(queue):
-        raise InvalidRequest(f"--queue takes a name: letters, digits, _ and -, at most 50, not {queue!r}")
+        raise UsageError(f"--queue takes a name: letters, digits, _ and -, at most 50, not {queue!r}")
 
 
 def _run(worker: Worker) -> None:
