@@ -21,7 +21,6 @@ from fanin.client.checking import (
     listed_ranges,
     ranged,
     reason_given,
-    state_of,
     text,
     text_or_none,
     whole,
@@ -30,6 +29,7 @@ from fanin.client.checking import (
 from fanin.client.children import opened
 from fanin.client.consumers import Consumers
 from fanin.client.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.filtering import FilterOptions, filter_given
 from fanin.client.handing import add_key, taken_over, tasks_key
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
@@ -43,7 +43,7 @@ from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.client.waiting import Waiting
-from fanin.tracker import Ack, BatchFilter, BatchMap, ItemId, Outcome, Sample, State
+from fanin.tracker import Ack, BatchMap, ItemId, Outcome, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 from fanin.tracker.mapping import CELLS_MAX
 
@@ -182,14 +182,17 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
     def batches(
-        self, user_key: str | None = None, state: State | str | None = None, label: str | None = None
+        self,
+        user_key: str | None = None,
+        state: State | str | None = None,
+        label: str | None = None,
+        **more: Unpack[FilterOptions],
     ) -> Iterator[Summary]:
-        """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all."""
-        wanted = BatchFilter(
-            user_key=text_or_none(user_key, "a user key", "userKey"),
-            state=None if state is None else state_of(state),
-            label=text_or_none(label, "a label", "label"),
-        )
+        """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all.
+
+        *more*: the beginning of the user key, and times of opening; see ``FilterOptions``.
+        """
+        wanted = filter_given(user_key, state, label, more)
         ask = partial(self._transport.batches, wanted)
         return (batch for page in pages(ask) for batch in page.batches)
 

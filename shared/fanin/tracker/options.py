@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -123,20 +123,32 @@ def options_of(source: BatchOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFilter:
-    """Which batches of a tenant are listed: those that have every property given here."""
+    """Which batches of a tenant are listed: those that have every property given here.
+
+    *opened_from*, *opened_to* (exclusive): aware times, of which milliseconds count.
+    """
 
     user_key: str | None = None
+    user_key_prefix: str | None = None
     state: State | None = None
     label: str | None = None
+    opened_from: datetime | None = None
+    opened_to: datetime | None = None
 
     def __post_init__(self) -> None:
+        if self.user_key is not None and self.user_key_prefix is not None:
+            raise InvalidRequest(
+                "batches are listed by a whole user key or by its beginning; give one", field="userKeyPrefix"
+            )
+        if self.opened_from and self.opened_to and self.opened_from >= self.opened_to:
+            raise InvalidRequest("batches are listed from a time to a later one", field="openedTo")
         if self.label is not None and (not isinstance(self.label, str) or ":" not in self.label):
             raise InvalidRequest("batches are listed by a label as key:value", field="label")
 
     @property
     def reads_rows(self) -> bool:
-        """Whether rows have to be read to find the batches: only a user key has a list of its own."""
-        return self.state is not None or self.label is not None
+        """Whether rows have to be read to find the batches: a user key has a list, and each list an order."""
+        return any(wanted is not None for wanted in (self.state, self.label, self.user_key_prefix))
 
     @property
     def label_pair(self) -> tuple[str, str] | None:
@@ -147,8 +159,15 @@ class BatchFilter:
     def matches(self, batch: Batch) -> bool:
         """Whether *batch* has every property."""
         same_key = self.user_key is None or batch.user_key == self.user_key
+        same_key = same_key and (batch.user_key or "").startswith(self.user_key_prefix or "")
         labeled = self.label_pair is None or self.label_pair in batch.labels.items()
-        return same_key and labeled and (self.state is None or batch.state is self.state)
+        in_state = self.state is None or batch.state is self.state
+        return same_key and labeled and in_state and self.includes(batch.created_at)
+
+    def includes(self, opened_at: datetime) -> bool:
+        """Whether a batch that was opened then is listed."""
+        late_enough = self.opened_from is None or self.opened_from <= opened_at
+        return late_enough and (self.opened_to is None or opened_at < self.opened_to)
 
 
 def filter_of(source: BatchFilter) -> dict[str, Any]:
