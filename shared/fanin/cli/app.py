@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli import acking, changing, local, looking, opening, publish
+from fanin.cli import acking, changing, local, looking, opening, publish, work
 from fanin.cli.exits import ExitCode, code_of, sentence_of
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
@@ -63,6 +63,7 @@ for verbs in (opening.verb, changing.verb, acking.verb, looking.verb):
     verbs.add_to(app)
 app.add_typer(local.app, name="local")
 app.command()(publish.publish)
+local.app.command()(work.work)
 
 
 def _print_version(is_asked: bool) -> None:
