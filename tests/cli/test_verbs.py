@@ -10,6 +10,8 @@ from fanin.aws.settings_file import SettingsFile
 from fanin.cli.exits import ExitCode
 from functions import open_batch
 
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+
 
 def opened(fanin, key, count=0):
     """The id of a new batch, and the range of its items."""
@@ -109,7 +111,9 @@ def test_every_option_of_open_arrives(fanin, tmp_path):
 
 
 def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(fanin, tmp_path, environment):
-    settings = SettingsFile(resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"])
+    settings = SettingsFile(
+        resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"]
+    )
     environment.setattr(open_batch, "settings_file", lambda: settings)
     file = tmp_path / "token"
     file.write_text("the-token\n")
