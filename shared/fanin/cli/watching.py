@@ -15,7 +15,7 @@ from fanin.cli.arguments import Batch
 from fanin.cli.bar import Look, line
 from fanin.cli.durations import duration
 from fanin.cli.exits import ExitCode, Refused
-from fanin.cli.output import clean
+from fanin.cli.output import clean, dumped
 from fanin.cli.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
@@ -38,9 +38,9 @@ Seen = tuple[Document, Look]
 
 @verb("watch")
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
-    """Show the progress of BATCH until it ends. Exits with 0 if it succeeded, else with 1.
+    """Show the progress of BATCH until it ends.
 
-    Without a terminal: a line every 10 s and at each change of its state.
+    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each change of its state.
     """
     batch_id = call.names.id_of(batch)
     found = progress_of(call, batch_id, _seconds(timeout), REAL)
@@ -54,7 +54,10 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 
 @verb("wait")
 def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
-    """Wait until each BATCH has ended. Exits with 0 if all succeeded, else with 1, and names the others."""
+    """Wait until each BATCH has ended; print nothing.
+
+    Exits with 0 if all succeeded, else with 1, and names the others.
+    """
     names = {name: call.names.id_of(name) for name in batches}
     ended = {name: status for name, status in waited(call, names, _seconds(timeout), REAL)}
     others = [f"{name} ({status.result})" for name, status in ended.items() if status.result != SUCCEEDED]
@@ -106,8 +109,8 @@ def printed(found: Iterator[Seen], call: Invocation, now: Callable[[], float]) -
     shown, at = "", now()
     for document, look in found:
         if look.state != shown or now() >= at + LINE_SECONDS:
-            call.output.value(document, "\t".join(_cells(look)))
-            call.output.flush()
+            call.output.line(dumped(document) if call.output.as_json else "\t".join(_cells(look)))
+            sys.stdout.flush()
             shown, at = look.state, now()
     return look
 
