@@ -132,7 +132,7 @@ docs: setup ## the documentation as a site, offline, into build/site; a broken l
 	@echo "wrote build/site/index.html; for its search: $(BIN)/python -m http.server -d build/site"
 
 diagrams: setup ## draw the diagrams of docs/ for the site, after a change of one; needs npm and Chromium
-	@npm install --no-audit --no-fund --ignore-scripts --prefix build/mermaid mermaid@11.17.2
+	@npm install --loglevel=error --no-audit --no-fund --ignore-scripts --prefix build/mermaid mermaid@11.17.2
 	@$(BIN)/python -m website.diagrams
 
 lock: ## pin every dependency anew

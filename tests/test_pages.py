@@ -22,6 +22,7 @@ OWN = {
     "docs/results.md": "tests/client/test_results_page.py",
     "docs/step_functions.md": "tests/http/test_step_functions.py",
     "docs/testing.md": "tests/testing/test_page.py",
+    "docs/without_python.md": "tests/http/test_without_python.py",
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
