@@ -119,6 +119,9 @@ class PageRun:
 
     def __exit__(self, *_: object) -> None:
         self.shell.close()
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "/").parent == self.folder:
+                del sys.modules[name]  # another page may have a module of this name
 
     def page(self, page: Path) -> None:
         for block in blocks_of(page):
