@@ -77,7 +77,7 @@ def test_batches_are_listed_by_the_beginning_of_their_keys_and_by_time(fanin):
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        ({"user_key": "a", "user_key_prefix": "a"}, "userKeyPrefix"),
+        ({"user_key": "a", "user_key_prefix": "a"}, "user_key_prefix"),
         ({"user_key_prefix": 5}, "user_key_prefix"),
         ({"opened_from": "2026-03-01T00:00:00Z"}, "opened_from"),
         ({"opened_to": datetime(2026, 3, 1)}, "opened_to"),  # without a zone on purpose

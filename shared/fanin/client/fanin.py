@@ -212,7 +212,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId")))
+        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "item_id")))
         with taken_over(new.item_id):
             return self._transport.register(new, tasks_key([new], key))
 
@@ -223,7 +223,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
 
     def task_status(self, task_id: str) -> TaskStatus:
         """Return the state of a task. Raises NotFound. Over HTTP only."""
-        return self._transport.task(text(task_id, "a task id", "taskId"))
+        return self._transport.task(text(task_id, "a task id", "task_id"))
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str

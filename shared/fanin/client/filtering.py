@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from fanin.client.checking import state_of, text_or_none
+from fanin.client.naming import named_as_arguments
 from fanin.errors import InvalidRequest
 from fanin.tracker import BatchFilter, State
 
@@ -28,16 +29,17 @@ def filter_given(
     unknown = [name for name in more if name not in FilterOptions.__annotations__]
     if unknown:
         raise TypeError(f"batches() got an unexpected keyword argument {unknown[0]!r}")
-    return BatchFilter(
-        user_key=text_or_none(user_key, "a user key", "user_key"),
-        user_key_prefix=text_or_none(
-            more.get("user_key_prefix"), "the beginning of a user key", "user_key_prefix"
-        ),
-        state=None if state is None else state_of(state),
-        label=text_or_none(label, "a label", "label"),
-        opened_from=_time(more.get("opened_from"), "opened_from"),
-        opened_to=_time(more.get("opened_to"), "opened_to"),
-    )
+    with named_as_arguments():
+        return BatchFilter(
+            user_key=text_or_none(user_key, "a user key", "user_key"),
+            user_key_prefix=text_or_none(
+                more.get("user_key_prefix"), "the beginning of a user key", "user_key_prefix"
+            ),
+            state=None if state is None else state_of(state),
+            label=text_or_none(label, "a label", "label"),
+            opened_from=_time(more.get("opened_from"), "opened_from"),
+            opened_to=_time(more.get("opened_to"), "opened_to"),
+        )
 
 
 def _time(at: datetime | None, name: str) -> datetime | None:

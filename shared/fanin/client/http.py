@@ -162,10 +162,14 @@ class HttpTransport:
         return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        return self.ack_as(acks, key, documents.report_of)
+
+    def ack_as(self, acks: Sequence[Ack], key: str | None, reader: Callable[[documents.Document], T]) -> T:
+        """Ack as ``ack`` does, and return what *reader* makes of the answer."""
         body = documents.acks_body(acks)
         if len(json.dumps(body)) > BODY_MAX:
             raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
-        return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
+        return self._post("/v1/acks", body, _one_key(acks) if key is None else key, reader)
 
     def state_of(self, batch_id: str) -> State | None:
         return self._states.of(batch_id)

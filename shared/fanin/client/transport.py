@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -178,16 +178,16 @@ def _halves(acks: Sequence[Ack]) -> tuple[Sequence[Ack], Sequence[Ack]]:
     return [replace(ack, last=middle - 1)], [replace(ack, first=middle)]
 
 
-def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:
+def ranged_requests_of(ranges: Iterable[Ack]) -> Iterator[Sequence[Ack]]:
     """Yield the requests of *ranges*, in order: at most 1,000 ranges and 100,000 items in each."""
     request: list[Ack] = []
+    size = 0
     for part in (part for ack in ranges for part in _parts(ack)):
-        if request and (
-            len(request) == ITEMS_A_REQUEST or sum(ack.size for ack in request) + part.size > RANGED_A_REQUEST
-        ):
+        if request and (len(request) == ITEMS_A_REQUEST or size + part.size > RANGED_A_REQUEST):
             yield request
-            request = []
+            request, size = [], 0
         request.append(part)
+        size += part.size
     if request:
         yield request
 

@@ -21,8 +21,11 @@ LIFETIME_MAX = timedelta(days=400)
 USER_KEY_MAX = 256
 """Characters of a user key."""
 LABELS_MAX = 10
-LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:]{1,64}")
-LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,256}")
+USER_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,256}")
+LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:\ud800-\udfff]{1,64}")
+LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,256}")
+LABEL = re.compile(f"{LABEL_KEY.pattern}:{LABEL_VALUE.pattern}")
+"""Texts without control characters and lone surrogates, which have no form in UTF-8."""
 
 
 class Mode(StrEnum):
@@ -86,8 +89,7 @@ class OpenBatch(BatchOptions):
     on_failures: OnFailures = OnFailures.SUCCEED
 
     def __post_init__(self) -> None:
-        if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
-            raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
+        _check_user_key(self.user_key, "userKey")
         object.__setattr__(self, "labels", _checked_labels(self.labels))
         object.__setattr__(self, "notify_at", checked_thresholds(self.notify_at))
         checked_stuck_after(self.stuck_after)
@@ -98,6 +100,15 @@ class OpenBatch(BatchOptions):
     def token(self) -> TaskToken | None:
         """The task token, or None."""
         return token_given(self.task_token, self.on_failures, self.deadline)
+
+
+def _check_user_key(text: str | None, field: str) -> None:
+    """Raise InvalidRequest for a user key, or the beginning of one, that no batch can have."""
+    if text is not None and not USER_KEY.fullmatch(text):
+        raise InvalidRequest(
+            f"a user key has 1 to {USER_KEY_MAX} characters, no control character and no lone surrogate",
+            field=field,
+        )
 
 
 def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -142,7 +153,9 @@ class BatchFilter:
             )
         if self.opened_from and self.opened_to and self.opened_from >= self.opened_to:
             raise InvalidRequest("batches are listed from a time to a later one", field="openedTo")
-        if self.label is not None and (not isinstance(self.label, str) or ":" not in self.label):
+        _check_user_key(self.user_key, "userKey")
+        _check_user_key(self.user_key_prefix, "userKeyPrefix")
+        if self.label is not None and not LABEL.fullmatch(self.label):
             raise InvalidRequest("batches are listed by a label as key:value", field="label")
 
     @property
