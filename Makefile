@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi lock clean
+.PHONY: help demo check test proof test-spark test-versions setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -37,6 +37,9 @@ proof: simulate mutants races ## what takes hours: long simulations, every mutan
 
 test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...
 	@$(SPARKS_VENV)/bin/python -m pytest tests/pipeline $(ARGS)
+
+test-versions: setup ## the tests on the lowest and the newest version of each range of pyproject.toml
+	@$(BIN)/python -m tests.versions $(ARGS)
 
 # Everything as requirements-dev.txt pins it, but for Spark itself.
 $(SPARKS_VENV)/.installed: $(INSTALLED)
