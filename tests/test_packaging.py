@@ -139,7 +139,7 @@ sys.modules.update(dict.fromkeys(%r))
 for name in %r:
     importlib.import_module(name)
 """
-APART = ("fanin.api.", "fanin.cli.", "fanin.local.")
+APART = ("fanin.api.", "fanin.cli.", "fanin.local.", "fanin_cdk")
 
 
 def test_without_an_extra_every_module_of_the_client_and_the_services_is_there():
