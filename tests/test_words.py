@@ -75,6 +75,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "JAVA_HOME",  # an environment variable
+        "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
         "$HOME",
         "letter-spacing",  # a property of CSS

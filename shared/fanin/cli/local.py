@@ -17,8 +17,8 @@ import typer
 
 from fanin.errors import FaninError
 from fanin.local import LocalRunError, run_directories
-from fanin.local.assembly import ROOT
 from fanin.local.environment import environment_of
+from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State
 
 PORT = 8787
@@ -128,7 +128,7 @@ def _matching(states: Iterable[State], port: int | None) -> list[State]:
 
 
 def _is_ours(state: State) -> bool:
-    return state.checkout == str(ROOT)
+    return state.checkout == str(ORIGIN.folder)
 
 
 def _print_left(left: Sequence[State]) -> None:
