@@ -6,6 +6,8 @@ import argparse
 import sys
 import time
 
+from packaging.requirements import Requirement
+
 from tests.versions.environments import PARTS, RESOLUTION, Environment
 
 
@@ -35,7 +37,8 @@ def _options() -> argparse.Namespace:
 def _fails(environment: Environment, workers: str, tests: list[str]) -> bool:
     started = time.monotonic()
     versions = environment.install()
-    ranges = ", ".join(f"{name} {versions[name]}" for name in environment.ranges())
+    names = [Requirement(line).name for line in environment.requirements()]
+    ranges = ", ".join(f"{name} {versions[name]}" for name in names)
     print(f"{environment.part}, {environment.end}: {environment.version()}, {ranges}", flush=True)
     done = environment.test("-n", workers, *(tests or environment.rooms()))
     lines = done.stdout.rstrip().splitlines()

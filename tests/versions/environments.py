@@ -57,12 +57,19 @@ PURE = (
 PARTS = {
     "package": Part(
         ("api", "cli"),
-        ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]"),
+        ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
         (*PURE, "api", "cli", "testing"),
     ),
     "local": Part(
         ("api", "cdk", "cli", "local"),
-        ("cdk-nag", "cfn-lint", "jsonschema", "moto[cloudformation,dynamodb,sqs]", "schemathesis"),
+        (
+            "cdk-nag",
+            "cfn-lint",
+            "jsonschema",
+            "moto[cloudformation,dynamodb,sqs]",
+            "openapi-spec-validator",
+            "schemathesis",
+        ),
         ("functions", "cost", "infra", "local", "http"),
     ),
     "spark": Part(
@@ -95,7 +102,7 @@ class Environment:
         """Return the version of each package, and write them beside the environment."""
         FOLDER.mkdir(parents=True, exist_ok=True)
         tools, versions = self._file("tools"), self._file("versions")
-        tools.write_text("\n".join(_pinned(tool) for tool in (*TOOLS, *PARTS[self.part].tools)))
+        tools.write_text("\n".join(map(self._pinned, (*TOOLS, *PARTS[self.part].tools))))
         extras = (word for extra in PARTS[self.part].extras for word in ("--extra", extra))
         _uv(
             *(
@@ -110,7 +117,7 @@ class Environment:
             *("--no-header", "--no-annotate", "--output-file", str(versions), *extras),
             *(str(ROOT / "pyproject.toml"), str(tools)),
         )
-        return dict(PIN.findall(versions.read_text()))
+        return self.versions()
 
     def install(self) -> dict[str, str]:
         """Create the environment, and return the version of each package in it."""
@@ -125,12 +132,16 @@ class Environment:
         """The folders of the part's tests."""
         return [f"tests/{room}" for room in PARTS[self.part].rooms]
 
-    def ranges(self) -> list[str]:
-        """The packages of which pyproject.toml gives a range for the part."""
+    def requirements(self) -> list[str]:
+        """The requirements of the part in pyproject.toml, but those on this package itself."""
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         extras = (project["optional-dependencies"][extra] for extra in PARTS[self.part].extras)
-        asked = (Requirement(line).name for lines in (project["dependencies"], *extras) for line in lines)
-        return [name for name in asked if name != "fanin"]
+        asked = [line for lines in (project["dependencies"], *extras) for line in lines]
+        return [line for line in asked if Requirement(line).name != "fanin"]
+
+    def versions(self) -> dict[str, str]:
+        """The version of each package that was resolved."""
+        return dict(PIN.findall(self._file("versions").read_text()))
 
     def version(self) -> str:
         """Which Python it is."""
@@ -142,16 +153,15 @@ class Environment:
         env = {**os.environ, "PYTHONPATH": f"shared{os.pathsep}."}
         return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
+    def _pinned(self, tool: str) -> str:
+        """Return *tool* in the version of the lock file; in any, if the part has a range of it."""
+        name = tool.partition("[")[0]
+        if name in {Requirement(line).name for line in self.requirements()}:
+            return tool
+        return f"{tool}=={dict(PIN.findall((ROOT / 'requirements-dev.txt').read_text()))[name]}"
+
     def _file(self, kind: str) -> Path:
         return FOLDER / f"{self.part}-{self.end}.{kind}.txt"
-
-
-def _pinned(tool: str) -> str:
-    """Return *tool* in the version of the lock file, but moto, which has a range of its own, in any."""
-    if tool.startswith("moto"):
-        return tool
-    locked = dict(PIN.findall((ROOT / "requirements-dev.txt").read_text()))
-    return f"{tool}=={locked[tool.partition('[')[0]]}"
 
 
 def _uv(*arguments: str) -> None:

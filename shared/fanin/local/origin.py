@@ -52,7 +52,7 @@ def installed(packages: Path, user: Mapping[str, str]) -> Origin:
 def cache_of(user: Mapping[str, str]) -> Path:
     """Return the folder in the user's cache, where XDG puts it; as XDG says, a relative path is ignored."""
     given = Path(user.get("XDG_CACHE_HOME", ""))
-    return (given if given.is_absolute() else Path.home() / ".cache") / "fanin" / "local"
+    return (given if given.is_absolute() else Path("~/.cache").expanduser()) / "fanin" / "local"
 
 
 def origin(package: Path = PACKAGE, user: Mapping[str, str] = os.environ) -> Origin:
