@@ -223,7 +223,7 @@ class FaninTracker(Composition):
             opening.add_environment("FANIN_RESUMES", "true")
 
     def add_outputs(self) -> None:
-        """Add the outputs that ``fanin --stage`` and the local run read to the stack: of one tracker in it."""
+        """Add the outputs that ``fanin --stage`` and the local run read; of one tracker in a stack."""
         for name, value in self.outputs.items():
             CfnOutput(Stack.of(self), name, value=value)
 

@@ -14,6 +14,7 @@ from aws_cdk import Aws, Fn
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
+from aws_cdk.interfaces.aws_events import IRuleRef
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
@@ -64,7 +65,7 @@ class Retried:
         self.target = target
         self.dead_letter_queue_arn = dead_letter_queue_arn
 
-    def bind(self, rule: events.IRuleRef, id: str | None = None) -> events.RuleTargetConfig:
+    def bind(self, rule: IRuleRef, id: str | None = None) -> events.RuleTargetConfig:
         """Return what *target* is bound to, with what it left open."""
         bound = self.target.bind(rule, id)
         given = {name: getattr(bound, name) for name in _NAMES}
