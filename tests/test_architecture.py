@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("shared/fanin", "shared/fanin_cdk", "functions", "infra", "pipeline")
 SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 # What is no part of the package is read in one sitting too.
-BESIDE = [path for room in ("tests", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
+BESIDE = [path for room in ("tests", "benchmarks", "website") for path in sorted((ROOT / room).rglob("*.py"))]
 
 LEAVES = {"fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"}
 """Import nothing of the project but errors, so that any room may import them."""
@@ -51,6 +51,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.client",
         "fanin.local",
         "fanin.publishing",
+        "fanin.tracker",
     },
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
@@ -137,6 +138,7 @@ HOMES: dict[str, set[str]] = {
     "pyspark": {"pipeline"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},
+    "rich": {"fanin.cli", "pipeline.demo"},
     "typer": {"fanin.cli"},
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
