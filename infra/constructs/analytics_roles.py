@@ -43,7 +43,8 @@ class Roles:
         _allow(role, job.batches, [self.tracker.tables.batches.table_arn])
         _allow(role, job.pages, [self.tracker.tables.pages.table_arn])
         _allow(role, ("sqs:SendMessage",), self.config.analytics_queue_arns if job.sends else ())
-        if job.opens:
+        # An API that requires a JWT knows no grants.
+        if job.opens and not self.config.jwt_issuer:
             self.tracker.grant_call_api(role, *OPENING)
         return role
 

@@ -36,7 +36,6 @@ from fanin_cdk.rules import STAGE
 from fanin_cdk.settings import Settings
 
 Result = Literal["succeeded", "completed_with_failures"]
-CLIENT_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TARGET = "fanin:target"
 """The context value that makes each tracker of an app one for the local run: ``-c fanin:target=local``."""
 
@@ -107,12 +106,9 @@ class FaninTracker(Composition):
     def client_layer(self) -> lambda_.LayerVersion:
         """The layer with the client: Python sources alone, for Python 3.11 and later."""
         if self._client_layer is None:
-            runtimes = [
-                lambda_.Runtime(f"python{each}", lambda_.RuntimeFamily.PYTHON) for each in CLIENT_VERSIONS
-            ]
-            self._client_layer = lambda_.LayerVersion(
-                self, "Client", code=client_code(self), compatible_runtimes=runtimes
-            )
+            about = "The client of fanin, for Python 3.11 and later"
+            code = client_code(self)
+            self._client_layer = lambda_.LayerVersion(self, "Client", code=code, description=about)
         return self._client_layer
 
     def grant_publish(self, grantee: iam.IGrantable) -> iam.Grant:

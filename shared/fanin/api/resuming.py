@@ -33,8 +33,8 @@ def resumable(request: OpenBatch, resumes: Callable[[], bool]) -> OpenBatch:
     """Return *request*. Raises InvalidRequest for a task token if the stack resumes no state machine."""
     if request.task_token is not None and not resumes():
         raise InvalidRequest(
-            "this stack resumes no state machine: name yours in its setting resumed_state_machines, or give it"
-            " to resumes() of its construct",
+            "this stack resumes no state machine: name yours in its setting resumed_state_machines, or give"
+            " it to resumes() of its construct",
             field="taskToken",
         )
     return request
