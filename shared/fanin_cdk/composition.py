@@ -60,6 +60,7 @@ class Composition(Construct):
         super().__init__(scope, id_)
         self.config = config
         self.outputs: dict[str, str] = {}
+        self._warned = False
         self.tables = Tables(self, "Tables", config)
         self.functions = Functions(self, "Functions", config, self.tables, packages)
         self.api = self._api() if authorization else None
@@ -73,8 +74,14 @@ class Composition(Construct):
         self.confirmation = self._confirmation()
         self._output_names(letters)
         self._add_parts()
-        if config.target == "aws" and (warning := shortage(config)):
-            Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
+        self.warn_of_shortage()
+
+    def warn_of_shortage(self) -> None:
+        """Add a warning if the shares exceed the concurrent executions, once."""
+        if self._warned or self.config.target != "aws" or not (warning := shortage(self.config)):
+            return
+        self._warned = True
+        Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
         return Api(self, "Api", self.config, {each.route: self.functions.add(each) for each in ROUTES})

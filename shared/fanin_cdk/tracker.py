@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
 
 from aws_cdk import Aws, CfnOutput, Stack, Token
@@ -70,6 +71,7 @@ class FaninTracker(Composition):
         self._deliveries: Deliveries | None = None
         self._layered: set[str] = set()
         self._failed: set[str] = set()
+        self._shared: list[lambda_.CfnEventSourceMapping] = []
         if encryption_key is not None:
             encryption.encrypt(self, encryption_key)
             encryption.admit_events(encryption_key)
@@ -139,9 +141,8 @@ class FaninTracker(Composition):
         if self.api is None or self.config.jwt_issuer:
             raise ConfigError('grant_call_api needs api="iam": other APIs know no grants of IAM')
         if unknown := set(routes) - set(self.api.routes):
-            raise ConfigError(
-                f"grant_call_api: no route {', '.join(sorted(unknown))}; docs/openapi.json has all"
-            )
+            names = ", ".join(sorted(unknown))
+            raise ConfigError(f"grant_call_api: the API has no route {names}; docs/openapi.json lists all")
         arns = self.api.arns(routes or self.api.routes)
         self._equip(grantee, {"FANIN_URL": self.api.url})
         principal = grantee.grant_principal
@@ -176,7 +177,10 @@ class FaninTracker(Composition):
                 max_concurrency=max_concurrency or shares(self.config).consumer,
             )
         )
+        if max_concurrency is None:
+            self._shared.append(_mappings(worker)[-1])
         self.grant_ack(worker)
+        self._share_with(1)
         if dead_letters == "fail":
             self._fail(lost)
 
@@ -211,6 +215,7 @@ class FaninTracker(Composition):
         if self.resuming is None:
             self.resuming = self._resuming()
             self._adopt(self.resuming, self.resuming.function)
+            self._share_with(1)
             if self.monitoring:
                 self.monitoring.watch_queue(RESUMES, self.resuming.queue)
                 self.monitoring.watch_function(self.resuming.function)
@@ -251,6 +256,16 @@ class FaninTracker(Composition):
         if lost.node.path not in self._failed:
             self._failed.add(lost.node.path)
             feed(lost, self.fail_dead_letters, self.config)
+            self._share_with(1)
+
+    def _share_with(self, queues: int) -> None:
+        """Divide the concurrent executions again, with *queues* more that functions consume."""
+        self.config = replace(self.config, other_queues=self.config.other_queues + queues)
+        consumer = shares(self.config).consumer
+        scaling = lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=consumer)
+        for mapping in (*_mappings(self), *self._shared):
+            mapping.scaling_config = scaling
+        self.warn_of_shortage()
 
     def _deliver(
         self,
@@ -272,6 +287,12 @@ class FaninTracker(Composition):
             return
         for part in parts:
             encryption.encrypt(part, self.encryption_key)
+
+
+def _mappings(scope: Construct) -> list[lambda_.CfnEventSourceMapping]:
+    """Return the event source mappings of queues in *scope*, in the order in which they were added."""
+    found = (each for each in scope.node.find_all() if isinstance(each, lambda_.CfnEventSourceMapping))
+    return [each for each in found if each.scaling_config is not None]
 
 
 def stage_of(path: str) -> str:
