@@ -84,7 +84,9 @@ class Composition(Construct):
         Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
-        return Api(self, "Api", self.config, {each.route: self.functions.add(each) for each in ROUTES})
+        routes = [(each.routes, self.functions.add(each)) for each in ROUTES]
+        called = {route: function for several, function in routes for route in several}
+        return Api(self, "Api", self.config, called)
 
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
