@@ -131,7 +131,7 @@ def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed
         [
             lambda: client.cancel(ids["c"]),
             lambda: client.cancel(ids["a"]),
-            lambda: client.ack_ranges(client.outstanding(ids["b"])),
+            lambda: client.ack_ranges(list(client.outstanding(ids["b"]))),
         ]
     )
     clock.then = lambda: next(ends, list)()

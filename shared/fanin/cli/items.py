@@ -9,6 +9,7 @@ from itertools import chain
 
 from fanin.cli.exits import UsageError
 from fanin.client.documents import Document
+from fanin.tracker import GroupId
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ITEM = re.compile(rf"(.+):({_UUID}):(0|[1-9][0-9]{{0,18}})(?:-(0|[1-9][0-9]{{0,18}}))?", re.DOTALL)
@@ -34,9 +35,15 @@ class ItemRange:
         return (f"{self.batch}:{self.group_id}:{index}" for index in range(self.first, self.last + 1))
 
     def touches(self, other: ItemRange) -> bool:
-        """Return whether *other* begins in the same group where this range ends."""
+        """Return whether *other* begins in the same group where this range ends, and both are within it.
+
+        A range that is partly out of its group is refused as a whole, and must not take a neighbour along.
+        """
         ours = (self.batch, self.group_id, self.last + 1)
-        return ours == (other.batch, other.group_id, other.first)
+        if ours != (other.batch, other.group_id, other.first):
+            return False
+        group = GroupId.decode(self.group_id)
+        return group is not None and other.last < group.upto
 
 
 def item_range(text: str) -> ItemRange:

@@ -46,7 +46,7 @@ from fanin.client.reports import AckReport
 from fanin.client.states import States
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, OpenBatch, State, checked_batch_id
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
 from fanin.tracker.reopening import ReopenBatch
 
 if TYPE_CHECKING:
@@ -125,6 +125,10 @@ class HttpTransport:
 
     def poll(self, batch_id: str) -> State:
         return self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
+
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
+        asked = {"cells": str(cells), "from": str(start), "to": None if stop is None else str(stop)}
+        return self._get(_path(batch_id, "/map"), asked, documents.map_of)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)

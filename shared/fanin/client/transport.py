@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch, State
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 from fanin.tracker.reopening import ReopenBatch
 
@@ -87,6 +87,8 @@ class Transport(Acks, Protocol):
 
     def poll(self, batch_id: str) -> State:
         """Return the state of a batch, read now, without its progress. Raises NotFound."""
+
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap: ...
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 
