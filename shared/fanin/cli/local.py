@@ -99,7 +99,10 @@ def env(
         typer.Option(help="The run on this port; else the one that `up` started, this checkout's first."),
     ] = None,
 ) -> None:
-    """Print the environment variables of a process that uses the run: eval "$(fanin local env)"."""
+    """Print the environment variables of a process that uses the run: eval "$(fanin local env)".
+
+    AWS tools that do not read AWS_ENDPOINT_URL need --endpoint-url "$AWS_ENDPOINT_URL".
+    """
     with exit_with_message():
         state = chosen(port)
         for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
