@@ -1,4 +1,4 @@
-"""The API on a port: the deployed handlers over a store in memory, with answers that a test puts in their place."""
+"""The API on a port: the deployed handlers over a store in memory, and answers of a test in their place."""
 
 from __future__ import annotations
 

@@ -71,14 +71,22 @@ def writer(starts):
     return browser
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""]
-)
-@pytest.mark.parametrize("path", ["/", "/v1/batches", "/app.js", "/?t={token}"])
-def test_a_foreign_host_is_misdirected(browser, host, path):
-    asked = path.format(token=browser.token)
+HOSTS = [
+    "evil.example",
+    "evil.example:{port}",
+    "127.0.0.1",
+    "127.0.0.1:1",
+    "localhost.evil.example:{port}",
+    "",
+]
 
-    assert browser.ask(asked, Host=host.format(port=browser.port)).status == 421
+
+@pytest.mark.parametrize("path", ["/", "/v1/batches", "/app.js", "/?t={token}"])
+def test_a_foreign_host_is_misdirected(browser, path):
+    asked = path.format(token=browser.token)
+    statuses = [browser.ask(asked, Host=host.format(port=browser.port)).status for host in HOSTS]
+
+    assert statuses == [421] * len(HOSTS)
 
 
 def test_two_hosts_are_misdirected(browser):
@@ -100,13 +108,17 @@ def test_a_foreign_host_does_not_use_up_the_token(dashboard):
     assert browser.open().status == 303
 
 
-@pytest.mark.parametrize("path", ["/", "/app.js", "/style.css", "/facts", "/v1/batches", "/events", "/nothing"])
-@pytest.mark.parametrize("cookie", [None, "fanin={token}", "fanin-{port}={token}", "fanin-{port}=", "fanin-1=x; ]"])
-def test_nothing_is_served_without_the_cookie(dashboard, api, path, cookie):
+PATHS = ["/", "/app.js", "/style.css", "/facts", "/v1/batches", "/events", "/nothing"]
+
+
+@pytest.mark.parametrize(
+    "cookie", [None, "fanin={token}", "fanin-{port}={token}", "fanin-{port}=", "fanin-1=x; ]"]
+)
+def test_nothing_is_served_without_the_cookie(dashboard, api, cookie):
     browser = Browser(dashboard)
     browser.cookie = cookie and cookie.format(token=browser.token, port=browser.port)
 
-    assert browser.ask(path).status == 401
+    assert [browser.ask(path).status for path in PATHS] == [401] * len(PATHS)
     assert api.log == []
 
 
@@ -125,7 +137,9 @@ def test_the_token_opens_once_and_becomes_a_cookie_of_the_port(dashboard):
 
 def test_the_token_opens_once_under_concurrent_requests(dashboard):
     seen = []
-    threads = [threading.Thread(target=lambda: seen.append(Browser(dashboard).open().status)) for _ in range(12)]
+    threads = [
+        threading.Thread(target=lambda: seen.append(Browser(dashboard).open().status)) for _ in range(12)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -137,21 +151,22 @@ def test_the_token_opens_once_under_concurrent_requests(dashboard):
 def test_a_wrong_token_opens_nothing(dashboard):
     browser = Browser(dashboard)
 
-    assert [browser.ask(f"/?t={each}").status for each in ("", "x", "é", browser.token + "x")] == [401] * 4
+    assert [browser.ask(f"/?t={each}").status for each in ("", "x", "%C3%A9", browser.token + "x")] == [
+        401
+    ] * 4
     assert browser.open().status == 303
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"])
-def test_a_read_only_dashboard_has_no_other_method_than_get(browser, api, method):
-    answer = browser.ask(f"/v1/batches/{BATCH}/cancel", method, body="{}" if method == "POST" else None)
+def test_a_read_only_dashboard_has_no_other_method_than_get(browser, api):
+    methods = ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"]
+    statuses = [browser.ask(f"/v1/batches/{BATCH}/cancel", method, "{}").status for method in methods]
 
-    assert answer.status == 405
+    assert statuses == [405] * len(methods)
     assert api.log == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_other_paths_are_not_found(browser, api):
+    for path in (
         "/nothing",
         "/index.html",
         "/../server.py",
@@ -166,29 +181,31 @@ def test_a_read_only_dashboard_has_no_other_method_than_get(browser, api, method
         "/v1/batches/%2e%2e",
         "/v2/batches",
         f"/v1/batches?userKey={'x' * 5000}",
-    ],
-)
-def test_other_paths_are_not_found(browser, api, path):
-    answer = browser.ask(path)
+    ):
+        answer = browser.ask(path)
 
-    assert answer.status == 404
-    assert answer.headers["Content-Type"] == "application/problem+json"
+        assert (path, answer.status) == (path, 404)
+        assert answer.headers["Content-Type"] == "application/problem+json"
     assert api.log == []
 
 
-@pytest.mark.parametrize("path", ["/", "/app.js", "/facts", "/nothing", "/v1/batches"])
-def test_every_answer_has_the_strict_headers(browser, path):
-    answer = browser.ask(path)
-    policy = dict(part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";"))
+def test_every_answer_has_the_strict_headers(browser):
+    for path in ("/", "/app.js", "/facts", "/nothing", "/v1/batches"):
+        answer = browser.ask(path)
+        policy = dict(
+            part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";")
+        )
 
-    assert SECURITY.items() <= dict(answer.headers).items()
-    assert policy["default-src"] == "'none'"
-    assert policy["script-src"] == policy["connect-src"] == policy["style-src"] == "'self'"
-    assert policy["base-uri"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
-    assert "Access-Control-Allow-Origin" not in answer.headers
+        assert SECURITY.items() <= dict(answer.headers).items()
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["connect-src"] == policy["style-src"] == "'self'"
+        assert policy["base-uri"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
+        assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.parametrize("bytes_", [b"x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "bytes_", [b"x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n"]
+)
 def test_a_malformed_request_has_the_strict_headers(dashboard, bytes_):
     with socket.create_connection(("127.0.0.1", dashboard.door.port), timeout=10) as raw:
         raw.sendall(bytes_)
@@ -203,7 +220,7 @@ def test_the_page_is_of_its_own_files_alone(browser):
 
     assert "http" not in page
     assert "style=" not in page
-    assert "<script type=\"module\" src=\"/app.js\"></script>" in page
+    assert '<script type="module" src="/app.js"></script>' in page
     assert "innerHTML" not in "".join(browser.ask(path).text for path in ("/app.js", "/dom.js", "/batch.js"))
 
 
@@ -219,7 +236,7 @@ def test_the_apis_answers_and_problems_are_passed_on(browser, fanin, api):
     assert (bad.status, bad.headers["Content-Type"]) == (400, "application/problem+json")
 
 
-# --- pages of other origins ----------------------------------------------------------------------------------
+# --- pages of other origins -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -259,7 +276,13 @@ def test_a_write_without_the_cookie_is_refused(writer, api):
 
 def test_writes_are_close_cancel_and_notify_alone(writer, fanin, api):
     batch = fanin.open()
-    paths = ["/v1/batches", f"/v1/batches/{batch.id}/items", f"/v1/batches/{batch.id}/end", "/v1/acks", "/facts"]
+    paths = [
+        "/v1/batches",
+        f"/v1/batches/{batch.id}/items",
+        f"/v1/batches/{batch.id}/end",
+        "/v1/acks",
+        "/facts",
+    ]
 
     assert [writer.write(path).status for path in paths] == [404] * 5
     assert writer.write(f"/v1/batches/{batch.id}/cancel", '{"reason": "a test"}').status == 200
@@ -276,7 +299,7 @@ def test_a_write_has_the_pages_idempotency_key(writer, fanin, api):
     assert not {"cookie", "x-other", "origin", "x-fanin-dashboard"} & headers.keys()
 
 
-# --- bounds --------------------------------------------------------------------------------------------------
+# --- bounds ---------------------------------------------------------------------------------------
 
 
 def test_a_large_body_is_refused(writer, api):
@@ -286,7 +309,9 @@ def test_a_large_body_is_refused(writer, api):
 
 
 def test_a_body_without_length_is_refused(writer):
-    assert writer.write(f"/v1/batches/{BATCH}/cancel", iter([b"x"]), Transfer_Encoding="chunked").status == 411
+    assert (
+        writer.write(f"/v1/batches/{BATCH}/cancel", iter([b"x"]), Transfer_Encoding="chunked").status == 411
+    )
 
 
 def test_connections_that_send_nothing_leave_room_for_a_browser(dashboard, monkeypatch):
@@ -313,7 +338,9 @@ def test_polls_are_answered_at_the_same_time(browser, api):
     api.instead["/v1/batches"] = (200, lambda _: {"batches": []})
     send = api.answer
     api.answer = lambda *given: (together.wait(), send(*given))[1]
-    threads = [threading.Thread(target=lambda: seen.append(browser.ask("/v1/batches").status)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: seen.append(browser.ask("/v1/batches").status)) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -322,7 +349,7 @@ def test_polls_are_answered_at_the_same_time(browser, api):
     assert seen == [200] * 8
 
 
-# --- the API is away, or refuses -----------------------------------------------------------------------------
+# --- the API is away, or refuses ------------------------------------------------------------------
 
 
 def test_an_api_that_is_down_is_a_502(starts):
@@ -361,7 +388,7 @@ def test_an_answer_without_end_is_a_502(browser, api):
     assert browser.ask("/v1/batches").status == 502
 
 
-# --- credentials ---------------------------------------------------------------------------------------------
+# --- credentials ----------------------------------------------------------------------------------
 
 
 class Keys(Session):
@@ -375,13 +402,15 @@ def everything(browser):
     """All that a browser can get, and all that is printed and logged meanwhile."""
     printed, logged = io.StringIO(), io.StringIO()
     handler = logging.StreamHandler(logged)
-    root = logging.getLogger()
+    root = logging.getLogger("fanin")
     level = root.level
     root.addHandler(handler), root.setLevel(logging.DEBUG)
     try:
         with redirect_stderr(printed), redirect_stdout(printed):
             answers = [browser.open()]
-            answers += [browser.ask(path) for path in ("/", "/app.js", "/facts", "/v1/batches", "/v1/queues", "/x")]
+            answers += [
+                browser.ask(path) for path in ("/", "/app.js", "/facts", "/v1/batches", "/v1/queues", "/x")
+            ]
     finally:
         root.removeHandler(handler), root.setLevel(level)
     return "".join(f"{each.headers}{each.text}" for each in answers) + printed.getvalue() + logged.getvalue()
@@ -390,7 +419,6 @@ def everything(browser):
 @pytest.mark.parametrize("status", [200, 403, 500])
 def test_no_credential_is_in_an_answer_or_a_log(starts, api, status):
     api.instead["/v1/(batches|queues)"] = (status, {"message": "no"})
-    signed = upstream_of(api.url.replace("127.0.0.1", "localhost"), region="eu-west-1", session=Keys())
     signed = Upstream(api.url, upstream_of("https://api.example", region="eu-west-1", session=Keys())._sign)
     browser = Browser(starts(upstream=signed))
     seen = everything(browser)
@@ -431,7 +459,16 @@ def test_a_token_with_other_characters_is_refused_and_not_repeated(token):
     assert not token or token not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["api.example", "ftp://api.example", "https://user:pass@api.example", "https://api.example/?x=1", "https://a b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "api.example",
+        "ftp://api.example",
+        "https://user:pass@api.example",
+        "https://api.example/?x=1",
+        "https://a b",
+    ],
+)
 def test_a_malformed_url_is_refused(url):
     with pytest.raises(InvalidRequest):
         upstream_of(url)

@@ -1,4 +1,4 @@
-"""The dashboard: a page for one browser on this machine, and a server that signs what the page asks of the API."""
+"""The dashboard: a page for one browser on this machine, and a server that signs its requests to the API."""
 
 from __future__ import annotations
 

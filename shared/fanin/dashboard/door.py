@@ -1,4 +1,4 @@
-"""Which requests the dashboard accepts: its own host, one browser, known paths, reads unless writes are allowed.
+"""Which requests the dashboard accepts: of its own host, one browser, known paths; reads by default.
 
 A browser sends the requests of any page to any port on loopback, so each check excludes one way in:
 
@@ -124,7 +124,7 @@ class Door:
         origins = request.values("origin")
         if not all(origin in self._origins for origin in origins):
             return False
-        return request.method == "GET" or (len(origins) == 1 and bool(request.values(OWN_HEADER)))
+        return request.method == "GET" or (len(origins) == 1 and any(request.values(OWN_HEADER)))
 
     @property
     def _hosts(self) -> frozenset[str]:

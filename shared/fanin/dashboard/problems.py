@@ -50,5 +50,9 @@ READ_ONLY = Refusal(
 )
 NO_METHOD = Refusal(405, "method-not-allowed", "The dashboard has no such method", "it answers GET and POST")
 NOT_FOUND = Refusal(404, "not-found", "The dashboard has no such page", "its page is at /")
-BODY_TOO_LARGE = Refusal(413, "too-large", "The body is too large", "a body of a write has at most 4,096 bytes")
-NO_LENGTH = Refusal(411, "no-length", "The body has no length", "send Content-Length, and no Transfer-Encoding")
+BODY_TOO_LARGE = Refusal(
+    413, "too-large", "The body is too large", "a body of a write has at most 4,096 bytes"
+)
+NO_LENGTH = Refusal(
+    411, "no-length", "The body has no length", "send Content-Length, and no Transfer-Encoding"
+)

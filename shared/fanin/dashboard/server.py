@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socketserver
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,8 @@ REQUEST_SECONDS = 10
 """The longest wait for the next bytes of a request."""
 CONNECTIONS = 64
 """Connections at one time; a further one is closed after a second."""
+LOOK_SECONDS = 0.05
+"""How often the server looks whether it is to end."""
 MEDIA = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src data:; "
@@ -47,7 +50,7 @@ Events = Callable[[], Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the server serves: the files of the page, the API, and the events of a local run if there is one."""
+    """What is served: the files of the page, the API, and the events of a local run if there is one."""
 
     files: Mapping[str, Answer]
     api: Upstream
@@ -66,7 +69,7 @@ class Dashboard(ThreadingHTTPServer):
         self.site = site
         self.door = Door(self.server_address[1], allow_writes)
         self._slots = threading.BoundedSemaphore(CONNECTIONS)
-        self._thread = threading.Thread(target=self.serve_forever, name="fanin-dashboard", daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(LOOK_SECONDS,), daemon=True)
 
     @property
     def address(self) -> str:
@@ -102,9 +105,9 @@ class Dashboard(ThreadingHTTPServer):
         finally:
             self._slots.release()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Log that a request failed, without what was in it."""
-        log.debug("a request of the page failed", exc_info=True)
+        log.warning("a request of the page failed: %s", sys.exception().__class__.__name__)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -159,15 +162,21 @@ class Handler(BaseHTTPRequestHandler):
         if request.method == "GET":
             return b""
         length = request.values("content-length")
-        if len(length) != 1 or not re.fullmatch("[0-9]{1,9}", length[0]) or request.values("transfer-encoding"):
+        if (
+            len(length) != 1
+            or not re.fullmatch("[0-9]{1,9}", length[0])
+            or request.values("transfer-encoding")
+        ):
             return NO_LENGTH
         body = self.rfile.read(min(int(length[0]), DRAINED))
         return body if int(length[0]) <= BODY_MAX else BODY_TOO_LARGE
 
     def _written(self, request: Request, body: bytes) -> Answer:
         """Pass on a write, with the page's idempotency key, so that its repetition changes nothing more."""
-        keys = {"Idempotency-Key": key[:128] for key in request.values("idempotency-key")}
-        return self._site.api.send("POST", request.path, body=body, headers={"Content-Type": JSON, **keys})
+        headers = {"Content-Type": JSON}
+        for key in request.values("idempotency-key"):
+            headers["Idempotency-Key"] = key[:128]
+        return self._site.api.send("POST", request.path, body=body, headers=headers)
 
     def _say(self, answer: Answer, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(answer.status)
@@ -178,9 +187,13 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"" if self.command == "HEAD" else answer.body)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+    def send_error(self, code: int, *_: object) -> None:
         """Answer a malformed request as any other."""
-        refused = NO_METHOD if code == 501 else Refusal(code, "malformed", "The request is malformed", "see RFC 9112")
+        refused = (
+            NO_METHOD
+            if code == 501
+            else Refusal(code, "malformed", "The request is malformed", "see RFC 9112")
+        )
         self.command = self.command or "GET"
         self._say(Answer.of(refused))
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import urllib3
 from botocore.exceptions import BotoCoreError
@@ -42,7 +42,7 @@ class Answer:
 
 
 class Upstream:
-    """The API at *url*, called with the headers that *sign* adds. Raises InvalidRequest for a malformed URL."""
+    """The API at *url*, called with the headers that *sign* adds. Raises InvalidRequest for another URL."""
 
     def __init__(self, url: str, sign: Sign | None = None) -> None:
         self.url = url.strip().rstrip("/")
@@ -58,7 +58,12 @@ class Upstream:
         return "/".join(self.url.split("/", 3)[:3])
 
     def send(
-        self, method: str, path: str, query: str = "", body: bytes | None = None, headers: Headers | None = None
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: bytes | None = None,
+        headers: Headers | None = None,
     ) -> Answer:
         """Send a request and return the API's answer, or a problem document in place of it."""
         url = f"{self.url}{path}{_encoded(query)}"
@@ -87,7 +92,7 @@ class Upstream:
         return self._passed_on(answer.status, media, read)
 
     def _passed_on(self, status: int, media: str, body: bytes) -> Answer:
-        """Return the API's answer; in place of an error of the gateway, whose text may quote the signature, ours."""
+        """Return the API's answer, but not the gateway's own errors, which may quote signed headers."""
         if status < 300 and media == JSON:
             return Answer(status, body, JSON)
         if status >= 400 and media == PROBLEM:
@@ -103,7 +108,10 @@ class Upstream:
 
 _OF_GATEWAY: Mapping[int, Refusal] = {
     401: Refusal(
-        401, "credentials", "The API wants other credentials", "set FANIN_TOKEN to a token that has not expired"
+        401,
+        "credentials",
+        "The API wants other credentials",
+        "set FANIN_TOKEN to a token that has not expired",
     ),
     403: Refusal(
         403,
@@ -112,34 +120,35 @@ _OF_GATEWAY: Mapping[int, Refusal] = {
         "they are of another account, have expired, or lack execute-api:Invoke on this route",
     ),
     404: Refusal(404, "no-route", "The API has no such route", "this part of fanin is not deployed there"),
-    429: Refusal(429, "throttled", "The API throttles", "too many requests reach it; the page asks again later"),
+    429: Refusal(
+        429, "throttled", "The API throttles", "too many requests reach it; the page asks again later"
+    ),
 }
 
 
-def upstream_of(url: str, token: str | None = None, region: str | None = None, session: Session | None = None) -> Upstream:
+def upstream_of(
+    url: str, token: str | None = None, region: str | None = None, session: Session | None = None
+) -> Upstream:
     """Return the API at *url* with the bearer *token*, else with AWS signatures; on loopback with neither.
 
     *session* has the AWS credentials, by default those of the environment. Raises InvalidRequest.
     """
-    host = _host_of(url)
+    api = Upstream(url)
     if token is not None:
         if not _VISIBLE.fullmatch(token):
             raise InvalidRequest("FANIN_TOKEN is not a token: it has spaces or control characters")
         return Upstream(url, partial(_with_token, token))
-    return Upstream(url, None if _is_loopback(host) else Signer(host, region, session))
+    host = urlsplit(api.url).hostname or ""
+    return api if _is_loopback(host) else Upstream(url, Signer(host, region, session))
 
 
 def _with_token(token: str, _method: str, _url: str, _body: bytes | None, headers: Headers) -> Headers:
     return {**headers, "Authorization": f"Bearer {token}"}
 
 
-def _host_of(url: str) -> str:
-    return urllib3.util.parse_url(url.strip()).host or ""
-
-
 def _is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
 
