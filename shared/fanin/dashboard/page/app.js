@@ -7,6 +7,7 @@ import { h, patch } from "/dom.js";
 import * as events from "/events.js";
 import { clock, zone } from "/format.js";
 import { listen } from "/keys.js";
+import { pause } from "/poll.js";
 import * as queues from "/queues.js";
 import * as tasks from "/tasks.js";
 
@@ -17,7 +18,6 @@ const VIEWS = [
   { path: "queues", name: "Queues", list: queues.list, one: queues.queue },
   { path: "events", name: "Events", list: events },
 ];
-const LEAST = 2, MOST = 25, SLOWER = 10; // seconds, seconds, and answer times between two polls
 const $ = (id) => document.getElementById(id);
 const page = { paused: false, turn: 0, failures: 0, shown: "", data: null, read: null, facts: {}, stop: null };
 
@@ -62,8 +62,7 @@ async function refresh() {
 // Slow answers are asked for less often, failures ever less often; a hidden or paused page asks for nothing.
 function again(milliseconds) {
   if (page.paused || document.hidden) return;
-  const calm = Math.min(MOST, Math.max(LEAST, (SLOWER * milliseconds) / 1000) * 2 ** page.failures);
-  page.timer = setTimeout(refresh, calm * (1 + Math.random() * 0.2) * 1000);
+  page.timer = setTimeout(refresh, 1000 * pause(milliseconds / 1000, page.failures, Math.random()));
 }
 
 function fail(now, error, milliseconds) {
@@ -119,7 +118,7 @@ function status() {
   $("where").title = page.facts.api ?? "";
 }
 
-function pause() {
+function toggle() {
   page.paused = !page.paused;
   $("pause").setAttribute("aria-pressed", page.paused);
   $("pause").textContent = page.paused ? "Resume" : "Pause";
@@ -135,8 +134,8 @@ async function begin() {
     page.facts = {}; // the first view says why
   }
   document.documentElement.dataset.writes = Boolean(page.facts.allowWrites);
-  $("pause").onclick = pause;
-  listen({ refresh, pause, now: route });
+  $("pause").onclick = toggle;
+  listen({ refresh, pause: toggle, now: route });
   addEventListener("hashchange", refresh);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) clearTimeout(page.timer);
