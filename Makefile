@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi lock clean
+.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -126,6 +126,14 @@ cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 openapi: setup ## write docs/openapi.json and docs/events.schema.json anew
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
 	@$(BIN)/python -m functions.openapi.ending_event > docs/events.schema.json
+
+docs: setup ## the documentation as a site, offline, into build/site; a broken link ends it
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "wrote build/site/index.html; for its search: $(BIN)/python -m http.server -d build/site"
+
+diagrams: setup ## draw the diagrams of docs/ for the site, after a change of one; needs npm and Chromium
+	@npm install --loglevel=error --no-audit --no-fund --ignore-scripts --prefix build/mermaid mermaid@11.17.2
+	@$(BIN)/python -m website.diagrams
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

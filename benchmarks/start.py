@@ -18,13 +18,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.stub import stub
-from infra.code import assemble
-from infra.config import Config
-from infra.group_handlers import GROUP_ROUTES
-from infra.handlers import ROUTES
-from infra.job_handlers import JOB_ROUTES
-from infra.layer import Build, compile_own, install
-from infra.paths import FUNCTIONS
+from fanin_cdk.code import assemble
+from fanin_cdk.config import Config
+from fanin_cdk.group_handlers import GROUP_ROUTES
+from fanin_cdk.handlers import ROUTES
+from fanin_cdk.job_handlers import JOB_ROUTES
+from fanin_cdk.layer import Build, compile_own, install
+from fanin_cdk.paths import FUNCTIONS
 
 ROUTE_NAMES = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
 BASELINE = "import boto3; boto3.client('dynamodb')"

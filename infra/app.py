@@ -16,16 +16,16 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from infra.config import Config, ConfigError
-from infra.constructs.callbacks import check_place
-from infra.fitting import fit
-from infra.limits import Measured, measured
-from infra.nag import accept
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.constructs.callbacks import check_place
+from fanin_cdk.fitting import fit
+from fanin_cdk.limits import Measured, measured
+from fanin_cdk.nag import accept
 from infra.paths import CDK_JSON
 from infra.stack import FaninStack
 
 UNLIMITED = {"@aws-cdk/core:stackResourceLimit": 0}
-"""The CDK does not count resources: its error names no setting. ``infra.limits`` does."""
+"""The CDK does not count resources: its error names no setting. ``fanin_cdk.limits`` does."""
 
 
 def cdk_json_context() -> dict[str, Any]:
@@ -45,7 +45,7 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
 
 def _stack(app: cdk.App, config: Config) -> FaninStack:
     check_place(config, os.environ.get("CDK_DEFAULT_ACCOUNT"), os.environ.get("CDK_DEFAULT_REGION"))
-    accept(app, "infra.limits counts resources, and names the setting", "CloudFormation-Validate::F0007")
+    accept(app, "fanin_cdk.limits counts resources, and names the setting", "CloudFormation-Validate::F0007")
     return FaninStack(app, f"Fanin-{config.stage}", config)
 
 

@@ -1,10 +1,7 @@
-"""The paths of the deployment's inputs."""
+"""The paths of the project's own app; ``fanin_cdk.paths`` has those of what is deployed."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FUNCTIONS = ROOT / "functions"
-PACKAGE = ROOT / "shared" / "fanin"
 PIPELINE = ROOT / "pipeline"
-REQUIREMENTS = ROOT / "requirements.txt"
 CDK_JSON = ROOT / "cdk.json"

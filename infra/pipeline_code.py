@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from infra.code import sources
-from infra.paths import PACKAGE, PIPELINE
+from fanin_cdk.code import sources
+from fanin_cdk.paths import PACKAGE
+from infra.paths import PIPELINE
 
 # The demo runs on a local machine only; the rooms of the package import libraries that Spark does not have.
 PIPELINE_LEFT_OUT = frozenset({"demo"})

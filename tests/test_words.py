@@ -20,12 +20,14 @@ ROOMS = (
     "pipeline",
     "benchmarks",
     "docs",
+    "website",
+    "mkdocs.yml",
     "README.md",
     "CONTRIBUTING.md",
     "Makefile",
     "cdk.json",
 )
-SUFFIXES = {".py", ".md", ".json", ".svg", ".toml", ""}
+SUFFIXES = {".py", ".md", ".json", ".svg", ".toml", ".yml", ".css", ""}
 
 # what is not written (as whole words, in any case unless the pattern says otherwise): what is
 WORDS = {

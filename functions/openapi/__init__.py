@@ -37,6 +37,8 @@ from functions import (
     resume_queue,
     revive_jobs,
 )
+from functions.openapi.completing import completed
+from functions.openapi.shaping import shaped
 
 ROUTES = (
     open_batch,
@@ -77,12 +79,6 @@ ABOUT = {
     "version": "v1",
     "description": "Reports exactly once when all items of a batch are acked. Errors are RFC 9457 documents.",
 }
-SIGNED = {
-    "type": "apiKey",
-    "name": "Authorization",
-    "in": "header",
-    "description": "AWS Signature Version 4, or a bearer token if a JWT issuer is configured.",
-}
 
 
 class NameTaken(ValueError):
@@ -95,8 +91,8 @@ def document() -> dict[str, Any]:
     for module in ROUTES:
         part = json.loads(module.app.get_openapi_json_schema(**ABOUT), parse_float=_whole)
         whole = part | {"paths": _paths(whole, part), "components": _joined(whole, part)}
-    whole["components"]["securitySchemes"] = {"signed": SIGNED}
-    return whole | {"security": [{"signed": []}]}
+    whole["components"]["schemas"] = shaped(whole["components"]["schemas"])
+    return completed(whole, ROUTES)
 
 
 def _paths(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:

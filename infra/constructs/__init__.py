@@ -1,1 +1,1 @@
-"""Each construct owns its resources; the stack composes them."""
+"""The constructs of the project's own stack alone: the demo and the Spark jobs."""

@@ -7,7 +7,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infra.config import Config
+from fanin_cdk.config import Config
 from infra.constructs import emr_application, glue_jobs
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_places import Places

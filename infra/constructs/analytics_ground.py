@@ -12,10 +12,10 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from infra.config import Config
-from infra.constructs.buckets import ABANDONED, private_bucket
-from infra.constructs.functions import service_name
-from infra.nag import accept
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.buckets import ABANDONED, private_bucket
+from fanin_cdk.constructs.functions import service_name
+from fanin_cdk.nag import accept
 from infra.paths import PIPELINE
 from infra.pipeline_code import pack
 

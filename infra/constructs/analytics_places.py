@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aws_cdk import Aws
 
+from fanin_cdk.constructs.archive import FOLDER
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_roles import Reach
-from infra.constructs.archive import FOLDER
 from infra.pipeline_jobs import JOBS, PipelineJob
 
 

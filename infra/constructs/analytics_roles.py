@@ -9,11 +9,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.config import Config
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.api import Api
+from fanin_cdk.constructs.tables import Tables
+from fanin_cdk.nag import accept_wildcards
 from infra.constructs.analytics_ground import Ground
-from infra.constructs.api import Api
-from infra.constructs.tables import Tables
-from infra.nag import accept_wildcards
 from infra.pipeline_jobs import PipelineJob
 
 READ_OBJECTS = ("s3:GetObject",)

@@ -11,14 +11,14 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
-from infra.config import Config
-from infra.constructs.functions import allow
-from infra.constructs.grouper import Grouper
-from infra.constructs.jobs import DEMO_QUEUE, Jobs
-from infra.constructs.queues import BATCH_WINDOW, SourceQueue
-from infra.constructs.tables import table
-from infra.group_handlers import DEMO_REGISTRANT
-from infra.handlers import DEMO_WORKER, WRITE_INDEX
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.functions import allow
+from fanin_cdk.constructs.grouper import Grouper
+from fanin_cdk.constructs.jobs import DEMO_QUEUE, Jobs
+from fanin_cdk.constructs.queues import BATCH_WINDOW, SourceQueue
+from fanin_cdk.constructs.tables import table
+from fanin_cdk.group_handlers import DEMO_REGISTRANT
+from fanin_cdk.handlers import DEMO_WORKER, WRITE_INDEX
 
 
 class Demo(Construct):

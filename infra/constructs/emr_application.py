@@ -18,12 +18,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from infra.config import Config
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.functions import log_group, service_name
+from fanin_cdk.nag import accept_wildcards
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
-from infra.constructs.functions import log_group, service_name
-from infra.nag import accept_wildcards
 from infra.pipeline_jobs import JOBS, PipelineJob
 
 RELEASE = "emr-spark-8.0.0"

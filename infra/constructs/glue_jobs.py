@@ -14,11 +14,11 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.config import Config
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.functions import log_group, service_name
 from infra.constructs.analytics_ground import TEMPORARY, Ground
 from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
-from infra.constructs.functions import log_group, service_name
 from infra.pipeline_jobs import JOBS, PipelineJob
 
 VERSION = "6.0"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fanin.client.repairs import Reopened
     from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
+        AccessDenied,
         Conflict,
         FaninError,
         InvalidRequest,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
+    "AccessDenied",
     "AckReport",
     "AsyncBatch",
     "AsyncFanin",
@@ -128,6 +130,7 @@ _ROOMS = {
     "fanin.client.repairs": ("Reopened",),
     "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
+        "AccessDenied",
         "Conflict",
         "FaninError",
         "InvalidRequest",

@@ -2,6 +2,7 @@
 
 FaninError
 ├── InvalidRequest        the request is invalid
+│   ├── AccessDenied      the API refuses the credentials, or there are none
 │   ├── NoTarget          the target of a task cannot be computed from its payload
 │   ├── TooManyPages      the request writes too many pages; split it
 │   └── TooManyBatches    the request names too many batches; split it
@@ -31,6 +32,10 @@ class InvalidRequest(FaninError):
     def __init__(self, detail: str, *, field: str | None = None) -> None:
         super().__init__(detail)
         self.field = field
+
+
+class AccessDenied(InvalidRequest):
+    """The API refuses the credentials of the request, or it has none."""
 
 
 class NoTarget(InvalidRequest):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import operator
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +38,7 @@ def checked(
     if operation is None:
         return
     where = f"{method} {path}: {status}"
-    answer = operation["responses"].get(str(status))
+    answer = resolved(described, operation["responses"].get(str(status)))
     if answer is None:
         raise Unpublished(f"{where} is not in the description; the body is {body[:SHOWN]!r}")
     given = {name.lower(): value for name, value in headers.items()}
@@ -56,6 +57,13 @@ def _check_body(document: Mapping[str, Any], where: str, schema: Mapping[str, An
     for error in validator.iter_errors(body):
         at = ".".join(str(step) for step in error.absolute_path) or "the body"
         raise Unpublished(f"{where}: {at}: {error.message[:SHOWN]}")
+
+
+def resolved(document: Mapping[str, Any], part: Any) -> Any:
+    """*part*, or what it refers to in *document*."""
+    while isinstance(part, Mapping) and "$ref" in part:
+        part = functools.reduce(operator.getitem, part["$ref"].removeprefix("#/").split("/"), document)
+    return part
 
 
 def operation_of(document: Mapping[str, Any], method: str, path: str) -> Mapping[str, Any] | None:

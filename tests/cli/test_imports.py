@@ -21,8 +21,8 @@ sys.modules.update(dict.fromkeys(%r))
 """
 RUN = """
 sys.argv = ["fanin", *%r]
-from fanin.cli.main import app
-app()
+from fanin.cli.main import main
+main()
 """
 
 
@@ -36,7 +36,7 @@ def command(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--version"], ["--help"], ["local", "--help"], ["local", "list"], ["local", "env"], ["local", "down"]],
+    [["--help"], ["local", "--help"], ["local", "list"], ["local", "env"], ["local", "down"]],
 )
 def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(arguments, tmp_path):
     done = command(*arguments, tmp=tmp_path)
@@ -47,7 +47,7 @@ def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(arguments, tmp
 
 
 def test_without_the_extra_the_command_names_it():
-    done = command("--version", before=MISSING % (["typer"],))
+    done = command("--help", before=MISSING % (["typer"],))
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "fanin needs typer: pip install 'fanin[cli]'\n"
@@ -60,3 +60,12 @@ def test_without_the_emulator_a_local_run_names_all_that_is_missing(tmp_path):
 
     assert done.returncode == 1
     assert done.stderr.startswith("the local run needs ministack, moto, aws-cdk-lib, uv; install them by: ")
+
+
+def test_the_version_needs_nothing_but_the_standard_library(tmp_path):
+    done = command("--version", tmp=tmp_path)
+    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+
+    assert done.stdout.startswith("fanin 0.")
+    assert not loaded & {*NOT_NEEDED, "typer", "rich", "click"}
+    assert len(loaded) < 100, sorted(loaded)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from fanin import (
+    AccessDenied,
     Conflict,
     Fanin,
     FaninError,
@@ -186,8 +187,8 @@ def test_who_asks_for_more_patience_than_there_is_is_not_asked_again(over_http, 
     ("status", "error"),
     [
         (400, InvalidRequest),
-        (401, InvalidRequest),
-        (403, InvalidRequest),
+        (401, AccessDenied),
+        (403, AccessDenied),
         (404, NotFound),
         (409, Conflict),
         (413, InvalidRequest),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from infra import group_handlers, handlers, job_handlers
+from fanin_cdk import group_handlers, handlers, job_handlers
 
 ROOT = Path(__file__).parents[2]
 EDGE = "fanin.api.edge"

@@ -17,8 +17,8 @@ from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, paging
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.reviving import revive_all
+from fanin_cdk.constructs.job_events import DIED
 from functions import publish_dead_jobs
-from infra.constructs.job_events import DIED
 from tests.archive.streams import read, turn_on
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table

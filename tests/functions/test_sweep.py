@@ -11,9 +11,9 @@ import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin_cdk.handlers import SWEEP
 from functions import sweep
 from functions.wiring import tracking
-from infra.handlers import SWEEP
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,8 +13,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from fanin_cdk.config import Config, ConfigError
 from infra import pipeline_code
-from infra.config import Config, ConfigError
 from infra.paths import PIPELINE, ROOT
 from infra.pipeline_jobs import JOBS
 from pipeline import entry

@@ -18,7 +18,7 @@ from fanin.grouper.model import TaskKey
 from fanin.queue.dynamodb import items as job_items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
-from infra.config import Config, ConfigError
+from fanin_cdk.config import Config, ConfigError
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, listed, role_of, target_of
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from fanin_cdk.config import Config, ConfigError
 from infra.app import build
-from infra.config import Config, ConfigError
 from tests.infra.options import CALLBACKS, SECRET
 from tests.infra.synthesis import Assembly, handler_of, synthesised
 

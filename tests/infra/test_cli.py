@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from fanin_cdk.node import packaged_node
 from infra import cli
-from infra.node import packaged_node
 
 
 @pytest.fixture

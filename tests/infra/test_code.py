@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from infra.code import assemble, digest
-from infra.config import Config
-from infra.layer import Build
+from fanin_cdk.code import assemble, digest
+from fanin_cdk.config import Config
+from fanin_cdk.layer import Build
 from tests.infra.synthesis import handler_of, scratch_folder, synthesised
 
 IMPORT_ALL = """
@@ -36,7 +36,7 @@ def asset():
     """The folder that becomes the zip of every function, of a stack whose assets are bundled."""
     from aws_cdk import App, Stack
 
-    from infra.constructs.packages import own_code
+    from fanin_cdk.constructs.packages import own_code
 
     folder = scratch_folder()
     config = Config(target="local")

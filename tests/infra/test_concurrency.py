@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
-from infra.config import Config
+from fanin_cdk.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
+from fanin_cdk.config import Config
 from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import Assembly, synthesised
 

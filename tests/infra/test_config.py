@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from infra.config import Config, ConfigError
-from infra.constructs.dead_letter_queues import tenants_by_queue
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
 from infra.paths import ROOT
 
 
@@ -191,7 +191,11 @@ def test_stages_that_are_no_objects_are_refused(stages):
 
 def test_every_setting_is_documented_and_read():
     names = {field.name for field in dataclasses.fields(Config)}
-    modules = [ast.parse(path.read_text()) for path in (ROOT / "infra").rglob("*.py")]
+    modules = [
+        ast.parse(path.read_text())
+        for room in ("infra", "shared/fanin_cdk")
+        for path in (ROOT / room).rglob("*.py")
+    ]
     read = {
         node.attr
         for module in modules

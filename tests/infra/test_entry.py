@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from infra.config import ConfigError
-from infra.node import choose_node, packaged_node
+from fanin_cdk.config import ConfigError
+from fanin_cdk.node import choose_node, packaged_node
 from infra.paths import CDK_JSON, ROOT
 from tests.infra.synthesis import UNBUNDLED, synthesised
 
@@ -83,7 +83,7 @@ def test_a_node_that_was_chosen_stays_chosen():
 
 def test_without_the_packaged_node_the_choice_is_left_to_jsii(monkeypatch):
     env: dict[str, str] = {}
-    monkeypatch.setattr("infra.node.packaged_node", lambda: None)
+    monkeypatch.setattr("fanin_cdk.node.packaged_node", lambda: None)
     choose_node(env)
 
     assert env == {}
@@ -99,7 +99,8 @@ def test_the_packaged_node_is_there():
 def test_the_command_line_is_pinned_to_the_version_that_reads_this_assembly():
     package = json.loads((ROOT / "package.json").read_text())
 
-    assert package == {"private": True, "devDependencies": {"aws-cdk": "2.1148.1"}}
+    assert package["private"] is True
+    assert package["devDependencies"]["aws-cdk"] == "2.1148.1"
 
 
 @pytest.mark.parametrize("key", ["pathMetadata", "versionReporting", "assetMetadata"])

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from infra.group_handlers import GROUP_ROUTES
-from infra.handlers import ROUTES
-from infra.job_handlers import JOB_ROUTES
+from fanin_cdk.group_handlers import GROUP_ROUTES
+from fanin_cdk.handlers import ROUTES
+from fanin_cdk.job_handlers import JOB_ROUTES
 from tests.infra.conftest import STATE_MACHINE
 from tests.infra.options import SECRET
 from tests.infra.synthesis import handler_of, synthesised

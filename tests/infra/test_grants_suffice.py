@@ -15,7 +15,7 @@ from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.lifecycle import transition
-from infra.handlers import (
+from fanin_cdk.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fanin.grouper import Policy
-from infra.config import Config, ConfigError
+from fanin_cdk.config import Config, ConfigError
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_tables_and_queues import Created, properties_of

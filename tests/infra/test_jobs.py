@@ -37,9 +37,9 @@ from fanin.queue.pausing import pause, resume
 from fanin.queue.reviving import revive_all, revive_some
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.visiting import visit
-from infra.config import Config, ConfigError
-from infra.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
-from infra.written import Written
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
+from fanin_cdk.written import Written
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised

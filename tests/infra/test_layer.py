@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from infra.config import Config
-from infra.layer import AWS_PLATFORM, Build
-from infra.paths import REQUIREMENTS
+from fanin_cdk.config import Config
+from fanin_cdk.layer import AWS_PLATFORM, Build
+from fanin_cdk.paths import REQUIREMENTS
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 ELSEWHERE = Build(python_version="3.14", platform=AWS_PLATFORM, compiler=None)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from infra.config import Config, ConfigError
-from infra.fitting import Fit, fit
-from infra.limits import LIMITS, Measured, measured
-from infra.written import Written
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.fitting import Fit, fit
+from fanin_cdk.limits import LIMITS, Measured, measured
+from fanin_cdk.written import Written
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import synthesised
 

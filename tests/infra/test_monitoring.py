@@ -6,8 +6,8 @@ import json
 import pytest
 
 from fanin import names
-from infra.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
-from infra.paths import FUNCTIONS
+from fanin_cdk.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
+from fanin_cdk.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
 
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]

@@ -21,10 +21,10 @@ from fanin.queue.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.raising import raise_parts
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
-from infra.concurrency import shares
-from infra.config import ByName, Config
-from infra.constructs.alarms import RUNBOOKS
-from infra.handlers import CONSUME_ACKS, ROUTES
+from fanin_cdk.concurrency import shares
+from fanin_cdk.config import ByName, Config
+from fanin_cdk.constructs.alarms import RUNBOOKS
+from fanin_cdk.handlers import CONSUME_ACKS, ROUTES
 from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table

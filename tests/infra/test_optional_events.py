@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from infra.config import Config, ConfigError
-from infra.constructs.job_events import DIED
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.constructs.job_events import DIED
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
 

@@ -14,10 +14,10 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from infra.concurrency import shares
-from infra.config import Config
-from infra.limits import measured
-from infra.written import Written
+from fanin_cdk.concurrency import shares
+from fanin_cdk.config import Config
+from fanin_cdk.limits import measured
+from fanin_cdk.written import Written
 from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
 from tests.infra.synthesis import UNBUNDLED, scratch_folder
 

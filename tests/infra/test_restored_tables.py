@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from infra.config import Config, ConfigError
-from infra.restored import ARCHIVED, KINDS, STREAMED
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.restored import ARCHIVED, KINDS, STREAMED
 from tests.infra.synthesis import synthesised
 
 TABLES = {

@@ -9,7 +9,7 @@ from moto.events.models import EventPattern
 
 from fanin.aws.clients import SERVICES
 from fanin.tracker.events import EVENT_TYPES
-from infra.config import Config, ConfigError
+from fanin_cdk.config import Config, ConfigError
 from tests.infra.conftest import STATE_MACHINE
 from tests.infra.synthesis import handler_of
 

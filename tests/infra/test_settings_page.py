@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from infra.config import Config
+from fanin_cdk.config import Config
 from infra.paths import ROOT
 
 PAGE = (ROOT / "docs" / "settings.md").read_text()

@@ -13,7 +13,7 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
-from fanin.cli.main import app
+from fanin.cli.app import app
 from fanin.local import run_directories
 from tests.local import processes
 

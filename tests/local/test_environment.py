@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from fanin import Fanin
 from fanin.aws.settings import OUTPUTS
-from fanin.cli.main import app
+from fanin.cli.app import app
 from fanin.local import run_directories
 from fanin.local.environment import environment_of
 from fanin.local.run_directories import State

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import socket
 from pathlib import Path
@@ -109,7 +110,8 @@ def answer_of(port: int, *lines: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of the answer on *port* to a request of exactly these lines."""
     with socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) as line:
         line.settimeout(WAIT_SECONDS)
-        line.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+        first, *others = lines if "" in lines else (*lines, "", "")
+        line.sendall("\r\n".join([first, "Connection: close", *others]).encode())
         answer = b"".join(iter(lambda: line.recv(65536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     status, *headers = head.decode().split("\r\n")
@@ -146,6 +148,38 @@ def test_both_ports_refuse_a_request_without_a_host(port):
 def test_both_ports_answer_loopback_names(run, host):
     for port, path in zip(ports(run).values(), ["/v1/batches", "/_ministack/health"], strict=True):
         assert answer_of(port, f"GET {path} HTTP/1.1", f"Host: {host.format(port=port)}")[0] == 200
+
+
+def test_a_bucket_that_is_named_by_the_host_is_answered(run):
+    # An S3 client whose endpoint is a name asks so; with an address it names buckets in paths.
+    s3, bucket, port = run.client("s3"), f"by-host-{uuid4().hex}", ports(run)["aws"]
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key="one", Body=b"held")
+
+    status, _, body = answer_of(port, "GET /one HTTP/1.1", f"Host: {bucket}.s3.localhost:{port}")
+
+    assert (status, body) == (200, b"held")
+
+
+def test_a_rebound_name_creates_no_function(run):
+    port, name = ports(run)["aws"], f"by-a-page-{uuid4().hex}"
+    code = {"ZipFile": base64.b64encode(b"PK\5\6" + bytes(18)).decode()}
+    role = "arn:aws:iam::000000000000:role/any"
+    asked = {"FunctionName": name, "Runtime": "python3.13", "Handler": "a.b", "Role": role, "Code": code}
+    body = json.dumps(asked)
+    lines = ["Content-Type: text/plain", f"Content-Length: {len(body)}", "", body]
+
+    def create(host: str) -> int:
+        return answer_of(port, "POST /2015-03-31/functions HTTP/1.1", f"Host: {host}:{port}", *lines)[0]
+
+    assert create("evil.example") == 421
+    assert name not in {each["FunctionName"] for each in functions_of(run)}
+    assert create("localhost") == 201
+
+
+def functions_of(run: LocalRun) -> list[dict[str, Any]]:
+    pages = run.client("lambda").get_paginator("list_functions").paginate()
+    return [each for page in pages for each in page["Functions"]]
 
 
 def test_both_ports_refuse_a_page_of_another_site_and_its_preflight(port):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli import local as command
-from fanin.cli.main import app
+from fanin.cli.app import app
 from fanin.local import LocalRun, LocalRunError, assembly
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fanin.aws import clients
 from fanin.cli import publish as command
-from fanin.cli.main import app
+from fanin.cli.app import app
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.publishing.publish import Again
 

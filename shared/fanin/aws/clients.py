@@ -26,13 +26,14 @@ from fanin.aws.limits import (
 
 if TYPE_CHECKING:
     import boto3
+    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-SERVICES = ("dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs", "stepfunctions")
+SERVICES = ("cloudformation", "dynamodb", "events", "lambda", "s3", "secretsmanager", "sqs", "stepfunctions")
 # A request that timed out is retried: every write is conditional, so a second copy has no effect.
 RETRIES = Config(
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
@@ -131,3 +132,4 @@ s3: Service[S3Client] = Service("s3", RETRIES)
 functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
 secrets: Service[Any] = Service("secretsmanager", RETRIES)
 workflows: Service[Any] = Service("stepfunctions", RETRIES)
+stacks: Service[CloudFormationClient] = Service("cloudformation", RETRIES)

@@ -21,10 +21,10 @@ def kept_message(record: Mapping[str, Any], item_id_of: Callable[[Any], str]) ->
     """Return the body and the attributes of the message that keeps *record*, as Lambda passes it."""
     own = record.get("messageAttributes") or {}
     attributes = {name: _attribute(value) for name, value in own.items()}
-    size = len(record["body"].encode()) + sum(_size(*named) for named in attributes.items())
+    size = len(record["body"].encode()) + sum(size_of(*named) for named in attributes.items())
     for name, text in _facts(record, item_id_of).items():
         added = {"DataType": "String", "StringValue": text}
-        size += _size(name, added)
+        size += size_of(name, added)
         if name in attributes or len(attributes) == ATTRIBUTES_MAX or size > BYTES_MAX:
             break
         attributes[name] = added
@@ -50,6 +50,7 @@ def _attribute(given: Mapping[str, Any]) -> Attribute:
     return kind | {"StringValue": given["stringValue"]}
 
 
-def _size(name: str, attribute: Attribute) -> int:
+def size_of(name: str, attribute: Attribute) -> int:
+    """Return the bytes of an attribute of a message, which count as those of the body do."""
     value = attribute.get("BinaryValue") or str(attribute.get("StringValue", "")).encode()
     return len(name.encode()) + len(attribute["DataType"].encode()) + len(value)

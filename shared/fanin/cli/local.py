@@ -55,7 +55,7 @@ def up(
         raise typer.Exit(_in_background())
     from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
 
-    with _exit_with_message(), _stopped_by_signals():
+    with exit_with_message(), _stopped_by_signals():
         settings = dict(map(_setting, context or ()))
         run_directories.sweep()
         with LocalRun.start(
@@ -80,7 +80,7 @@ def down(
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
-    with _exit_with_message():
+    with exit_with_message():
         states = [state for directory in run_directories.directories() if (state := directory.read())]
         chosen = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
         run_directories.end(chosen)
@@ -100,8 +100,8 @@ def env(
     ] = None,
 ) -> None:
     """Print the environment variables of a process that uses the run: eval "$(fanin local env)"."""
-    with _exit_with_message():
-        state = _chosen(port)
+    with exit_with_message():
+        state = chosen(port)
         for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
             typer.echo(f"export {name}={shlex.quote(value)}")
 
@@ -138,7 +138,7 @@ def _print_left(left: Sequence[State]) -> None:
         typer.echo(text, err=True)
 
 
-def _chosen(port: int | None) -> State:
+def chosen(port: int | None) -> State:
     """Return the run on *port*, or the one that `up` started, preferring this checkout's.
 
     Raises LocalRunError if there is none, if there are several, or if it does not answer yet.
@@ -183,7 +183,7 @@ def _progress(text: str) -> None:
 
 
 @contextmanager
-def _exit_with_message() -> Iterator[None]:
+def exit_with_message() -> Iterator[None]:
     """Exit with 1 and the message of a FaninError, without a traceback."""
     try:
         yield

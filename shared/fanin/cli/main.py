@@ -1,37 +1,32 @@
-"""The command ``fanin``; also ``python -m fanin.cli.main``."""
+"""The command ``fanin``; also ``python -m fanin.cli.main``. It loads the verbs only if they are needed."""
 
 from __future__ import annotations
 
 import sys
-from importlib import metadata
-from typing import Annotated
-
-try:
-    import typer
-
-    from fanin.cli import local, publish
-except ModuleNotFoundError as missing:
-    sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
-
-app = typer.Typer(help="fanin: says, exactly once, when all N messages are done.", no_args_is_help=True)
-app.add_typer(local.app, name="local")
-app.command()(publish.publish)
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        typer.echo(f"fanin {metadata.version('fanin')}")
-        raise typer.Exit
+def print_version() -> None:
+    """Print the version of the installed package."""
+    from importlib import metadata  # noqa: PLC0415  # it takes 0.05 s, which completion saves
+
+    sys.stdout.write(f"fanin {metadata.version('fanin')}\n")
 
 
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Handle the options of the command itself."""
+def main() -> None:
+    """Run the command line of the process."""
+    if sys.argv[1:] == ["--version"]:
+        print_version()
+        return
+    try:
+        from fanin.cli.app import app  # noqa: PLC0415  # see above
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.startswith("fanin"):
+            raise
+        sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a key has any character
+    app(prog_name="fanin")
 
 
 if __name__ == "__main__":
-    app()
+    main()

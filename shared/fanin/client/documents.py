@@ -21,6 +21,7 @@ from fanin.client.model import (
 )
 from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.errors import (
+    AccessDenied,
     Conflict,
     FaninError,
     InvalidRequest,
@@ -129,7 +130,8 @@ def problem_error(status: int, problem: Document) -> FaninError:
     if meaning is not None:
         return meaning(detail)
     if 400 <= status < 500:
-        return InvalidRequest(detail, field=_field(problem))
+        kind = AccessDenied if status in {401, 403} else InvalidRequest
+        return kind(detail, field=_field(problem))
     if problem.get("type") == NEWER_SCHEMA:
         return NewerSchema(detail)
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)

@@ -214,11 +214,16 @@ class HttpTransport:
         return self._write("PUT", path, body, {}, documents.queue_of)
 
     def administer(
-        self, method: str, path: str, given: documents.Document, reader: Callable[[documents.Document], T]
+        self,
+        method: str,
+        path: str,
+        given: documents.Document,
+        reader: Callable[[documents.Document], T],
+        key: str | None = None,
     ) -> T:
         if method == "GET":
             return self._get(path, given, reader)
-        return self._write(method, path, given, {}, reader)
+        return self._write(method, path, given, {} if key is None else {"Idempotency-Key": key}, reader)
 
     def _state(self, batch_id: str) -> State | None:
         """Read the state of a batch; None if there is none, or it has expired."""
@@ -304,14 +309,15 @@ def _checked(url: str) -> Url:
 
 def _signer(host: str, region: str | None) -> Sign | None:
     """Return the AWS signer; None for a loopback host, because a local run needs no signatures."""
-    if _is_loopback(host.strip("[]")):
+    if is_loopback(host.strip("[]")):
         return None
     from fanin.client.signing import Signer  # noqa: PLC0415  # importing botocore takes 0.2 s
 
     return Signer(host, region)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether *host* is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -22,8 +22,8 @@ from typing import Any
 from fanin.local.errors import LocalRunError
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ("infra/**/*.py", "functions/**/*.py", "shared/fanin/**/*.py", "requirements.txt", "cdk.json")
-# Not deployed: see infra/code.py.
+SOURCES = ("infra/**/*.py", "functions/**/*.py", "shared/**/*.py", "requirements.txt", "cdk.json")
+# Not deployed: see fanin_cdk/code.py.
 NOT_DEPLOYED = ("shared/fanin/local/", "shared/fanin/cli/", "shared/fanin/cost/")
 KEPT = 6
 """The number of cached assemblies; older ones are removed."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 BATCH_ENTRIES = 10
 BATCH_BYTES = 1_048_576
@@ -29,6 +29,16 @@ Pack = Callable[[Iterator[Row]], Iterator["Message"]]
 """Turns rows into messages."""
 
 
+class Sized(Protocol):
+    """A message to send, of so many bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+
+M = TypeVar("M", bound=Sized)
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of *items* items; *copy* is 1, or 2 for an intended duplicate."""
@@ -36,6 +46,11 @@ class Message:
     copy: int
     body: str
     items: int = 1
+
+    @property
+    def size(self) -> int:
+        """Return its bytes."""
+        return len(self.body.encode())
 
     @classmethod
     def of(cls, row: Row, sent_at: int) -> Message:
@@ -68,12 +83,12 @@ def chunked(rows: Iterable[Row], size: int) -> Iterator[Message]:
             yield Message.of_chunk(part, _now())
 
 
-def batches(messages: Iterable[Message]) -> Iterator[list[Message]]:
+def batches(messages: Iterable[M]) -> Iterator[list[M]]:
     """Yield *messages* in order, as many together as one request takes."""
-    batch: list[Message] = []
+    batch: list[M] = []
     size = 0
     for message in messages:
-        length = len(message.body.encode())
+        length = message.size
         if batch and (len(batch) == BATCH_ENTRIES or size + length > BATCH_BYTES):
             yield batch
             batch, size = [], 0

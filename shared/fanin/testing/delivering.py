@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from fanin.calling import noted_failures, plain
 from fanin.client.checking import whole
+from fanin.client.deliveries import returned_ids
 from fanin.errors import InvalidRequest
 
 Handler = Callable[[Mapping[str, Any], Any], Any]
@@ -121,21 +122,7 @@ def _invoked(
     everything = {message["messageId"] for message in delivery}
     event = {"Records": [_received(message, receive) for message in delivery]}
     try:
-        return _failed(handler(event, LambdaContext()), everything)
+        return returned_ids(handler(event, LambdaContext()), everything)
     except Exception as error:  # an invocation that raises returns its whole delivery
         failures.append(error)
         return everything
-
-
-def _failed(answer: Any, sent: set[str]) -> set[str]:
-    """Return the ids in a partial batch response; None and empty ones have none.
-
-    Raises InvalidRequest for any other answer, with which Lambda returns the whole delivery.
-    """
-    try:
-        failed = {entry["itemIdentifier"] for entry in (answer or {}).get("batchItemFailures") or ()}
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InvalidRequest(f"the handler's answer is no partial batch response: {answer!r}") from error
-    if unknown := failed - sent:
-        raise InvalidRequest(f"the handler's answer names messages that it did not get: {unknown}")
-    return failed

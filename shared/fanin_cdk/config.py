@@ -1,0 +1,295 @@
+"""The settings of a deployment, read once from the CDK context.
+
+A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's
+``stages.<stage>`` (in cdk.json); else its default applies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, NewType, get_type_hints
+
+from fanin.callbacks.model import Callback
+from fanin.callbacks.parsing import callbacks_of
+from fanin.errors import InvalidRequest
+from fanin.grouper.endpoints import Endpoint, check_timeouts
+from fanin.grouper.parsing import Rows, endpoints_of, policies_of
+from fanin.grouper.policy import Policies
+from fanin.grouper.targeting import TargetTemplate
+from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
+from fanin_cdk import restored
+from fanin_cdk.rules import RULES, Engine, Target
+
+ByPattern = NewType("ByPattern", str)
+"""A list of objects, each for a pattern of targets, as JSON text."""
+ByName = NewType("ByName", str)
+"""A list of objects, each with a name, as JSON text."""
+
+
+class ConfigError(ValueError):
+    """A setting has an invalid value; the message names both and the valid values."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """The settings of one deployment.
+
+    ``stage``: the name of the deployment and its stack; 1 to 20 of a-z, 0-9 and ``-``, starting with a-z.
+    ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and unsigned requests.
+    ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper``.
+    ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
+    ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
+    ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
+    ``restored_tables``: tables of a restore that replace the stack's own: ``batches=ARN``, and so on.
+    ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
+    ``lambda_concurrency``: the concurrent executions that this stack may use of the account's quota.
+    ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
+    ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit; 0: its
+    share of ``lambda_concurrency``.
+    ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
+    ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
+    ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
+    ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
+    registrations queue. Default: the account id.
+    ``alarm_email``: e-mail address for alarms. Default: none.
+    ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
+    ``oldest_message_alarm_minutes``: the age of a message in a consumed queue that raises an alarm.
+    ``throttle_alarms``: adds alarms on throttled functions and tables.
+    ``dead_letter_queue_arns``: the users' SQS dead-letter queues in this region. Each of their messages
+    becomes a failed ack and is deleted. A list, or the ARNs separated by commas; ``ARN=TENANT`` names the
+    tenant of the items. Default: the account id.
+    ``keep_letters``: copies each of these messages to a queue that keeps it for 14 days, before it is
+    deleted.
+    ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
+    the end of a batch. A list, or the ARNs separated by commas.
+    ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
+    the API makes those of all others. A list, or the names separated by commas.
+    ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
+    a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
+    ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
+    ``grouper``) and ``JobDead``. A list, or the names separated by commas.
+    ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
+    which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
+    their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
+    are registered without one, such as ``{customer}/{region}``. ``grouper_registrations``: adds a queue
+    whose messages are tasks to register.
+    ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
+    ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
+    ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
+    runs on EMR together; 2 to 299, including the driver.
+    ``analytics_queue_arns``, ``analytics_bucket_arns``: the SQS queues that jobs may send to, and the S3
+    buckets that they may read (datasets, ack logs); lists, or the ARNs separated by commas.
+    ``analytics_schedule``: when the audit and the history run, ``cron(...)`` in UTC. Default: on demand.
+    """
+
+    stage: str = "dev"
+    target: Target = "aws"
+    demo: bool = False
+    python_version: str = "3.14"
+    page_bits: int = 1024
+    protect_data: bool = False
+    restored_tables: tuple[str, ...] = ()
+    max_request_units: int = 0
+    lambda_concurrency: int = 10
+    consumer_concurrency: int = 0
+    throttle_rate: int = 0
+    throttle_burst: int = 0
+    log_retention_days: int = 14
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_tenant_claim: str = "sub"
+    jwt_caller_claim: str = "sub"
+    acks_tenant: str = ""
+    alarm_email: str = ""
+    oldest_batch_alarm_hours: int = 168
+    oldest_message_alarm_minutes: int = 15
+    throttle_alarms: bool = True
+    dead_letter_queue_arns: tuple[str, ...] = ()
+    keep_letters: bool = False
+    resumed_state_machines: tuple[str, ...] = ()
+    job_queues: tuple[str, ...] = ()
+    callbacks: ByName = ByName("[]")
+    events: tuple[str, ...] = ()
+    grouper: bool = True
+    grouper_policies: ByPattern = ByPattern("[]")
+    grouper_downstream: ByPattern = ByPattern("[]")
+    grouper_target: str = ""
+    grouper_registrations: bool = False
+    archive: bool = False
+    archive_days: int = 90
+    analytics: Engine = "off"
+    analytics_workers: int = 10
+    analytics_queue_arns: tuple[str, ...] = ()
+    analytics_bucket_arns: tuple[str, ...] = ()
+    analytics_schedule: str = ""
+
+    def __post_init__(self) -> None:
+        for name, (holds, takes) in RULES.items():
+            value = getattr(self, name)
+            if not holds(value):
+                raise _refused(name, value, takes)
+        if bool(self.jwt_issuer) != bool(self.jwt_audience):
+            raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+        self._check_restored_tables()
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
+        self._check_grouper()
+        if self.analytics != "off" and self.target == "local":
+            raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+        _check_entries("grouper_policies", policies_of, self.grouper_policies)
+        _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
+        self._check_batch_apis()
+        _check_entries("callbacks", callbacks_of, self.callbacks)
+        self._check_webhooks()
+
+    @property
+    def policies(self) -> Policies:
+        """The policies of targets."""
+        return policies_of(json.loads(self.grouper_policies))
+
+    @property
+    def batch_apis(self) -> tuple[Endpoint, ...]:
+        """The batch APIs of targets."""
+        return endpoints_of(json.loads(self.grouper_downstream))
+
+    @property
+    def named_callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks."""
+        return callbacks_of(json.loads(self.callbacks))
+
+    @property
+    def webhooks(self) -> tuple[Callback, ...]:
+        """The callbacks that are webhooks."""
+        return tuple(each for each in self.named_callbacks if each.url)
+
+    def _check_webhooks(self) -> None:
+        """Refuse a webhook on this machine, which no function on AWS reaches."""
+        for number, each in enumerate(self.named_callbacks, start=1):
+            if each.is_local and self.target != "local":
+                raise ConfigError(
+                    f"callbacks, entry {number}: {each.url} is on this machine: use a public host"
+                )
+
+    def _check_grouper(self) -> None:
+        """Refuse what needs the group-batcher without it."""
+        if self.grouper:
+            return
+        if self.demo:
+            raise ConfigError("demo needs grouper: the demo bundles some of its items")
+        if self.grouper_registrations:
+            raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
+        if {TASK_SUCCEEDED, BUNDLE_FAILED} & set(self.events):
+            raise ConfigError(f"events needs grouper for {TASK_SUCCEEDED} and {BUNDLE_FAILED}")
+
+    def _check_batch_apis(self) -> None:
+        """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
+        try:
+            check_timeouts(self.policies, self.batch_apis)
+            if self.grouper_target:
+                TargetTemplate.parse(self.grouper_target)
+        except InvalidRequest as error:
+            raise ConfigError(str(error)) from error
+
+    def _check_restored_tables(self) -> None:
+        if self.restored_tables and not self.protect_data:
+            raise ConfigError(
+                "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
+                "that are replaced are retained"
+            )
+        if kinds := restored.without_stream(self.restored_tables, self.archive, JOB_DEAD in self.events):
+            raise ConfigError(
+                f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
+                "(LatestStreamArn of describe-table)"
+            )
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Config:
+        """Read the settings from *context*, the CDK context as a whole."""
+        kinds = get_type_hints(cls)
+        # The context values of the CDK and its libraries have other names: "aws:cdk:...", "@aws-cdk/...".
+        named = {name for name in context if not re.search(r"[:@/]", name)}
+        _refuse_unknown("the context", named - kinds.keys() - {"stages"})
+        stage = str(context.get("stage") or "dev")
+        of_stage = _of_stage(context, stage)
+        _refuse_unknown(f"stages.{stage}", of_stage.keys() - kinds.keys())
+        given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
+        parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
+        return cls(**parsed)
+
+
+def _refuse_unknown(where: str, unknown: Set[str]) -> None:
+    if unknown:
+        raise ConfigError(f"{where} has unknown settings: {', '.join(sorted(unknown))}; see docs/settings.md")
+
+
+def _of_stage(context: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
+    stages = context.get("stages") or {}
+    of_stage = stages.get(stage) or {} if isinstance(stages, Mapping) else None
+    if not isinstance(of_stage, Mapping):
+        raise ConfigError(f"stages.{stage} is not an object of settings")
+    return of_stage
+
+
+def _parsed(name: str, kind: Any, value: object) -> object:
+    """Return *value* as *kind*: the command line passes text, cdk.json JSON values."""
+    if kind is bool:
+        return _flag(name, value)
+    if kind is int:
+        return _whole_number(name, value)
+    if kind == tuple[str, ...]:
+        return _texts(name, value)
+    if kind in (ByPattern, ByName) and isinstance(value, list):
+        return json.dumps([_with_whole_numbers(row) for row in value])
+    if not isinstance(value, str):
+        raise _refused(name, value, "text")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    raise _refused(name, value, "true or false")
+
+
+def _whole_number(name: str, value: object) -> int:
+    value = _whole(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+        return int(value)
+    raise _refused(name, value, "a whole number")
+
+
+def _whole(value: object) -> object:
+    """Return a whole float as an int: jsii may return an int as a float."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _with_whole_numbers(row: object) -> object:
+    return {name: _whole(value) for name, value in row.items()} if isinstance(row, Mapping) else row
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    raise _refused(name, value, "a list of texts, or one text with commas")
+
+
+def _refused(name: str, value: object, takes: str) -> ConfigError:
+    return ConfigError(f"{name} is {value!r}; it takes {takes}")
+
+
+def _check_entries(name: str, parse: Callable[[Rows], object], text: str) -> None:
+    try:
+        parse(json.loads(text))
+    except InvalidRequest as error:
+        raise ConfigError(f"{name}, {error}") from error

@@ -1,0 +1,1 @@
+"""Each construct owns its resources; FaninTracker composes them."""

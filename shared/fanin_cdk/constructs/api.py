@@ -1,0 +1,94 @@
+"""The HTTP API: one function for each route, every route authorised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import jsii
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_apigatewayv2 as apigatewayv2
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from fanin_cdk.concurrency import shares
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.functions import log_group, name_of
+
+ACCESS_LOG = {
+    "requestId": "$context.requestId",
+    "time": "$context.requestTime",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "latencyMs": "$context.responseLatency",
+    "bytes": "$context.responseLength",
+    "error": "$context.error.message",
+    "authorizerError": "$context.authorizer.error",
+}
+
+
+class Api(Construct):
+    """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured.
+
+    *functions*: those of its routes.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]
+    ) -> None:
+        super().__init__(scope, id_)
+        self.http = apigatewayv2.HttpApi(
+            self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
+        )
+        self.functions: list[lambda_.Function] = []
+        for route, function in routes.items():
+            self.add(route, function)
+        share = shares(config)
+        self.stage = apigatewayv2.HttpStage(
+            self,
+            "Stage",
+            http_api=self.http,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
+            access_log_settings=AccessLog(log_group(self, "AccessLog", config)),
+        )
+
+    def add(self, route: str, function: lambda_.Function) -> None:
+        """Integrate *function* for *route*, ``METHOD /path``."""
+        method, path = route.split(" ")
+        name = name_of(function)
+        self.functions.append(function)
+        self.http.add_routes(
+            path=path,
+            methods=[apigatewayv2.HttpMethod(method)],
+            integration=integrations.HttpLambdaIntegration(name, function),
+        )
+
+
+@jsii.implements(apigatewayv2.IAccessLogSettings)
+class AccessLog:
+    """One line of JSON for each request, without its body, headers or token."""
+
+    def __init__(self, group: logs.ILogGroup) -> None:
+        self._destination = apigatewayv2.LogGroupLogDestination(group)
+        self._format = apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG))
+
+    @property
+    def destination(self) -> apigatewayv2.IAccessLogDestination:
+        """The log group of the lines."""
+        return self._destination
+
+    @property
+    def format(self) -> apigateway.AccessLogFormat:
+        """The fields of a line."""
+        return self._format
+
+
+def _authorizer(config: Config) -> apigatewayv2.IHttpRouteAuthorizer:
+    if not config.jwt_issuer:
+        return authorizers.HttpIamAuthorizer()
+    return authorizers.HttpJwtAuthorizer("Jwt", config.jwt_issuer, jwt_audience=[config.jwt_audience])

@@ -1,0 +1,146 @@
+"""The work queues: their table, their doorbells, their routes and their schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from aws_cdk import Aws, Duration
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from fanin.names import (
+    DOORBELL_POLL_SECONDS,
+    DOORBELL_RETENTION_SECONDS,
+    DOORBELL_VISIBILITY_SECONDS,
+    JOB_ATTRIBUTES,
+    JOB_DEAD,
+    JOBS_INDEX,
+    OF_QUEUE,
+    OF_TENANT,
+    QUEUES_INDEX,
+    TENANT_QUEUES_INDEX,
+    doorbell_prefix,
+    stack_doorbell,
+)
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.functions import Functions, allow
+from fanin_cdk.constructs.sweeper import Sweeper
+from fanin_cdk.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
+from fanin_cdk.constructs.watched import WatchedTable
+from fanin_cdk.job_handlers import ADD, CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
+from fanin_cdk.nag import accept, accept_wildcards
+
+DEMO_QUEUE = "demo"
+
+
+class Jobs(Construct):
+    """The work queues' resources; *routes* are their part of the API.
+
+    *doorbells*: by queue name, those that the stack makes; the functions make the doorbells of other queues,
+    whose ARNs begin with *prefix* too.
+    """
+
+    def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
+        super().__init__(scope, id_)
+        self.functions = functions
+        self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
+        self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX, TENANT_QUEUES_INDEX])}
+        names = doorbell_prefix(config.stage)
+        self.prefix = f"arn:{Aws.PARTITION}:sqs:{Aws.REGION}:{Aws.ACCOUNT_ID}:{names}"
+        self.doorbells = {name: _doorbell(self, names, name) for name in _made_by_stack(config)}
+        self.routes = {each.lambda_.route: self.add(each) for each in JOB_ROUTES}
+        self.sweep = self.add(SWEEP_JOBS)
+        Sweeper(self, "Sweeper", self.sweep)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of every function that uses work queues."""
+        return {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
+
+    def let_add(self, function: lambda_.Function, queue: str) -> None:
+        """Let *function*, which has the environment, add jobs to *queue*, whose doorbell the stack makes."""
+        allow(function, self.table, ADD)
+        _allow(function, RING, [self.doorbells[queue].queue_arn])
+
+    def add(
+        self, handler: JobHandler, environment: Mapping[str, str] | None = None, queue: str | None = None
+    ) -> lambda_.Function:
+        """Deploy *handler* with the work queues' environment and the grants that it names, and no others.
+
+        *environment*: more variables. *queue*: a queue that it may ring, whose doorbell the stack makes.
+        """
+        function = self.functions.add(handler.lambda_, {**self.environment, **(environment or {})})
+        allow(function, self.table, handler.table)
+        indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]
+        _allow(function, ["dynamodb:Query"], indexes)
+        if queue is not None:
+            _allow(function, RING, [self.doorbells[queue].queue_arn])
+        of_all = [action for action in handler.doorbells if action not in CHANGES]
+        self._allow_doorbells(function, of_all, [self.prefix])
+        own = [self.prefix + kind for kind in (OF_QUEUE, OF_TENANT)]
+        self._allow_doorbells(function, [each for each in handler.doorbells if each in CHANGES], own)
+        return function
+
+    def _allow_doorbells(
+        self, function: lambda_.Function, actions: Sequence[str], prefixes: Sequence[str]
+    ) -> None:
+        if actions:
+            arns = [f"{prefix}*" for prefix in prefixes]
+            accept_wildcards(_role_of(function), "A work queue's doorbell is made with the queue", *arns)
+            _allow(function, actions, arns)
+
+
+def _made_by_stack(config: Config) -> list[str]:
+    """Return the queues whose doorbells the stack makes: the configured ones, and the demo's."""
+    return list(dict.fromkeys((*config.job_queues, *([DEMO_QUEUE] if config.demo else []))))
+
+
+def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:
+    """Return the doorbell of *queue*; the functions make the others alike."""
+    made = sqs.Queue(
+        scope,
+        f"Doorbell-{queue}",
+        queue_name=stack_doorbell(prefix, queue),
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        visibility_timeout=Duration.seconds(DOORBELL_VISIBILITY_SECONDS),
+        retention_period=Duration.seconds(DOORBELL_RETENTION_SECONDS),
+        receive_message_wait_time=Duration.seconds(DOORBELL_POLL_SECONDS),
+    )
+    accept(made, "A ring is a hint: one that is not received expires", "AwsSolutions-SQS3")
+    return made
+
+
+def _stream(config: Config) -> dynamodb.StreamViewType | None:
+    """Return the stream view of the table, which the archive reads, and the events of dead jobs."""
+    return IMAGES if JOB_DEAD in config.events else archived(config)
+
+
+def _table(scope: Construct, config: Config) -> dynamodb.Table:
+    """Return the table of jobs, sessions and queues, with the indexes of a part's order and of queues."""
+    made = table(scope, "Table", config, sort_key="sk", stream=_stream(config))
+    made.add_local_secondary_index(
+        index_name=JOBS_INDEX,
+        sort_key=text("ix"),
+        projection_type=dynamodb.ProjectionType.INCLUDE,
+        non_key_attributes=list(JOB_ATTRIBUTES),
+    )
+    include = dynamodb.ProjectionType.INCLUDE
+    index(made, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))
+    # Keys alone: a change of a config then writes nothing to it.
+    index(made, config, TENANT_QUEUES_INDEX, text("tenant"), text("pk"), KEYS_ONLY)
+    return made
+
+
+def _allow(function: lambda_.Function, actions: Sequence[str], resources: list[str]) -> None:
+    if resources:
+        function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=resources))
+
+
+def _role_of(function: lambda_.Function) -> iam.IRole:
+    """Return the role of a function, which each of ours has."""
+    return cast(iam.IRole, function.role)

@@ -1,0 +1,150 @@
+"""Alarms on failures, throttles, delays, stopped sweepers and old batches, and the dashboard."""
+
+from __future__ import annotations
+
+import re
+
+from aws_cdk import Aws, Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from fanin import names
+from fanin_cdk.config import Config
+from fanin_cdk.constructs import aws_metrics
+from fanin_cdk.constructs.alarms import ALARM, LESS, Alarms, Rule
+from fanin_cdk.constructs.dashboard import draw
+from fanin_cdk.constructs.functions import name_of
+from fanin_cdk.constructs.metrics import PERIOD, Emitted
+from fanin_cdk.constructs.watched import Watched
+
+UNSWEPT = {
+    "Sweep": "overdue batches do not end, lost events are not sent again",
+    "SweepGroups": "tasks and bundles that a crash left behind are not woken",
+    "SweepJobs": "jobs of dead workers do not go back, delayed ones are not woken",
+}
+"""The consequence of a stopped sweeper, by its handler: part of the alarm's description."""
+STREAM_LAG = Duration.hours(1)
+"""A stream keeps its records for 24 hours, and the archive tries for 12."""
+SERVER_ERRORS = Rule(threshold=1, periods=3, datapoints=2)
+"""In percent: one error of few requests raises no alarm, but errors in two of three periods do."""
+ROUTES_AN_ALARM = 10
+"""An alarm has at most ten metrics."""
+SLOW = Rule(threshold=10_000, periods=3, datapoints=3)
+"""In milliseconds, for a quarter of an hour; API Gateway waits 30 s."""
+
+
+class Monitoring(Construct):
+    """An SNS topic, the alarms that publish to it, and a dashboard."""
+
+    def __init__(self, scope: Construct, id_: str, config: Config, watched: Watched) -> None:
+        super().__init__(scope, id_)
+        self.emitted = Emitted(config)
+        self.topic = _topic(self)
+        self.alarms = Alarms(self, self.topic, config)
+        if config.alarm_email:
+            self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
+        self._watch_for_failures(watched)
+        if config.throttle_alarms:
+            self._watch_for_throttles(watched)
+        self._watch_for_delays(config, watched)
+        self._watch_api(watched)
+        self._watch_batches(config, watched)
+        self._watch_sweepers(watched)
+        draw(self, self.emitted, watched, self.alarms.made)
+
+    def _watch_for_failures(self, watched: Watched) -> None:
+        for name, queue in watched.dead_letter_queues.items():
+            meaning = f"{name}: messages were given up on"
+            runbook = f"{_anchor(name)}-dead-letter-queue"
+            self.alarms.add(f"{name}DeadLetters", aws_metrics.depth(queue), meaning, runbook)
+        for function in watched.others:
+            name = name_of(function)
+            errors = function.metric_errors(period=aws_metrics.MINUTE)
+            self.alarms.add(f"{name}Errors", errors, f"{name}: invocations failed", "failed-invocations")
+        for first in range(0, len(watched.routes), ROUTES_AN_ALARM):
+            routes = watched.routes[first : first + ROUTES_AN_ALARM]
+            meaning = f"Routes: invocations failed of {', '.join(map(name_of, routes))}"
+            name = f"Routes{first // ROUTES_AN_ALARM + 1}Errors"
+            self.alarms.add(name, aws_metrics.errors_of(routes), meaning, "failed-invocations")
+
+    def _watch_for_throttles(self, watched: Watched) -> None:
+        """Alarm on throttled functions and tables; throttled routes are 5xx of the API, on which is one."""
+        for function in watched.others:
+            name = name_of(function)
+            throttles = function.metric_throttles(period=aws_metrics.MINUTE)
+            meaning = f"{name}: Lambda throttled invocations"
+            self.alarms.add(f"{name}Throttled", throttles, meaning, "throttled-functions")
+        for name, table in watched.tables.items():
+            throttled = aws_metrics.throttles_of_table(table)
+            meaning = f"{name}: DynamoDB throttled reads or writes of the table or an index"
+            self.alarms.add(f"{name}TableThrottled", throttled, meaning, "throttled-tables")
+
+    def _watch_for_delays(self, config: Config, watched: Watched) -> None:
+        minutes = config.oldest_message_alarm_minutes
+        for name, queue in watched.consumed.items():
+            meaning = f"{name}: a message has waited for {minutes} minutes"
+            age = aws_metrics.oldest_message(queue)
+            self.alarms.add(f"{name}Waiting", age, meaning, "waiting-messages", Rule(threshold=60 * minutes))
+        for reader in watched.readers:
+            name = name_of(reader)
+            lag = Rule(threshold=STREAM_LAG.to_milliseconds())
+            meaning = f"{name}: records of a stream are an hour old; after 24 hours they are lost"
+            self.alarms.add(f"{name}Lag", aws_metrics.iterator_age(reader), meaning, "stream-lag", lag)
+
+    def _watch_api(self, watched: Watched) -> None:
+        errors, slowest = aws_metrics.server_errors(watched.api), aws_metrics.latency(watched.api)
+        self.alarms.add(
+            "ApiErrors", errors, "The API answers 1 % of its requests with 5xx", "api-errors", SERVER_ERRORS
+        )
+        self.alarms.add(
+            "ApiLatency", slowest, "One request of a hundred takes 10 seconds", "api-latency", SLOW
+        )
+
+    def _watch_batches(self, config: Config, watched: Watched) -> None:
+        hours = config.oldest_batch_alarm_hours
+        oldest = self.emitted.metric(names.OLDEST_BATCH_SECONDS, "Maximum")
+        meaning = f"A batch has not ended for {hours} hours"
+        self.alarms.add("OldestBatch", oldest, meaning, "oldest-batch", Rule(threshold=hours * 3600))
+        again = self.emitted.metric(names.SWEEP_ANNOUNCED_AGAIN)
+        meaning = "The bus did not confirm an ending event in 15 minutes: it was sent again"
+        self.alarms.add("LateEvents", again, meaning, "late-events")
+        failed = aws_metrics.failed_executions(watched.pipe)
+        self.alarms.add("PipeFailed", failed, "The Pipe of ending events failed", "pipe-failed")
+
+    def _watch_sweepers(self, watched: Watched) -> None:
+        """Alarm on missing invocations. A new stack is in alarm until its first sweep."""
+        stopped = Rule(comparison=LESS, missing=ALARM)
+        for sweeper in watched.sweepers:
+            name = name_of(sweeper)
+            swept = sweeper.metric_invocations(period=PERIOD)
+            meaning = f"{name}: no sweep for five minutes: {UNSWEPT[name]}"
+            self.alarms.add(f"{name}Stopped", swept, meaning, "stopped-sweepers", stopped)
+
+
+def _anchor(name: str) -> str:
+    """Return the anchor of a part's name: ``group-tasks`` for ``GroupTasks``.
+
+    What follows a dash is a name of the user.
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.partition("-")[0]).lower()
+
+
+def _topic(scope: Construct) -> sns.Topic:
+    """Return a topic, TLS only, that the alarms of this account and region may publish to.
+
+    The policy that enforces TLS replaces the topic's default policy, which lets CloudWatch publish.
+    """
+    topic = sns.Topic(scope, "Alarms", enforce_ssl=True)
+    alarms = f"arn:{Aws.PARTITION}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm:*"
+    ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}, "ArnLike": {"aws:SourceArn": alarms}}
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            actions=["sns:Publish"],
+            principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+            resources=[topic.topic_arn],
+            conditions=ours,
+        )
+    )
+    return topic

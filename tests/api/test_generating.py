@@ -1,0 +1,158 @@
+"""What generated clients need of the description: names, credentials, examples, and types without doubt."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_schema_validator import OAS31Validator
+from pydantic import BaseModel
+
+from fanin.api import answers, group_answers, job_answers, queue_answers, repair_answers
+from functions.openapi import document
+from functions.openapi.completing import NOWHERE, operations
+from functions.openapi.examples import EXAMPLES
+from functions.openapi.shaping import FORMS
+from tests.api.published import closed, resolved
+
+DOCUMENT = document()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+PROBLEM, JSON = "application/problem+json", "application/json"
+MODELS = sorted(
+    {
+        model
+        for module in (answers, group_answers, job_answers, queue_answers, repair_answers)
+        for _, model in inspect.getmembers(module, inspect.isclass)
+        if issubclass(model, answers.Answer)
+    },
+    key=lambda model: model.__name__,
+)
+
+
+def media() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The media of each body and of each good answer."""
+    for _, operation in operations(DOCUMENT):
+        good = [answer for status, answer in operation["responses"].items() if status < "300"]
+        for part in (operation.get("requestBody", {}), *good):
+            for each in part.get("content", {}).values():
+                yield operation["operationId"], each
+
+
+def violations(schema: dict[str, Any], value: object) -> list[str]:
+    whole = closed(DOCUMENT)
+    return [error.message for error in OAS31Validator({**schema, **whole}).iter_errors(value)]
+
+
+def test_each_operation_has_a_name_a_tag_and_a_text() -> None:
+    found = [operation for _, operation in operations(DOCUMENT)]
+    tags = {tag["name"] for tag in DOCUMENT["tags"]}
+
+    assert len({operation["operationId"] for operation in found}) == len(found)
+    assert {tag for operation in found for tag in operation["tags"]} == tags
+    assert all(operation["summary"] and operation["description"] for operation in found)
+
+
+def test_each_operation_says_what_happens_without_credentials_and_beyond_the_rate() -> None:
+    gateways = {"401", "403", "429", "500", "503"}
+
+    assert {name for way in DOCUMENT["security"] for name in way} == {"sigv4", "jwt"}
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"sigv4", "jwt"}
+    for _, operation in operations(DOCUMENT):
+        answered = {status: resolved(DOCUMENT, it) for status, it in operation["responses"].items()}
+        assert gateways <= answered.keys()
+        for status, answer in answered.items():
+            assert status < "400" or PROBLEM in answer["content"] or status in gateways
+            assert status not in gateways or JSON in answer["content"]
+
+
+def test_each_body_and_answer_has_an_example_of_its_schema() -> None:
+    named = {each["schema"]["$ref"].rpartition("/")[2] for _, each in media()}
+
+    assert set(EXAMPLES) <= named
+    for operation, each in media():
+        assert "example" in each, f"{operation} needs a line in functions/openapi/examples.py"
+        assert violations(each["schema"], each["example"]) == [], operation
+
+
+def test_each_problem_is_an_example_where_its_status_is() -> None:
+    shown = set()
+    for _, operation in operations(DOCUMENT):
+        for status, answer in operation["responses"].items():
+            for name, example in (
+                resolved(DOCUMENT, answer)["content"].get(PROBLEM, {}).get("examples", {}).items()
+            ):
+                value = resolved(DOCUMENT, example)["value"]
+                shown.add(name)
+                assert (value["status"], value["type"]) == (int(status), f"urn:fanin:problem:{name}")
+                assert violations(SCHEMAS["Problem"], value) == []
+
+    assert shown == DOCUMENT["components"]["examples"].keys()
+    assert not shown & NOWHERE
+
+
+def test_no_parameter_and_no_absent_field_of_an_answer_is_null() -> None:
+    null = {"type": "null"}
+    nulls = [
+        (operation["operationId"], parameter["name"])
+        for _, operation in operations(DOCUMENT)
+        for parameter in operation.get("parameters", ())
+        if null in parameter["schema"].get("anyOf", ())
+    ]
+    nulls += [
+        (name, field)
+        for name, schema in SCHEMAS.items()
+        if not name.endswith("Body")
+        for field, described in schema.get("properties", {}).items()
+        if null in described.get("anyOf", ()) and field not in schema.get("required", ())
+    ]
+
+    assert nulls == []
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_field_that_an_answer_may_lack_is_left_out_where_it_has_no_value(model: type[BaseModel]) -> None:
+    optional = {name: field for name, field in model.model_fields.items() if not field.is_required()}
+
+    assert all(
+        field.exclude_if and field.exclude_if(field.get_default(call_default_factory=True))
+        for field in optional.values()
+    )
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_body_of_several_forms_has_exactly_one_of_them(name: str) -> None:
+    schema = SCHEMAS[name]
+    forms = [form["$ref"].rpartition("/")[2] for form in schema["oneOf"]]
+
+    assert forms == list(FORMS[name])
+    for form in forms:
+        smallest = {field: sample(SCHEMAS[form]["properties"][field]) for field in SCHEMAS[form]["required"]}
+        assert violations(schema, smallest) == []
+        assert violations(schema, smallest | {"unknown": 1}) != []
+    assert violations(schema, {}) != []
+
+
+def sample(schema: dict[str, Any]) -> Any:
+    """The smallest value of *schema*."""
+    schema = resolved(DOCUMENT, schema)
+    uuid = "0b8f6f0e-3b1c-4c1b-9a53-8f8f6a1f2c11"
+    if "oneOf" in schema:
+        return sample(schema["oneOf"][0])
+    if schema.get("type") == "object":
+        return {name: sample(schema["properties"][name]) for name in schema["required"]}
+    if schema.get("type") == "array":
+        return [sample(schema["items"])]
+    if "const" in schema or schema.get("type") == "integer":
+        return schema.get("const", 0)
+    pattern = schema.get("pattern", "")
+    return f"{uuid}:{uuid}:0" if ":(" in pattern else uuid
+
+
+def test_the_results_of_acks_are_told_apart() -> None:
+    entries = SCHEMAS["AckedItems"]["properties"]["results"]["items"]["oneOf"]
+    item, spread = (resolved(DOCUMENT, form) for form in entries)
+
+    assert "itemId" in item["required"]
+    assert "itemId" not in spread["properties"]

@@ -1,0 +1,26 @@
+"""Runs the tutorial and the how-to pages, each from top to bottom, against the local run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pages import PageRun
+from tests.test_pages import RUN_WHOLE
+
+# page: names that its Python blocks take from their reader, such as the work on an item.
+GIVEN: dict[str, dict[str, Any]] = {}
+
+
+@pytest.mark.parametrize("page", RUN_WHOLE, ids=lambda page: page.name)
+def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatch):
+    for name, value in run.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    replaced = {"http://127.0.0.1:8787": run.url, "http://127.0.0.1:8080": run.url}
+    names = dict(GIVEN.get(page.name, {}))
+    with PageRun(tmp_path, run.environment, names, replaced) as running:
+        running.page(page)

@@ -1,0 +1,380 @@
+"""``fanin local work``: the messages of a queue are fed to a function as Lambda does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.cli.work import python_of
+from fanin.local import work_source
+from fanin.local.function_process import FunctionProcess, InvocationFailed
+from fanin.local.source_changes import SourceChanges
+from fanin.local.work import Worker, environment_of_function
+from fanin.local.work_source import dead_letter_queue_name, source_of
+
+RUN = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+    "FANIN_URL": "http://127.0.0.1:2",
+}
+APP = """
+import os, sys, time
+
+def handler(event, context):
+    failed = []
+    for record in event["Records"]:
+        if record["body"] == "raise":
+            raise KeyError("picture")
+        if record["body"] == "exit":
+            os._exit(7)
+        if record["body"] == "sleep":
+            time.sleep(60)
+        if record["body"] == "back":
+            failed.append({"itemIdentifier": record["messageId"]})
+    with open("worked", "a") as file:
+        print(*[record["body"] for record in event["Records"]], file=file)
+    return {"batchItemFailures": failed}
+
+def seen(event, context):
+    return {"event": event, "left": context.get_remaining_time_in_millis(), "url": os.environ["FANIN_URL"]}
+
+def odd(event, context):
+    return {"set": {1}}
+
+answer = 42
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The directory of an app, which is the current one."""
+    (tmp_path / "app.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def process(folder):
+    """Makes the process of a handler; all are stopped."""
+    made = []
+
+    def make(spec="app:handler"):
+        made.append(FunctionProcess(spec, sys.executable, environment_of_function(os.environ, RUN)))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture
+def sqs(monkeypatch):
+    monkeypatch.setattr(work_source, "WAIT_SECONDS", 0)
+    with mock_aws():
+        yield boto3.client("sqs", "us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing")
+
+
+def event(*bodies: str) -> dict[str, Any]:
+    return {"Records": [{"messageId": str(n), "body": body} for n, body in enumerate(bodies)]}
+
+
+def test_a_handler_gets_the_event_the_time_that_is_left_and_the_environment_of_the_run(process):
+    answer = process("app:seen").invoke(event("a"), 30)
+
+    assert answer["event"] == event("a")
+    assert 0 < answer["left"] <= 30_000
+    assert answer["url"] == RUN["FANIN_URL"]
+
+
+def test_an_invocation_that_raises_shows_the_trace_from_the_app_on(process, capfd):
+    function = process()
+
+    with pytest.raises(InvocationFailed, match="it raised"):
+        function.invoke(event("raise"), 30)
+
+    trace = capfd.readouterr().err
+    assert "KeyError: 'picture'" in trace
+    assert "in handler" in trace
+    assert "invoking.py" not in trace
+    assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}
+
+
+def test_a_process_that_ends_or_is_late_fails_its_invocation_and_is_started_again(process):
+    function = process()
+
+    with pytest.raises(InvocationFailed, match="ended with exit code 7"):
+        function.invoke(event("exit"), 30)
+    with pytest.raises(InvocationFailed, match=r"not returned after 0\.3 s"):
+        function.invoke(event("sleep"), 0.3)
+    assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}
+
+
+def test_an_answer_that_is_no_json_fails_the_invocation(process, capfd):
+    with pytest.raises(InvocationFailed, match="it raised"):
+        process("app:odd").invoke(event(), 30)
+    assert "not JSON serializable" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spec", "source", "shown"),
+    [
+        ("app:absent", APP, "no attribute 'absent'"),
+        ("app:answer", APP, "app:answer is a int, and no function"),
+        ("nowhere:handler", APP, "No module named 'nowhere'"),
+        ("app:handler", "import sys\nsys.exit('no settings')", "no settings"),
+        ("app:handler", "def handler(:", "SyntaxError"),
+    ],
+)
+def test_an_app_that_cannot_be_loaded_is_shown_and_named_for_the_next_change(
+    process, folder, capfd, spec, source, shown
+):
+    (folder / "app.py").write_text(source)
+    function = process(spec)
+
+    assert not function.is_ready
+    assert shown in capfd.readouterr().err
+    assert spec.startswith("nowhere") or folder / "app.py" in function.files
+
+
+def test_the_files_of_the_app_are_those_under_its_directory(process, folder):
+    (folder / "parts").mkdir()
+    (folder / "parts" / "rows.py").write_text("ROWS = 1")
+    (folder / "app.py").write_text("import json, parts.rows\ndef handler(event, context): pass")
+
+    assert process().files == [folder / "app.py", folder / "parts" / "rows.py"]
+
+
+@pytest.mark.parametrize("change", ["edit", "new", "remove"])
+def test_a_file_that_is_edited_new_or_gone_is_a_change(tmp_path, change):
+    file = tmp_path / "parts" / "rows.py"
+    file.parent.mkdir()
+    file.write_text("1")
+    changes = SourceChanges(tmp_path)
+    changes.include([file])
+    assert not changes.is_any()
+    if change == "edit":
+        file.write_text("12")
+    elif change == "new":
+        (tmp_path / "other.py").touch()
+    else:
+        file.unlink()
+
+    assert changes.is_any()
+
+
+def test_the_environment_has_no_aws_of_the_user_and_no_proxy_before_the_run():
+    user = {"AWS_PROFILE": "prod", "AWS_ENDPOINT_URL_SQS": "https://x", "NO_PROXY": "corp", "PATH": "/bin"}
+    environment = environment_of_function(user, RUN)
+
+    assert not {"AWS_PROFILE", "AWS_ENDPOINT_URL_SQS"} & environment.keys()
+    assert {name: environment[name] for name in RUN} == RUN
+    assert (environment["NO_PROXY"], environment["PATH"]) == ("corp,127.0.0.1", "/bin")
+
+
+def test_the_python_is_the_given_one_that_of_the_active_environment_or_ours(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+
+    assert python_of(Path("/x/python"), str(tmp_path)) == "/x/python"
+    assert python_of(None, str(tmp_path)) == str(tmp_path / "bin" / "python")
+    assert python_of(None, str(tmp_path / "gone")) == python_of(None, None) == sys.executable
+
+
+def attributes(sqs, url):
+    return sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+
+
+@pytest.mark.parametrize("name", ["work", "work.fifo"])
+def test_an_absent_queue_is_created_with_a_dead_letter_queue_and_a_second_start_changes_nothing(sqs, name):
+    source = source_of(sqs, name)
+    policy = json.loads(attributes(sqs, source.url)["RedrivePolicy"])
+    before = attributes(sqs, source.url)
+    again = source_of(sqs, name)
+
+    assert source.dead == dead_letter_queue_name(name) == policy["deadLetterTargetArn"].rpartition(":")[2]
+    assert (source.visibility, policy["maxReceiveCount"]) == (30, 3)
+    assert again == source
+    assert attributes(sqs, source.url) == before
+
+
+def test_a_queue_of_the_user_is_left_as_it_is_unless_an_option_says_otherwise(sqs):
+    sqs.create_queue(QueueName="mine", Attributes={"VisibilityTimeout": "77"})
+
+    assert (source_of(sqs, "mine").visibility, source_of(sqs, "mine").dead) == (77, None)
+    source = source_of(sqs, "mine", visibility=5, receives=9)
+    assert (source.visibility, source.dead) == (5, "mine-dead-letter-queue")
+    assert json.loads(attributes(sqs, source.url)["RedrivePolicy"])["maxReceiveCount"] == 9
+
+
+def test_a_record_has_the_form_of_a_lambda_event(sqs):
+    source = source_of(sqs, "work")
+    given = {
+        "itemId": {"DataType": "String", "StringValue": "a:b:1"},
+        "raw": {"DataType": "Binary", "BinaryValue": b"\x00\xff"},
+    }
+    sqs.send_message(QueueUrl=source.url, MessageBody="x", MessageAttributes=given)
+    record = source.record(source.receive(10)[0])
+
+    assert (record["body"], record["eventSourceARN"]) == ("x", source.arn)
+    assert record["attributes"]["ApproximateReceiveCount"] == "1"
+    assert record["messageAttributes"]["itemId"]["stringValue"] == "a:b:1"
+    assert record["messageAttributes"]["raw"]["binaryValue"] == "AP8="
+    assert {"messageId", "receiptHandle", "md5OfBody", "awsRegion"} <= record.keys()
+
+
+class Function:
+    """A function in this process, in place of its process."""
+
+    spec, files = "app:handler", ()
+
+    def __init__(self, call, is_ready=True):
+        self.call, self.is_ready, self.starts = call, is_ready, 0
+
+    def restart(self):
+        self.starts += 1
+
+    def stop(self):
+        self.is_ready = False
+
+    def invoke(self, event, seconds):
+        return self.call(event)
+
+
+def worker_of(source, call, folder, **options):
+    lines = []
+    worker = Worker(source, Function(call), 30, folder, lines.append, **options)
+    worker._load()
+    return worker, lines
+
+
+def bodies(event):
+    return [record["body"] for record in event["Records"]]
+
+
+def test_what_the_answer_names_comes_back_until_it_is_a_dead_letter_message(sqs, tmp_path):
+    source = source_of(sqs, "work", visibility=0)
+    delivered = []
+
+    def call(event):
+        delivered.append(bodies(event))
+        failed = [{"itemIdentifier": each["messageId"]} for each in event["Records"] if each["body"] == "bad"]
+        return {"batchItemFailures": failed}
+
+    for body in ("good", "bad", "fine"):
+        sqs.send_message(QueueUrl=source.url, MessageBody=body)
+    worker, lines = worker_of(source, call, tmp_path)
+    for _ in range(5):
+        worker.step()
+    dead = sqs.get_queue_url(QueueName=source.dead)["QueueUrl"]
+
+    assert sorted(delivered[0]) == ["bad", "fine", "good"]
+    assert delivered[1:] == [["bad"], ["bad"]]
+    assert [each["Body"] for each in sqs.receive_message(QueueUrl=dead)["Messages"]] == ["bad"]
+    assert lines[0] == "1 of 3 messages return in 0 s"
+    assert lines[-1] == "the queue is empty: 2 messages done, 3 returned"
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (InvocationFailed("it raised"), "the invocation failed: it raised"),
+        ("ok", "the handler's answer is no partial batch response: 'ok'"),
+        ({"batchItemFailures": [{"itemIdentifier": "x"}]}, "names messages that it did not get"),
+    ],
+)
+def test_a_failed_invocation_and_an_answer_of_another_form_return_the_whole_delivery(
+    sqs, tmp_path, answer, line
+):
+    source = source_of(sqs, "work")
+
+    def call(event):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    for body in "ab":
+        sqs.send_message(QueueUrl=source.url, MessageBody=body)
+    worker, lines = worker_of(source, call, tmp_path)
+    worker.step()
+
+    assert attributes(sqs, source.url)["ApproximateNumberOfMessagesNotVisible"] == "2"
+    assert line in lines[0]
+    assert lines[1] == "2 of 2 messages return in 30 s"
+
+
+def test_an_interrupted_delivery_is_visible_again_at_once(sqs, tmp_path):
+    source = source_of(sqs, "work")
+    sqs.send_message(QueueUrl=source.url, MessageBody="a")
+
+    def call(event):
+        raise KeyboardInterrupt
+
+    worker, _ = worker_of(source, call, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        worker.step()
+
+    assert attributes(sqs, source.url)["ApproximateNumberOfMessages"] == "1"
+
+
+def test_deliveries_have_as_many_messages_as_asked_for(sqs, tmp_path):
+    source, sizes = source_of(sqs, "work"), []
+    for n in range(30):
+        sqs.send_message(QueueUrl=source.url, MessageBody=str(n))
+    worker, _ = worker_of(source, lambda event: sizes.append(len(bodies(event))), tmp_path, batch=25)
+    worker.step()
+    worker.step()
+
+    assert sizes == [25, 5]
+
+
+def test_an_app_that_is_broken_takes_no_message_until_it_is_mended(sqs, tmp_path):
+    source, delivered = source_of(sqs, "work"), []
+    sqs.send_message(QueueUrl=source.url, MessageBody="a")
+    worker, lines = worker_of(source, lambda event: delivered.append(bodies(event)), tmp_path)
+    worker.function.is_ready, worker.sleep = False, lambda _: None
+    worker.step()
+    assert delivered == []
+    (tmp_path / "app.py").touch()
+    worker.function.is_ready = True
+    worker.step()
+
+    assert worker.function.starts == 2
+    assert lines[0] == "reloading: the files of the app changed"
+    assert delivered == [["a"]]
+
+
+def test_an_edited_app_is_loaded_anew_and_stop_ends_its_process(sqs, folder, process):
+    source, function = source_of(sqs, "work"), process()
+    worker = Worker(source, function, 30, folder, lambda _: None)
+    stop = threading.Event()
+    worker._load()
+    before = function._process.pid
+    (folder / "app.py").write_text(APP.replace('open("worked"', 'open("worked_2"'))
+    sqs.send_message(QueueUrl=source.url, MessageBody="a")
+    worker.step()
+
+    assert function._process.pid != before
+    assert (folder / "worked_2").read_text() == "a\n"
+    stop.set()
+    worker.run(stop)
+    assert function._process is None
+
+
+def test_a_function_ends_with_its_parent(process):
+    function = process()
+    child = function._process
+    os.close(function._requests)
+    function._requests = os.open(os.devnull, os.O_WRONLY)
+
+    assert child.wait(60) == 0

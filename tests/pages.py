@@ -1,0 +1,179 @@
+"""Runs the code blocks of a page in the order of the page, and compares what they print with the page.
+
+| block | what is done |
+|---|---|
+| python | run with the names of the blocks before it; what ``print(...)  # text`` shows is compared |
+| any language, ``title="app.py"`` | written to this file of the page's folder |
+| console | each line after ``$ `` is run by one bash of the page; the lines after it are its output |
+| sh | run by the same bash, as a whole |
+
+In what is compared, ``...`` stands for any text, and a line ``...`` for any lines. A comment
+``<!-- not run: why -->`` before a block leaves it out. Blocks of other languages are not run without a title.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RUN = ("python", "console", "sh")
+_BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ENDED = "--- the command has ended:"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page; *note* is the comment before it."""
+
+    page: str
+    line: int
+    language: str
+    title: str | None
+    note: str
+    code: str
+
+    @property
+    def is_run(self) -> bool:
+        return not self.note.startswith("not run:") and (self.language in RUN or self.title is not None)
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text()
+    return [_block(page, text, found) for found in _BLOCK.finditer(text)]
+
+
+def _block(page: Path, text: str, found: re.Match[str]) -> Block:
+    line = text.count("\n", 0, found.start(2)) + 1
+    title = re.search(r'title="([^"]+)"', found[3])
+    name = str(page.relative_to(ROOT))
+    return Block(name, line, found[2], title[1] if title else None, found[1] or "", found[4])
+
+
+class Shell:
+    """One bash, which keeps its variables and its background jobs from command to command."""
+
+    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+        self._bash = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env=dict(env),
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def run(self, command: str) -> list[str]:
+        """Return the lines that *command* printed. A status other than 0 fails."""
+        script, answer = self._bash.stdin, self._bash.stdout
+        assert script
+        assert answer
+        script.write(f"{{ {command}\n}} </dev/null\nprintf '\\n{_ENDED} %s\\n' $?\n")
+        script.flush()
+        lines = []
+        for line in answer:
+            if line.startswith(_ENDED):
+                assert line.split()[-1] == "0", f"{command}\n{''.join(lines)}"
+                return "".join(lines).rstrip("\n").splitlines()
+            lines.append(line)
+        raise AssertionError(f"bash has ended at {command}\n{''.join(lines)}")
+
+    def close(self) -> None:
+        """End bash and what it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._bash.pid, signal.SIGKILL)
+        self._bash.wait()
+
+
+@dataclass
+class PageRun:
+    """Where the blocks of one page run: *folder*, *env*, the *names* of its Python blocks.
+
+    *replaced*: texts of the page, and what stands for them in this run.
+    """
+
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
+
+    def __enter__(self) -> PageRun:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        base = {**os.environ, "PATH": path, "PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}:{self.folder}"}
+        self.shell = Shell(self.folder, {**base, "TERM": "dumb", **self.env})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shell.close()
+
+    def page(self, page: Path) -> None:
+        for block in blocks_of(page):
+            if block.is_run:
+                self.block(block)
+
+    def block(self, block: Block) -> None:
+        code = self._here(block.code)
+        if block.title is not None:
+            (self.folder / block.title).write_text(code)
+        elif block.language == "python":
+            self._python(block, code)
+        elif block.language == "console":
+            for command, expected in commands_of(code):
+                assert_shown(expected, self.shell.run(command), f"{block}: {command}")
+        else:
+            self.shell.run(code)
+
+    def _here(self, text: str) -> str:
+        for old, new in self.replaced.items():
+            text = text.replace(old, new)
+        return text
+
+    def _python(self, block: Block, code: str) -> None:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * block.line + code, ROOT / block.page, "exec"), self.names)  # noqa: S102
+        expected = [
+            each for text in re.findall(r"print\(.*\)  # (.*)", code) for each in ("...", text.strip())
+        ]
+        assert_shown([*expected, "..."] if expected else ["..."], printed.getvalue().splitlines(), str(block))
+
+
+def commands_of(code: str) -> list[tuple[str, list[str]]]:
+    """Return the commands of a console block, each with the lines that follow it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in code.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found and found[-1][0].endswith("\\") and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line}", [])
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def assert_shown(expected: list[str], printed: list[str], where: str) -> None:
+    """Fail unless *printed* are the *expected* lines; ``...`` stands for any text, alone for any lines."""
+    pattern = "".join(
+        "(?:.*\n)*?" if line.strip() == "..." else f"{_any_text(line.rstrip())}[ ]*\n" for line in expected
+    )
+    text = "".join(f"{line}\n" for line in printed)
+
+    assert re.fullmatch(pattern, text), f"{where}\nexpected:\n{chr(10).join(expected)}\nprinted:\n{text}"
+
+
+def _any_text(line: str) -> str:
+    return ".*".join(map(re.escape, line.split("...")))

@@ -1,0 +1,381 @@
+"""Dead-letter messages are moved if their items can still be done, and none is ever lost."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from hypothesis import given
+from hypothesis import strategies as st
+from moto import mock_aws
+
+from fanin import Fanin, InvalidRequest, State, StoreUnavailable
+from fanin.client.direct import DirectTransport
+from fanin.client.items import Items
+from fanin.publishing import redriving
+from fanin.publishing.dead_letters import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.redriving import Redrive, RedriveRequest
+from fanin.tracker import Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.window import WINDOW_MAX
+from tests.contract import moto_clients
+
+BATCH = "00000000-0000-4000-8000-000000000001"
+GROUPS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"]
+WRITES = {"send_message_batch", "delete_message_batch", "change_message_visibility_batch"}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Watched:
+    """Passes requests on; ends the process at (or, if *after*, behind) its write of a number."""
+
+    def __init__(self, sqs, fatal=None, after=False, error=Killed):
+        self.sqs, self.fatal, self.after, self.error, self.count = sqs, fatal, after, error, 0
+
+    def __getattr__(self, name):
+        method = getattr(self.sqs, name)
+        return method if name not in WRITES else lambda **asked: self.write(method, asked)
+
+    def write(self, method, asked):
+        self.count += 1
+        if self.count == self.fatal and not self.after:
+            raise self.error
+        answer = method(**asked)
+        if self.count == self.fatal:
+            raise self.error
+        return answer
+
+
+@pytest.fixture(autouse=True)
+def _no_long_polls(monkeypatch):
+    monkeypatch.setattr(redriving, "WAIT_SECONDS", 0)
+
+
+@pytest.fixture
+def sqs():
+    with mock_aws():
+        yield moto_clients.client("sqs")
+
+
+@pytest.fixture
+def transport():
+    return DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0), pause=lambda _: None), "t")
+
+
+@pytest.fixture
+def fanin(transport):
+    return Fanin(transport)
+
+
+def queue(sqs, name, **attributes):
+    given = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
+    return sqs.create_queue(QueueName=name, Attributes=given | attributes)["QueueUrl"]
+
+
+def queues(sqs, suffix=""):
+    """A source queue and its dead-letter queue."""
+    dead = queue(sqs, f"dead{suffix}")
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 3})
+    return queue(sqs, f"work{suffix}", RedrivePolicy=policy), dead
+
+
+def bodies(sqs, url):
+    """The bodies that are visible in a queue, sorted; they are hidden by this."""
+    found = []
+    while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        found += [each["Body"] for each in messages]
+    return sorted(found)
+
+
+def run(sqs, transport, url, **options):
+    return Redrive(sqs, transport, RedriveRequest(url, **options)).run()
+
+
+def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    live, over, counted = fanin.open(), fanin.open(), fanin.open(mode="estimated", expected_items=10)
+    items, ended = live.add(30), over.add(2)
+    fanin.ack([items[0], *items[10:20]]), fanin.fail([items[1]])
+    over.cancel()
+    moved = [items[1], json.dumps({"itemId": items[2]}), items[8:14].message(), items[14:22].message([0] * 8)]
+    left = {
+        items[0]: Left.DONE,
+        items[10:20].message(): Left.DONE,
+        ended[0]: Left.ENDED,
+        json.dumps({"itemId": ended[1], "record": 1}): Left.ENDED,
+        "no id": Left.NO_ITEM,
+        '{"items": "x"}': Left.NO_ITEM,
+        f"{BATCH}:{items.group_id}:0": Left.UNKNOWN,
+        f"{live.id}:{ended.group_id}:0": Left.UNKNOWN,
+        f"{live.id}:{items.group_id}:31": Left.NO_ITEM,
+        counted.add(5)[0]: Left.ESTIMATED,
+    }
+    for body in [*moved, *left]:
+        sqs.send_message(QueueUrl=dead, MessageBody=body)
+    found = run(sqs, transport, dead)
+
+    assert found.moved == len(moved)
+    assert dict(found.left) == {reason: list(left.values()).count(reason) for reason in set(left.values())}
+    assert bodies(sqs, work) == sorted(moved)
+    assert bodies(sqs, dead) == sorted(left)
+    assert found.unseen == 0
+
+
+def test_a_dry_run_moves_nothing_and_hides_nothing(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    items = fanin.open().add(12)
+    for item in items:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    found = run(sqs, transport, dead, is_dry_run=True)
+
+    assert (found.moved, bodies(sqs, work), bodies(sqs, dead)) == (12, [], sorted(items))
+
+
+def test_one_batch_may_be_named(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    mine, other = fanin.open().add(1), fanin.open().add(1)
+    for item in (mine[0], other[0]):
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    found = run(sqs, transport, dead, batch_id=mine.batch_id)
+
+    assert (found.moved, dict(found.left)) == (1, {Left.OTHER_BATCH: 1})
+    assert bodies(sqs, work) == [mine[0]]
+
+
+def test_attributes_travel_along_but_for_those_of_a_kept_message(sqs, transport, fanin):
+    _, dead = queues(sqs)
+    target, item = queue(sqs, "again"), fanin.open().add(1)[0]
+    own = {"trace": {"DataType": "String", "StringValue": "x"}}
+    kept = {"fanin.itemId": {"DataType": "String", "StringValue": item}}
+    sqs.send_message(QueueUrl=dead, MessageBody="no id", MessageAttributes={**own, **kept})
+    run(sqs, transport, dead, to=target)
+    (message,) = sqs.receive_message(QueueUrl=target, MessageAttributeNames=["All"])["Messages"]
+
+    assert message["Body"] == "no id"
+    assert {name: each["StringValue"] for name, each in message["MessageAttributes"].items()} == {
+        "trace": "x"
+    }
+
+
+def test_a_fifo_message_keeps_its_group_and_is_no_duplicate_of_its_first_sending(sqs, transport, fanin):
+    work, dead = queues(sqs, ".fifo")
+    items = fanin.open().add(2)
+    for item in items:
+        for url in (work, dead):
+            sqs.send_message(QueueUrl=url, MessageBody=item, MessageGroupId="g", MessageDeduplicationId=item)
+    sqs.purge_queue(QueueUrl=work)
+    assert run(sqs, transport, dead).moved == 2
+    messages = sqs.receive_message(QueueUrl=work, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+
+    assert [each["Body"] for each in messages] == list(items)
+    assert {each["Attributes"]["MessageGroupId"] for each in messages} == {"g"}
+
+
+def test_a_message_without_a_source_or_a_group_is_left_and_no_queue_is_its_own_target(sqs, transport, fanin):
+    dead, fifo = queue(sqs, "alone"), queue(sqs, "work.fifo")
+    sqs.send_message(QueueUrl=dead, MessageBody=fanin.open().add(1)[0])
+
+    assert dict(run(sqs, transport, dead).left) == {Left.NO_SOURCE: 1}
+    assert dict(run(sqs, transport, dead, to=fifo).left) == {Left.NO_GROUP: 1}
+    with pytest.raises(InvalidRequest, match="the dead-letter queue itself"):
+        run(sqs, transport, dead, to=dead)
+
+
+def test_each_message_returns_to_the_queue_that_it_came_from(sqs, transport, fanin):
+    """As SQS marks it; a dead-letter queue may serve several queues."""
+    dead, sources = queue(sqs, "dead"), [queue(sqs, "one"), queue(sqs, "two")]
+    items = fanin.open().add(2)
+    arn = "arn:aws:sqs:us-east-1:123456789012"
+    arns = {items[0]: f"{arn}:one", items[1]: f"{arn}:two"}
+    for item in items:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+
+    def receive_message(**asked):
+        answer = sqs.receive_message(**asked)
+        for each in answer.get("Messages", []):
+            each["Attributes"]["DeadLetterQueueSourceArn"] = arns[each["Body"]]
+        return answer
+
+    run(Receiving(sqs, receive_message), transport, dead)
+
+    assert [bodies(sqs, url) for url in sources] == [[items[0]], [items[1]]]
+
+
+class Receiving:
+    """SQS with another ``receive_message``."""
+
+    def __init__(self, sqs, receive_message):
+        self.sqs, self.receive_message = sqs, receive_message
+
+    def __getattr__(self, name):
+        return getattr(self.sqs, name)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("fatal", range(1, 8))
+def test_killed_at_any_write_nothing_is_lost_and_what_is_over_stays(sqs, transport, fanin, fatal, after):
+    work, dead = queues(sqs)
+    live, over = fanin.open(), fanin.open()
+    items, ended = live.add(13), over.add(3)
+    over.cancel()
+    for item in [*items, *ended]:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    with pytest.raises(Killed) if fatal <= WRITES_OF_A_RUN else NoError():
+        run(Watched(sqs, fatal, after), transport, dead)
+    make_visible(dead)
+    run(sqs, transport, dead)
+
+    assert set(bodies(sqs, work)) == set(items)
+    assert set(bodies(sqs, dead)) == set(ended)
+
+
+WRITES_OF_A_RUN = 5
+"""Two receives with something to move, each a send and a delete, and a release."""
+
+
+class NoError:
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        return False
+
+
+def make_visible(url):
+    """Let the visibility timeout of all messages pass."""
+    from moto.sqs.models import sqs_backends
+
+    for message in sqs_backends["123456789012"]["us-east-1"].queues[url.rpartition("/")[2]]._messages:
+        message.visible_at = 0
+
+
+def test_a_run_has_five_writes(sqs, transport, fanin):
+    _, dead = queues(sqs)
+    items = fanin.open().add(13)
+    for item in [*items, "x"]:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    watched = Watched(sqs)
+    run(watched, transport, dead)
+
+    assert watched.count == WRITES_OF_A_RUN
+
+
+def test_what_is_not_answered_ends_the_run_and_all_that_is_left_is_visible(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    items = fanin.open().add(3)
+    for item in items:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    lost = Watched(sqs, 1, after=True, error=EndpointConnectionError(endpoint_url="x"))
+    with pytest.raises(StoreUnavailable):
+        run(lost, transport, dead)
+
+    assert bodies(sqs, dead) == bodies(sqs, work) == sorted(items)
+
+
+def test_an_entry_that_sqs_refuses_is_left(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    items = fanin.open().add(3)
+    for item in items:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+
+    class Refusing(Receiving):
+        def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
+            answer = self.sqs.send_message_batch(QueueUrl=QueueUrl, Entries=Entries[1:])
+            return {**answer, "Failed": [{"Id": Entries[0]["Id"], "SenderFault": True, "Code": "x"}]}
+
+    found = run(Refusing(sqs, sqs.receive_message), transport, dead)
+
+    assert (found.moved, dict(found.left)) == (2, {Left.REFUSED: 1})
+    assert sorted(bodies(sqs, dead) + bodies(sqs, work)) == sorted(items)
+
+
+def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
+    """A consumer that fails at once would make a run endless."""
+    work, dead = queues(sqs)
+    item, ids = fanin.open().add(1)[0], []
+    sqs.send_message(QueueUrl=dead, MessageBody=item)
+
+    def receive_message(**asked):
+        messages = sqs.receive_message(**asked).get("Messages", [])
+        back = sqs.receive_message(QueueUrl=work).get("Messages", [])
+        ids.extend(each["MessageId"] for each in back)
+        return {"Messages": messages + back}
+
+    found = run(Receiving(sqs, receive_message), transport, dead)
+
+    assert (found.moved, dict(found.left), len(ids)) == (1, {Left.AGAIN: 1}, 1)
+
+
+def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
+    with pytest.raises(ClientError, match="NonExistentQueue"):
+        run(sqs, transport, "https://sqs.us-east-1.amazonaws.com/123456789012/nope")
+
+
+ITEM = Items.between(BATCH, GROUPS[0], 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("items", "standing", "reason"),
+    [
+        (None, None, Left.NO_ITEM),
+        (ITEM, None, Left.UNKNOWN),
+        (ITEM, Standing(None), Left.UNKNOWN),
+        (ITEM, Standing(State.OPEN, is_known=False), Left.UNKNOWN),
+        (ITEM, Standing(State.OPEN), Left.ESTIMATED),
+        (ITEM, Standing(State.CLOSED, []), Left.DONE),
+        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 6, 9)]), Left.DONE),
+        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 0, 5)]), None),
+        *[
+            (ITEM, Standing(state, [ITEM]), Left.ENDED)
+            for state in State
+            if state not in {State.OPEN, State.CLOSED}
+        ],
+    ],
+)
+def test_the_reason_to_leave(items, standing, reason):
+    assert reason_to_leave(items, None, standing) is reason
+    if items is not None:
+        assert reason_to_leave(items, "another", standing) is Left.OTHER_BATCH
+
+
+RANGES = st.lists(
+    st.tuples(st.sampled_from(GROUPS), st.integers(0, 30_000), st.integers(1, WINDOW_MAX)), max_size=12
+)
+
+
+@given(RANGES)
+def test_every_range_lies_in_one_window_and_no_window_is_too_long(facts):
+    ranges = [Items.between(BATCH, group, first, first + size - 1) for group, first, size in facts]
+    found = windows(ranges)
+
+    assert len(found) <= len(set(ranges))
+    assert all(1 <= len(window) <= WINDOW_MAX for window in found)
+    assert all(any(each[0] in window and each[-1] in window for window in found) for each in ranges)
+
+
+def test_neighbours_are_one_read(sqs, transport, fanin):
+    _, dead = queues(sqs)
+    for item in fanin.open().add(10):
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    calls = []
+    counted = SimpleNamespace(
+        poll=lambda *given: calls.append("poll") or transport.poll(*given),
+        left=lambda *given, **more: calls.append("left") or transport.left(*given, **more),
+    )
+    run(sqs, counted, dead)
+
+    assert calls == ["poll", "left"]
+
+
+def test_the_size_of_a_message_counts_its_attributes():
+    attributes = {"n": {"DataType": "String", "StringValue": "käy"}}
+    message = DeadLetterMessage({"MessageId": "m", "Body": "ä", "MessageAttributes": attributes})
+
+    assert message.size == 2 + len("n") + len("String") + 4

@@ -1,0 +1,92 @@
+"""The built site: no page requests anything from other hosts, and its search has all pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
+
+
+class Fetches(HTMLParser):
+    """Collects what a browser requests for a page, and the ids of its elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+        self.mermaid = 0
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag in FETCHED and found.get(FETCHED[tag]) and found.get("rel") != "canonical":
+            self.urls.append(found[FETCHED[tag]])
+        self.mermaid += "mermaid" in (found.get("class") or "").split()
+
+
+def fetched(page: Path) -> Fetches:
+    parser = Fetches()
+    parser.feed(page.read_text())
+    return parser
+
+
+def test_no_page_requests_anything_from_another_host(site):
+    pages = sorted(site.rglob("*.html"))
+    found = {page.name: fetched(page) for page in pages}
+
+    assert len(pages) >= 30
+    assert {name: urls for name, each in found.items() if (urls := [u for u in each.urls if "//" in u])} == {}
+    # Material's script fetches Mermaid from elsewhere for such an element.
+    assert [name for name, each in found.items() if each.mermaid] == []
+
+
+def test_no_style_requests_anything_from_another_host(site):
+    for style in site.rglob("*.css"):
+        assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", style.read_text()) == []
+
+
+def test_what_a_page_requests_is_in_the_site(site):
+    missing = [
+        (page.name, url)
+        for page in site.rglob("*.html")
+        if page.name != "404.html"
+        for url in fetched(page).urls
+        if not url.startswith("data:") and not (page.parent / re.split("[?#]", url)[0]).exists()
+    ]
+
+    assert missing == []
+
+
+def test_every_page_of_docs_is_in_the_site_and_in_its_search(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    searched = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).with_suffix(".html").as_posix() for path in docs.rglob("*.md")}
+
+    assert pages | {"index.html", "changelog.html"} <= searched
+
+
+@pytest.mark.parametrize(("words", "page"), [("poisoned", "consumers.html"), ("FAILED", "tracker.html")])
+def test_the_search_has_the_text_of_the_pages(site, words, page):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+
+    assert any(page in entry["location"] and words in entry["text"] for entry in index["docs"])
+
+
+def test_the_reference_has_every_route_and_every_schema(site):
+    page = (site / "http_api.html").read_text()
+    document = json.loads((ROOT / "docs" / "openapi.json").read_text())
+    routes = [route for methods in document["paths"].values() for route in methods.values()]
+
+    assert [r["operationId"] for r in routes if f'id="route-{r["operationId"].lower()}"' not in page] == []
+    assert [name for name in document["components"]["schemas"] if f'id="{name.lower()}"' not in page] == []
+
+
+def test_the_reference_has_the_docstrings_of_the_client(site):
+    page = (site / "python.html").read_text()
+
+    assert "Make the total final, so that the batch completes once all items are acked" in page

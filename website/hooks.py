@@ -1,0 +1,64 @@
+"""Hooks of MkDocs: the README as the first page, links of the source tree, and the API's reference."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from website.diagrams import shown
+from website.http_reference import MARKER, reference
+from website.links import PAGES, for_site, titles_of
+
+ROOT = Path(__file__).resolve().parents[1]
+STYLE = "assets/site.css"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Expand `folder/*` in the navigation to the pages of the folder, by name."""
+    config.nav = [_expanded(entry, Path(config.docs_dir)) for entry in config.nav or []]
+    config.extra_css.append(STYLE)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are outside of docs/, and the style."""
+    for source, target in PAGES.items():
+        text = for_site((ROOT / source).read_text(), "", titles_of(ROOT))
+        files.append(File.generated(config, target, content=text))
+    style = (ROOT / "website" / "site.css").read_text()
+    files.append(File.generated(config, STYLE, content=style))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Rewrite the links of a page of docs/, and put the API's reference in the place of its marker."""
+    name = page.file.src_uri
+    if page.parent is None:  # alone under its tab, so that a list of pages would have one entry
+        page.meta["hide"] = ["navigation"]
+    if name in PAGES.values():
+        return markdown
+    if MARKER in markdown:
+        markdown = markdown.replace(
+            MARKER, reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
+        )
+    folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
+    return for_site(shown(markdown), folder, titles_of(ROOT))
+
+
+def _expanded(entry: dict[str, object], docs: Path) -> dict[str, object]:
+    (title, children), *_ = entry.items()
+    if not isinstance(children, list):
+        return entry
+    pages: list[object] = []
+    for child in children:
+        if isinstance(child, str) and child.endswith("/*"):
+            found = sorted((docs / child[:-2]).glob("*.md"))
+            pages += [path.relative_to(docs).as_posix() for path in found]
+        else:
+            pages.append(child)
+    return {title: pages}
