@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fanin_cdk.paths import FUNCTIONS, PACKAGE
 
-# The command, the local run, the prices and what tests use are not part of a Lambda function.
-LEFT_OUT = frozenset({"cli", "cost", "local", "testing"})
+# The command, the dashboard, the local run, the prices and what tests use are not part of a Lambda function.
+LEFT_OUT = frozenset({"cli", "cost", "dashboard", "local", "testing"})
 
 
 def assemble(folder: Path, functions: Path = FUNCTIONS, package: Path = PACKAGE) -> None:

@@ -14,6 +14,7 @@ from fanin.testing import FakeFanin
 from functions.wiring import tracking
 from tests.api.conftest import TENANT, environment  # noqa: F401  # a fixture
 from tests.api.gateway import Gateway
+from tests.dashboard.asking import Browser
 from tests.dashboard.serving import Api, Served
 
 CHROMIUM = shutil.which("chromium")
@@ -67,7 +68,7 @@ def dashboard(starts: Start) -> Dashboard:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -77,13 +78,13 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def opens(browser: Any) -> Iterator[Callable[..., Any]]:
+def opens(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Open a dashboard in a new profile; an error of the page's scripts fails the test."""
     errors: list[str] = []
     contexts = []
 
     def opened(dashboard: Dashboard, hash_: str = "", **options: Any) -> Any:
-        contexts.append(browser.new_context(**{"viewport": WIDE, "timezone_id": "Europe/Berlin"} | options))
+        contexts.append(chromium.new_context(**{"viewport": WIDE, "timezone_id": "Europe/Berlin"} | options))
         page = contexts[-1].new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -96,3 +97,17 @@ def opens(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert errors == []
+
+
+@pytest.fixture
+def browser(dashboard):
+    browser = Browser(dashboard)
+    browser.open()
+    return browser
+
+
+@pytest.fixture
+def writer(starts):
+    browser = Browser(starts(allow_writes=True))
+    browser.open()
+    return browser

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli import changing, local, looking, publish, work
+from fanin.cli import changing, dashboard, local, looking, publish, work
 from fanin.cli.exits import ExitCode, code_of, sentence_of
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
@@ -59,7 +59,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verbs in (changing.verb, looking.verb):
+for verbs in (changing.verb, looking.verb, dashboard.verb):
     verbs.add_to(app)
 app.add_typer(local.app, name="local")
 app.command()(publish.publish)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import urllib3
 from botocore.exceptions import BotoCoreError
-from botocore.session import Session
 from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
 from fanin.aws.limits import ANSWER_SECONDS, CONNECT_SECONDS
-from fanin.client.signing import Headers, Sign, Signer
+from fanin.client.http import signer_of
+from fanin.client.signing import Headers, Sign
 from fanin.dashboard.problems import PROBLEM, Refusal
 from fanin.errors import InvalidRequest
 
 ANSWER_MAX = 8 * 1024 * 1024
 CONNECTIONS = 16
 JSON = "application/json"
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
 _BASE = re.compile(r"https?://[^/?#@\s]+(?:/[^?#\s]*)?")
 
 
@@ -126,31 +123,13 @@ _OF_GATEWAY: Mapping[int, Refusal] = {
 }
 
 
-def upstream_of(
-    url: str, token: str | None = None, region: str | None = None, session: Session | None = None
-) -> Upstream:
-    """Return the API at *url* with the bearer *token*, else with AWS signatures; on loopback with neither.
+def upstream_of(url: str, sign: Sign | None = None, region: str | None = None) -> Upstream:
+    """Return the API at *url*, signed by *sign*, else for AWS; on loopback not at all. Raises InvalidRequest.
 
-    *session* has the AWS credentials, by default those of the environment. Raises InvalidRequest.
+    *region*: of the signatures, if the URL does not have it.
     """
-    api = Upstream(url)
-    if token is not None:
-        if not _VISIBLE.fullmatch(token):
-            raise InvalidRequest("FANIN_TOKEN is not a token: it has spaces or control characters")
-        return Upstream(url, partial(_with_token, token))
-    host = urlsplit(api.url).hostname or ""
-    return api if _is_loopback(host) else Upstream(url, Signer(host, region, session))
-
-
-def _with_token(token: str, _method: str, _url: str, _body: bytes | None, headers: Headers) -> Headers:
-    return {**headers, "Authorization": f"Bearer {token}"}
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    host = urlsplit(Upstream(url).url).hostname or ""
+    return Upstream(url, sign or signer_of(host, region))
 
 
 def _encoded(query: str) -> str:

@@ -124,7 +124,7 @@ class PipeRunner(threading.Thread):
         self._log(entries, details)
 
     def _log(self, entries: Sequence[Mapping[str, str]], details: Sequence[Any]) -> None:
-        """Keep what was put for the dashboard. The events are on the bus, so an error loses the line alone."""
+        """Keep what was put, for the dashboard; it is on the bus, so an error loses the line alone."""
         if self.event_log is None:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -19,7 +19,12 @@ const VIEWS = [
   { path: "events", name: "Events", list: events },
 ];
 const $ = (id) => document.getElementById(id);
-const page = { paused: false, turn: 0, failures: 0, shown: "", data: null, read: null, facts: {}, stop: null };
+const page = {
+  facts: {}, // of the dashboard: where the API is, and whether writes are allowed
+  shown: "", data: null, read: null, // the address that is shown, its data, and when that was read
+  failure: null, failures: 0, // of the last reads, in a row
+  paused: false, turn: 0, timer: 0, stop: null, // of the polls
+};
 
 // The address as {path, id, query, view, hash}; whatever is not known is the list of batches.
 function route() {
@@ -50,8 +55,7 @@ async function refresh() {
   try {
     const data = await now.view.load(now, reader, early);
     if (mine !== page.turn) return;
-    page.failures = 0;
-    page.read = new Date();
+    Object.assign(page, { failures: 0, failure: null, read: new Date() });
     show(now, data);
     if (!now.view.isOver?.(data)) again(performance.now() - began);
   } catch (error) {
@@ -67,12 +71,10 @@ function again(milliseconds) {
 
 function fail(now, error, milliseconds) {
   const failure = error instanceof Failure ? error : new Failure(0, "defect", "The page failed", String(error));
-  page.failures += 1;
-  const known = page.shown === now.hash && page.data;
-  if (!known) page.read = null;
-  page.data = known || null;
-  page.shown = now.hash;
-  draw(now, failure);
+  const isKnown = page.shown === now.hash && page.data;
+  if (!isKnown) Object.assign(page, { data: null, read: null });
+  Object.assign(page, { failures: page.failures + 1, failure, shown: now.hash });
+  draw(now);
   const isFinal = failure.status >= 400 && failure.status < 500 && failure.status !== 429;
   if (!isFinal) again(milliseconds);
 }
@@ -90,8 +92,7 @@ function show(now, data) {
 
 const place = (hash) => hash.split("?")[0];
 
-function draw(now = route(), failure = page.failure) {
-  page.failure = page.data && !failure ? null : failure;
+function draw(now = route()) {
   const views = VIEWS.filter((view) => view.name).map((view) =>
     h("a", { href: `#/${view.path}`, "aria-current": view.path === now.path ? "page" : null }, view.name));
   patch($("views"), views);
@@ -128,12 +129,6 @@ function toggle() {
 }
 
 async function begin() {
-  try {
-    page.facts = await ask("/facts");
-  } catch {
-    page.facts = {}; // the first view says why
-  }
-  document.documentElement.dataset.writes = Boolean(page.facts.allowWrites);
   $("pause").onclick = toggle;
   listen({ refresh, pause: toggle, now: route });
   addEventListener("hashchange", refresh);
@@ -141,6 +136,7 @@ async function begin() {
     if (document.hidden) clearTimeout(page.timer);
     else if (!page.paused) refresh();
   });
+  page.facts = await ask("/facts").catch(() => ({})); // the first view says why
   refresh();
 }
 
