@@ -7,19 +7,25 @@
 | console | each line after ``$ `` is run by one bash of the page; the lines after it are its output |
 | sh | run by the same bash, as a whole |
 
-In what is compared, ``...`` stands for any text, and a line ``...`` for any lines. A comment
-``<!-- not run: why -->`` before a block leaves it out. Blocks of other languages are not run without a title.
+After ``<!-- another terminal -->`` a console block has one command, which runs in a bash of its own until the
+page ends; the next block follows when the lines after it are printed. In what is compared, ``...`` stands for
+any text, and a line ``...`` for any lines. A comment ``<!-- not run: why -->`` before a block leaves it out.
+Blocks of other languages are not run without a title.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,40 +69,60 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
 
 
 class Shell:
-    """One bash, which keeps its variables and its background jobs from command to command."""
+    """One bash on a terminal of 100 columns, which keeps its variables and background jobs."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+        terminal, ours = pty.openpty()
+        mode = termios.tcgetattr(ours)
+        mode[1] &= ~termios.OPOST  # lines end as programs write them
+        termios.tcsetattr(ours, termios.TCSANOW, mode)
+        fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("4H", 50, 100, 0, 0))
         self._bash = subprocess.Popen(
             ["bash"],
             cwd=folder,
             env=dict(env),
-            text=True,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=ours,
+            stderr=ours,
             start_new_session=True,
         )
+        os.close(ours)
+        self._terminal = terminal
 
     def run(self, command: str) -> list[str]:
         """Return the lines that *command* printed. A status other than 0 fails."""
-        script, answer = self._bash.stdin, self._bash.stdout
+        script = self._bash.stdin
         assert script
-        assert answer
-        script.write(f"{{ {command}\n}} </dev/null\nprintf '\\n{_ENDED} %s\\n' $?\n")
+        script.write(f"{{ {command}\n}} </dev/null\nprintf '\\n{_ENDED} %s\\n' $?\n".encode())
         script.flush()
-        lines = []
-        for line in answer:
-            if line.startswith(_ENDED):
-                assert line.split()[-1] == "0", f"{command}\n{''.join(lines)}"
-                return "".join(lines).rstrip("\n").splitlines()
-            lines.append(line)
-        raise AssertionError(f"bash has ended at {command}\n{''.join(lines)}")
+        printed, _, status = self._until(rf"\n{_ENDED} \d+\n").partition(f"\n{_ENDED} ")
+        assert status.split()[0] == "0", f"{command}\n{printed}"
+        return [line.rpartition("\r")[2] for line in printed.rstrip("\n").splitlines()]
+
+    def start(self, command: str, expected: list[str]) -> None:
+        """Start *command*, and return once it has printed the *expected* lines."""
+        assert self._bash.stdin
+        self._bash.stdin.write(f"exec {command}\n".encode())
+        self._bash.stdin.flush()
+        self._until(_pattern(expected))
+
+    def _until(self, pattern: str) -> str:
+        read = b""
+        while not re.search(pattern, read.decode(errors="ignore")):
+            try:
+                read += os.read(self._terminal, 65536)
+            except OSError as closed:  # bash and all that it started have ended
+                raise AssertionError(f"bash has ended\n{read.decode()}") from closed
+        return read.decode(errors="ignore")
 
     def close(self) -> None:
         """End bash and what it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._bash.pid, signal.SIGKILL)
         self._bash.wait()
+        os.close(self._terminal)
+        assert self._bash.stdin
+        self._bash.stdin.close()
 
 
 @dataclass
@@ -112,13 +138,23 @@ class PageRun:
     replaced: Mapping[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> PageRun:
+        self.terminals: list[Shell] = []
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         base = {**os.environ, "PATH": path, "PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}:{self.folder}"}
-        self.shell = Shell(self.folder, {**base, "TERM": "dumb", **self.env})
+        self._variables = {**base, "TERM": "dumb", "NO_COLOR": "1", **self.env}
+        self.shell = self._terminal()
         return self
 
+    def _terminal(self) -> Shell:
+        self.terminals.append(Shell(self.folder, self._variables))
+        return self.terminals[-1]
+
     def __exit__(self, *_: object) -> None:
-        self.shell.close()
+        for terminal in self.terminals:
+            terminal.close()
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "/").parent == self.folder:
+                del sys.modules[name]  # another page may have a module of this name
 
     def page(self, page: Path) -> None:
         for block in blocks_of(page):
@@ -131,6 +167,9 @@ class PageRun:
             (self.folder / block.title).write_text(code)
         elif block.language == "python":
             self._python(block, code)
+        elif block.note == "another terminal":
+            ((command, expected),) = commands_of(code)
+            self._terminal().start(command, expected)
         elif block.language == "console":
             for command, expected in commands_of(code):
                 assert_shown(expected, self.shell.run(command), f"{block}: {command}")
@@ -167,12 +206,17 @@ def commands_of(code: str) -> list[tuple[str, list[str]]]:
 
 def assert_shown(expected: list[str], printed: list[str], where: str) -> None:
     """Fail unless *printed* are the *expected* lines; ``...`` stands for any text, alone for any lines."""
-    pattern = "".join(
-        "(?:.*\n)*?" if line.strip() == "..." else f"{_any_text(line.rstrip())}[ ]*\n" for line in expected
-    )
     text = "".join(f"{line}\n" for line in printed)
 
-    assert re.fullmatch(pattern, text), f"{where}\nexpected:\n{chr(10).join(expected)}\nprinted:\n{text}"
+    assert re.fullmatch(_pattern(expected), text), (
+        f"{where}\nexpected:\n{chr(10).join(expected)}\nprinted:\n{text}"
+    )
+
+
+def _pattern(expected: list[str]) -> str:
+    return "".join(
+        "(?:.*\n)*?" if line.strip() == "..." else f"{_any_text(line.rstrip())}[ ]*\n" for line in expected
+    )
 
 
 def _any_text(line: str) -> str:

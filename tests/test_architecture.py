@@ -46,10 +46,11 @@ DOORS: dict[str, set[str]] = {
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {
-        "fanin.errors",
+        *LEAVES,
         "fanin.Fanin",
         "fanin.aws",
         "fanin.client",
+        "fanin.cost",
         "fanin.dashboard",
         "fanin.local",
         "fanin.publishing",
@@ -83,6 +84,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.Fanin",
+        "fanin.cost",
         "fanin.tracker",
     },
     "pipeline.fan_out": {
@@ -106,6 +108,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.fan_out",
         "pipeline.snapshot",
         "pipeline.spark",
+        "fanin.cost",
         "fanin.publishing",
         "fanin.tracker",
     },

@@ -32,5 +32,12 @@ def test_each_link_leads_somewhere(page, link):
     assert not anchor or anchor in anchors(target)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_test_that_a_page_names_is_there(page):
+    named = re.findall(r"`((?:tests|benchmarks)/[\w/]+\.py)`", page.read_text())
+
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_the_links_of_the_pages_are_read():
     assert len(local_links()) >= 30

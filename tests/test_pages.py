@@ -65,6 +65,17 @@ b ... c
 d
 ```
 
+<!-- another terminal -->
+```console
+$ sh -c 'touch up; echo up; sleep infinity'
+up
+```
+
+```console
+$ ls up
+up
+```
+
 <!-- not run: it never ends -->
 ```console
 $ sleep infinity
@@ -93,7 +104,7 @@ def test_a_page_runs_in_order(page, tmp_path):
         run.page(page)
 
     assert run.names["n"] == 2
-    assert [block.is_run for block in blocks_of(page)] == [True, True, True, False, True, False]
+    assert [block.is_run for block in blocks_of(page)] == [True] * 5 + [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +115,7 @@ def test_a_page_runs_in_order(page, tmp_path):
         ("b ... c", "b ... d"),
         ("test -f app.py", "test -f b.py"),
         ("\nd\n```", "\n```"),
+        ("echo up;", "exit;"),
         ("n = 2", "raise AssertionError"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -16,6 +17,7 @@ from website.links import PAGES, for_site, titles_of
 
 ROOT = Path(__file__).resolve().parents[1]
 STYLE = "assets/site.css"
+ROLE = re.compile(r":(?:meth|class|func|attr|mod):(?=<code>)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -48,6 +50,11 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         )
     folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
     return for_site(shown(markdown), folder, titles_of(ROOT))
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Remove the roles that docstrings put before names."""
+    return ROLE.sub("", html)
 
 
 def _expanded(entry: dict[str, object], docs: Path) -> dict[str, object]:

@@ -100,7 +100,7 @@ def _field(name: str, schema: Schema, *, optional: bool) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """Return what a value may be, in a few words, with links to named schemas."""
+    """Return in short what a value may be, with links to named schemas."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         return f"[{name}](#{name.lower()})"

@@ -18,7 +18,7 @@ def _smaller(text: str) -> str:
 
 def test_the_readmes_publisher_consumer_and_acks_work_together(run, api, monkeypatch, capsys):
     published: dict[str, Any] = {}
-    exec(_smaller(PUBLISHER).replace("http://127.0.0.1:8080", run.url), published)  # noqa: S102
+    exec(_smaller(PUBLISHER).replace("http://127.0.0.1:8787", run.url), published)  # noqa: S102
     sent, batch = published["sent"], published["batch"].id
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import fanin
+
 ROOT = Path(__file__).resolve().parents[2]
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
@@ -90,3 +92,10 @@ def test_the_reference_has_the_docstrings_of_the_client(site):
     page = (site / "python.html").read_text()
 
     assert "Make the total final, so that the batch completes once all items are acked" in page
+
+
+def test_the_reference_has_every_public_class(site):
+    page = (ROOT / "docs" / "python.md").read_text()
+    errors = {name for name in fanin.__all__ if issubclass(getattr(fanin, name), Exception)}
+
+    assert set(re.findall(r"^::: fanin\.(\w+)$", page, re.MULTILINE)) == {*fanin.__all__} - errors
