@@ -26,6 +26,7 @@ class Api:
     gateway: Gateway
     instead: dict[str, tuple[int, Body]] = field(default_factory=dict)
     log: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    queries: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     delay: float = 0.0
     url: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -40,6 +41,7 @@ class Api:
         time.sleep(self.delay)
         with self.lock:
             self.log.append((method, asked.path, headers))
+            self.queries.append((method, asked.path, query))
             for pattern, (status, made) in self.instead.items():
                 if re.fullmatch(pattern, asked.path):
                     return self._put(method, asked.path, status, made(query) if callable(made) else made)

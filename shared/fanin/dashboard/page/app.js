@@ -103,9 +103,11 @@ function draw(now = route()) {
   status();
 }
 
+// What went wrong, and what to do: above the last good data, or in place of it.
 function note(failure) {
   if (!failure) return null;
-  return h("div", { key: "note", class: "note", role: "alert" }, h("p", {}, h("b", {}, failure.title)),
+  const title = page.data ? h("p", {}, h("b", {}, failure.title)) : h("h1", {}, failure.title);
+  return h("div", { key: "note", class: "note", role: "alert" }, title,
     failure.message === failure.title ? null : h("p", {}, failure.message), h("p", {}, advice(failure)));
 }
 
