@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import http.client
+import json
+from urllib.parse import urlsplit
 
 BATCH = "00000000-0000-0000-0000-000000000000"
 
 
 class Browser:
-    """Sends requests as a browser does; *cookie* is what it keeps."""
+    """Sends requests to the dashboard of *address* as a browser does; *cookie* is what it keeps."""
 
-    def __init__(self, dashboard):
-        self.port = dashboard.door.port
-        self.token = dashboard.address.partition("=")[2]
+    def __init__(self, address: str) -> None:
+        self.address = urlsplit(address)
+        self.port = self.address.port
+        self.token = self.address.query.partition("=")[2]
         self.cookie = None
 
     def ask(self, path, method="GET", body=None, **headers):
@@ -22,6 +25,7 @@ class Browser:
         connection.request(method, path, body=body, headers=sent)
         answer = connection.getresponse()
         answer.text = answer.read().decode()
+        answer.json = lambda: json.loads(answer.text)
         connection.close()
         return answer
 

@@ -101,13 +101,13 @@ def opens(chromium: Any) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def browser(dashboard):
-    browser = Browser(dashboard)
+    browser = Browser(dashboard.address)
     browser.open()
     return browser
 
 
 @pytest.fixture
 def writer(starts):
-    browser = Browser(starts(allow_writes=True))
+    browser = Browser(starts(allow_writes=True).address)
     browser.open()
     return browser

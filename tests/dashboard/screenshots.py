@@ -9,12 +9,12 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fanin.api.events import confirm
 from fanin.dashboard import Upstream, start
 from fanin.testing import FakeFanin
 from functions.wiring import tracking
@@ -45,10 +45,13 @@ def filled(fanin: FakeFanin) -> dict[str, str]:
     begun = fanin.open(user_key="thumbnails-40", labels={"team": "media"}, expected_items=250_000)
     begun.add(200_000)
     fanin.clock.advance(minutes=5)
+    assert fanin.events  # they are sent and confirmed when they are asked for
     return {"complete": complete, "middle": middle, "start": begun.id}
 
 
-def done(fanin: FakeFanin, key: str, items: int, chance: random.Random, failures: int = 0, **options: Any) -> str:
+def done(
+    fanin: FakeFanin, key: str, items: int, chance: random.Random, failures: int = 0, **options: Any
+) -> str:
     """A batch whose items are all acked."""
     batch = fanin.open(user_key=key, **options)
     ids = list(batch.add(items))
@@ -64,7 +67,7 @@ def done(fanin: FakeFanin, key: str, items: int, chance: random.Random, failures
 
 def half(fanin: FakeFanin, chance: random.Random) -> str:
     """A batch of which half is done, mostly in order, with 31 failures."""
-    batch = fanin.open(user_key="catalog-8", labels={"team": "search"}, deadline=6 * 3600, notify_at=["50%"])
+    batch = fanin.open(user_key="catalog-8", labels={"team": "search"}, deadline=timedelta(hours=6))
     ids = list(batch.add(200_000))
     batch.close()
     picked = [each for at, each in enumerate(ids) if chance.random() < max(0.0, min(1.0, 1.6 - at / 80_000))]
@@ -82,15 +85,26 @@ def billion(api: Api) -> None:
     progress = {
         "acked": 402_000_000,
         "failed": 1_204,
-        "estimate": 611_204_331,
-        "upperBound": 640_000_000,
+        "estimate": 681_204_331,
+        "upperBound": 700_000_000,
         "exact": False,
     }
-    known = status(total=BILLION, userKey="index-2026-11", progress=progress, deadlineAt="2027-01-01T00:00:00.000Z")
+    known = status(
+        total=BILLION, userKey="index-2026-11", progress=progress, deadlineAt="2027-01-01T00:00:00.000Z"
+    )
     shares = [max(0.0, min(1.0, 1.3 - cell / 900 + chance.uniform(-0.2, 0.2))) for cell in range(1024)]
     api.instead[f"/v1/batches/{MISSING}"] = (200, known)
     made = picture(BILLION, lambda cell, size: size * shares[cell], set(chance.sample(range(700), 19)))
     api.instead[f"/v1/batches/{MISSING}/map"] = (200, made)
+    samples = [
+        {
+            "itemId": f"{MISSING}:{MISSING}:{at * 7_919_311}",
+            "reason": chance.choice(REASONS),
+            "at": documents.AT,
+        }
+        for at in range(1, 9)
+    ]
+    api.instead[f"/v1/batches/{MISSING}/failures"] = (200, {"ranges": [], "samples": samples})
 
 
 @contextmanager
@@ -101,10 +115,9 @@ def served() -> Iterator[tuple[str, dict[str, str]]]:
             patch.setenv(name, value)
         for cached in CACHED:
             cached.cache_clear()
-        fanin = FakeFanin(TENANT)
+        fanin = FakeFanin(TENANT, at=datetime.now(UTC) - timedelta(days=7, hours=1))
         patch.setattr(tracking, "tracker", lambda: fanin.tracker)
         ids = filled(fanin) | {"billion": MISSING}
-        confirm(fanin.tracker, [TENANT], ids["complete"]) if False else None
         api = Api(Gateway())
         documents.put(api)
         billion(api)

@@ -94,7 +94,7 @@ def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, ope
     page.clock.run_for(60_000)
     page.wait_for_timeout(200)
     assert (len(api.log) > before) is polls
-    assert ("the bus took it" if confirmed else "not confirmed yet") in main(page)
+    assert ("confirmed, it is on the bus" if confirmed else "not confirmed yet") in main(page)
 
 
 def test_polls_come_every_ten_answer_times_from_2_to_30_seconds(dashboard, opens):

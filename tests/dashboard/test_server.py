@@ -50,7 +50,7 @@ def test_localhost_is_its_own_host(browser):
 
 
 def test_a_foreign_host_does_not_use_up_the_token(dashboard):
-    browser = Browser(dashboard)
+    browser = Browser(dashboard.address)
     browser.ask(f"/?t={browser.token}", Host="evil.example")
 
     assert browser.open().status == 303
@@ -63,7 +63,7 @@ PATHS = ["/", "/app.js", "/style.css", "/facts", "/v1/batches", "/events", "/not
     "cookie", [None, "fanin={token}", "fanin-{port}={token}", "fanin-{port}=", "fanin-1=x; ]"]
 )
 def test_nothing_is_served_without_the_cookie(dashboard, api, cookie):
-    browser = Browser(dashboard)
+    browser = Browser(dashboard.address)
     browser.cookie = cookie and cookie.format(token=browser.token, port=browser.port)
 
     assert [browser.ask(path).status for path in PATHS] == [401] * len(PATHS)
@@ -71,7 +71,7 @@ def test_nothing_is_served_without_the_cookie(dashboard, api, cookie):
 
 
 def test_the_token_opens_once_and_becomes_a_cookie_of_the_port(dashboard):
-    browser, other = Browser(dashboard), Browser(dashboard)
+    browser, other = Browser(dashboard.address), Browser(dashboard.address)
     opened = browser.open()
 
     assert (opened.status, opened.headers["Location"], opened.text) == (303, "/", "")
@@ -86,7 +86,8 @@ def test_the_token_opens_once_and_becomes_a_cookie_of_the_port(dashboard):
 def test_the_token_opens_once_under_concurrent_requests(dashboard):
     seen = []
     threads = [
-        threading.Thread(target=lambda: seen.append(Browser(dashboard).open().status)) for _ in range(12)
+        threading.Thread(target=lambda: seen.append(Browser(dashboard.address).open().status))
+        for _ in range(12)
     ]
     for thread in threads:
         thread.start()
@@ -97,7 +98,7 @@ def test_the_token_opens_once_under_concurrent_requests(dashboard):
 
 
 def test_a_wrong_token_opens_nothing(dashboard):
-    browser = Browser(dashboard)
+    browser = Browser(dashboard.address)
 
     assert [browser.ask(f"/?t={each}").status for each in ("", "x", "%C3%A9", browser.token + "x")] == [
         401
@@ -197,7 +198,7 @@ def test_a_body_without_length_is_refused(writer):
 
 
 def test_connections_that_send_nothing_leave_room_for_a_browser(dashboard, monkeypatch):
-    browser = Browser(dashboard)
+    browser = Browser(dashboard.address)
     browser.open()
     idle = [socket.create_connection(("127.0.0.1", browser.port)) for _ in range(CONNECTIONS - 4)]
 

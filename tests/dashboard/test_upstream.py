@@ -26,7 +26,8 @@ SECRET, SESSION_TOKEN, BEARER = "wJalrXUtnFEMI", "FwoGZXIvYXdzEJr", "eyJhbGciOiJ
 def test_an_api_that_is_down_is_a_502(starts):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        browser = Browser(starts(upstream=Upstream(f"http://127.0.0.1:{free.getsockname()[1]}")))
+        upstream = Upstream(f"http://127.0.0.1:{free.getsockname()[1]}")
+        browser = Browser(starts(upstream=upstream).address)
         browser.open()
         answer = browser.ask("/v1/batches")
 
@@ -88,7 +89,7 @@ def everything(browser):
 def test_no_credential_is_in_an_answer_or_a_log(starts, api, status):
     api.instead["/v1/(batches|queues)"] = (status, {"message": "no"})
     signed = Upstream(api.url, Signer("api.example", "eu-west-1", Keys()))
-    browser = Browser(starts(upstream=signed))
+    browser = Browser(starts(upstream=signed).address)
     seen = everything(browser)
 
     assert all("AWS4-HMAC-SHA256" in headers["authorization"] for _, _, headers in api.log)
@@ -100,7 +101,8 @@ def test_no_credential_is_in_an_answer_or_a_log(starts, api, status):
 def test_a_bearer_token_is_sent_and_not_shown(starts, api, environment):
     environment.setenv("FANIN_TOKEN", BEARER)
     api.instead["/v1/(batches|queues)"] = (403, {"message": "no"})
-    seen = everything(Browser(starts(upstream=upstream_of(api.url, Site(api.url, "--url").bearer()))))
+    upstream = upstream_of(api.url, Site(api.url, "--url").bearer())
+    seen = everything(Browser(starts(upstream=upstream).address))
 
     assert {headers["authorization"] for _, _, headers in api.log} == {f"Bearer {BEARER}"}
     assert BEARER not in seen
@@ -112,7 +114,7 @@ def test_credentials_that_cannot_be_had_are_a_502_without_their_reason(starts):
 
         raise CredentialRetrievalError(provider="process", error_msg=SECRET)
 
-    browser = Browser(starts(upstream=Upstream("https://api.example", sign)))
+    browser = Browser(starts(upstream=Upstream("https://api.example", sign)).address)
     browser.open()
     answer = browser.ask("/v1/batches")
 

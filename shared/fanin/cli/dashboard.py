@@ -55,7 +55,7 @@ def _started(site: Site, port: int | None, allow_writes: bool) -> Dashboard:
     from fanin.dashboard import start, upstream_of  # noqa: PLC0415  # with botocore it takes 0.3 s
 
     api = upstream_of(site.url, site.bearer(), site.region)
-    log = _event_log(site.url)
+    log = event_log_of(site.url)
     events = log.last if log else None
     name = "local run" if log else site.found if site.found.startswith("--stage") else ""
     for wanted in (PORT, 0) if port is None else (port,):
@@ -67,7 +67,7 @@ def _started(site: Site, port: int | None, allow_writes: bool) -> Dashboard:
     raise Refused(f"port {port} of 127.0.0.1 is in use; give another --port, or none for a free one")
 
 
-def _event_log(url: str) -> EventLog | None:
+def event_log_of(url: str) -> EventLog | None:
     """Return the events of the local run at *url*; None if the API is no local run of this machine."""
     from fanin.local import run_directories  # noqa: PLC0415  # see _started
     from fanin.local.event_log import EventLog  # noqa: PLC0415

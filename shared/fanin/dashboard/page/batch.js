@@ -118,7 +118,7 @@ function failed(batch, failures) {
   const rows = failures.samples.slice(0, SAMPLES).map((each) => ({
     key: each.itemId, cells: [h("code", { title: each.itemId }, nearer(each.itemId)), each.reason, time(each.at)],
   }));
-  const [all] = [`fanin failures ${batch.batchId} --reasons`];
+  const all = `fanin failures ${batch.batchId} --reasons`;
   return h("section", {}, h("h2", {}, "Failures"),
     rows.length ? table("Failures", [["Item", "name"], ["Reason", "reason"], ["When"]], rows) : spans(batch, failures.ranges),
     h("p", { class: "soft" }, `The first failures, with reasons of ${REASONS} items at most. All of them: `, h("code", {}, all)));
@@ -157,6 +157,6 @@ function event(batch) {
   if (!isEnded(batch)) return h("section", {}, h("h2", {}, "Event"), h("p", { class: "soft" }, "None yet: it is sent when the batch ends."));
   if (!batch.event) return null;
   const { type, eventId, confirmed } = batch.event;
-  const words = confirmed ? "the bus took it" : "not confirmed yet; the sweeper sends it again";
+  const words = confirmed ? "confirmed, it is on the bus" : "not confirmed yet; the sweeper sends it again";
   return h("section", {}, h("h2", {}, "Event"), h("p", {}, `${type} `, h("code", {}, eventId), ": ", words));
 }

@@ -133,7 +133,7 @@ function frame(pen, x, y, side, colours) {
 
 function legend(map) {
   const cell = map.cellItems === 1 ? "A cell is one item" : `A cell is ${count(map.cellItems)} items`;
-  const shade = map.cellItems === 1 ? "dark: done" : "the darker, the more are done";
+  const shade = map.cellItems === 1 ? "full colour: done" : "the fuller its colour, the more are done";
   const zoom = map.cellItems === 1 ? "" : " · Enter or a click looks into it";
   const sampled = map.exact ? "" : " · shades are estimates from a part of the pages";
   return h("p", { class: "soft" }, `${cell}: ${shade}; a red corner marks failures${zoom}${sampled}`);

@@ -7,6 +7,7 @@ import { address, choice, empty, facts, link, pages, table, tag, time } from "/p
 
 const PAGE = 50;
 const STATES = ["queued", "inProgress", "delayed", "dead"];
+const NAMES = { queued: "Queued", inProgress: "In progress", delayed: "Delayed", dead: "Dead" };
 const NOT_EXACT = { approximate: "≈ ", atLeast: "at least " };
 const pathOf = (queue) => `queues/${encodeURIComponent(queue)}`;
 
@@ -41,15 +42,15 @@ export const queue = {
     const state = asked.state ?? "queued", change = (event) => (location.hash = address(pathOf(id), { state: event.target.value }));
     const older = jobs.cursor ? address(pathOf(id), { ...asked, cursor: jobs.cursor }) : null;
     return [h("h1", {}, id), card(found), h("h2", {}, "Jobs"),
-      h("form", { class: "filters" }, choice("job-state", "State", state, STATES.map((each) => [each, each]), change)),
-      jobs.jobs.length ? table("Jobs", JOBS, jobs.jobs.map(job)) : empty(`No job is ${state}.`), pages(hash, older),
+      h("form", { class: "filters" }, choice("job-state", "State", state, Object.entries(NAMES), change)),
+      jobs.jobs.length ? table("Jobs", JOBS, jobs.jobs.map(job)) : empty(`No job is ${(NAMES[state] ?? state).toLowerCase()}.`), pages(hash, older),
       h("h2", {}, "Sessions"),
       sessions.sessions.length ? table("Sessions", SESSIONS, sessions.sessions.map(session)) : empty("No worker has a session.")];
   },
 };
 
 const card = (found) => facts([
-  ["State", activity(found)], ...STATES.map((state) => [`${state[0].toUpperCase()}${state.slice(1)}`, depth(found, state)]),
+  ["State", activity(found)], ...STATES.map((state) => [NAMES[state], depth(found, state)]),
   ["Oldest", found.oldestSeconds ? duration(found.oldestSeconds) : "–"],
   ["Parts", count(found.parts), found.target && found.target !== found.parts ? ` of ${count(found.target)}, ${found.phase}` : ""],
   ["Counted", time(found.countedAt) ?? "now"],
