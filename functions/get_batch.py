@@ -1,4 +1,4 @@
-"""GET /v1/batches/{batchId}"""
+"""GET /v1/batches/{batchId}, and GET /v1/batches/{batchId}/map, which reads the same tables"""
 
 from typing import Annotated, Any, Literal
 
@@ -7,6 +7,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from fanin.api.answers import BatchAnswer
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, caller, edge
+from fanin.api.maps import WINDOWED, Cells, MapAnswer, Start, Stop
+from fanin.tracker.mapping import CELLS_MAX
 from functions.wiring import tracking
 
 Shown = Annotated[
@@ -14,7 +16,7 @@ Shown = Annotated[
     Query(alias="progress", description="`none`: the state without `progress`, for which pages are read."),
 ]
 
-app = edge(tracking.settings, query=("progress",))
+app = edge(tracking.settings, query=("progress",), also={"/map": WINDOWED})
 
 
 @app.get(
@@ -29,6 +31,23 @@ def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     batch = tracker.get(caller(app).tenant, batch_id)
     found = None if progress == "none" else tracker.progress(batch)
     return BatchAnswer.shown(batch, found, tracker.is_announced(batch))
+
+
+@app.get(
+    "/v1/batches/<batchId>/map",
+    operation_id="getMap",
+    summary="Get a map of a batch",
+    responses=answers(200, MapAnswer, 400, 403, 404, 503),
+)
+def get_map(batch_id: BatchId, cells: Cells = None, start: Start = None, stop: Stop = None) -> MapAnswer:
+    """Return how many items of each part of a batch are done, and which parts have failures.
+
+    The cost is bounded, whatever the size of the batch: at most `cells` + 1,024 pages of each level are read.
+    Windows of up to a million items are exact.
+    """
+    tracker = tracking.tracker()
+    batch = tracker.get(caller(app).tenant, batch_id)
+    return MapAnswer.of(tracker.map(batch, cells or CELLS_MAX, start or 0, stop))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

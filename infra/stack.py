@@ -53,7 +53,9 @@ class FaninStack(Stack):
         self.config = config
         self.tables = Tables(self, "Tables", config)
         self.functions = Functions(self, "Functions", config, self.tables)
-        self.api = Api(self, "Api", config, {each.route: self.functions.add(each) for each in ROUTES})
+        routes = [(each.routes, self.functions.add(each)) for each in ROUTES]
+        called = {route: function for several, function in routes for route in several}
+        self.api = Api(self, "Api", config, called)
         self.acks = self._acks()
         self.user_dead_letter_queues = self._user_dead_letter_queues()
         self.sweepers = [self._sweep()]

@@ -159,6 +159,9 @@ class PageRun:
     def __exit__(self, *_: object) -> None:
         for terminal in self.terminals:
             terminal.close()
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "/").parent == self.folder:
+                del sys.modules[name]  # another page may have a module of this name
 
     def page(self, page: Path) -> None:
         for block in blocks_of(page):

@@ -45,10 +45,11 @@ DOORS: dict[str, set[str]] = {
     },
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {
-        "fanin.errors",
+        *LEAVES,
         "fanin.Fanin",
         "fanin.aws",
         "fanin.client",
+        "fanin.cost",
         "fanin.local",
         "fanin.publishing",
         "fanin.tracker",
@@ -81,6 +82,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.Fanin",
+        "fanin.cost",
         "fanin.tracker",
     },
     "pipeline.fan_out": {
@@ -104,6 +106,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.fan_out",
         "pipeline.snapshot",
         "pipeline.spark",
+        "fanin.cost",
         "fanin.publishing",
         "fanin.tracker",
     },

@@ -132,7 +132,7 @@ def _function(module: ModuleType) -> Any:
 
 def _operation_id(module: ModuleType) -> str:
     first, *others = module.__name__.rpartition(".")[2].split("_")
-    return first + "".join(word.capitalize() for word in others)
+    return first + "".join(part.capitalize() for part in others)
 
 
 def _add_gateway(responses: dict[str, Any]) -> None:

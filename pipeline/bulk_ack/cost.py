@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fanin.cost.dollars import price
 from fanin.cost.prices import READ_UNIT, WRITE_UNIT
-from pipeline.spark.format import price
 
 PLAIN_PAGE_WRITES = 3
 FAILING_PAGE_WRITES = 8

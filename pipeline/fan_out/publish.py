@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from fanin.cost import estimate as cost
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
-from pipeline.fan_out import cost, manifest, messages, send
+from pipeline.fan_out import manifest, messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.spark import datasets
 from pipeline.spark.output import refuse_foreign

@@ -12,7 +12,8 @@ import uuid
 from collections.abc import Sequence
 
 from fanin import Fanin
-from pipeline.fan_out import cost, send
+from fanin.cost import estimate as cost
+from pipeline.fan_out import send
 from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
 from pipeline.spark import datasets
 from pipeline.spark.arguments import chunk_size, job_parser, positive

@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pipeline.fan_out import cost, send
+from fanin.cost import estimate as cost
+from pipeline.fan_out import send
 from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
 from pipeline.snapshot import options as shared
 from pipeline.spark.arguments import chunk_size, job_parser, positive

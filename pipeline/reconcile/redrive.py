@@ -10,11 +10,12 @@ from itertools import islice
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from fanin.cost import estimate as cost
 from fanin.publishing.packing import pack_of
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.model import PageKey
 from fanin.tracker.page import Page
-from pipeline.fan_out import cost, messages, send
+from pipeline.fan_out import messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.reconcile.run import Label, load
 from pipeline.snapshot.tables import Tables

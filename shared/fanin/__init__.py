@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
-    from fanin.tracker import Mode, Outcome, Retention, Sample, State, Verdict
+    from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
     "AccessDenied",
@@ -53,6 +53,7 @@ __all__ = [
     "AsyncFanin",
     "AsyncQueue",
     "Batch",
+    "BatchMap",
     "BundleSummary",
     "Cancelled",
     "Closed",
@@ -143,7 +144,7 @@ _ROOMS = {
     ),
     "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
-    "fanin.tracker": ("Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
+    "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -28,7 +28,8 @@ CONSUMER_MB = 512
 class Handler:
     """One Lambda function: ``functions.<name>.handler``.
 
-    ``route``: ``METHOD /path`` when the API calls it, else empty.
+    ``route``: ``METHOD /path`` when the API calls it, else empty. ``also``: routes that it answers too, which
+    need the same grants: a function of its own takes seven of the template's 500 resources, a route three.
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
     ``memory_mb``: by default that of a route or of a consumer.
     ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
@@ -36,11 +37,17 @@ class Handler:
 
     name: str
     route: str = ""
+    also: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     timeout_seconds: int = ROUTE_SECONDS
     memory_mb: int | None = None
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """Return the routes that the function answers."""
+        return (self.route, *self.also) if self.route else ()
 
     @property
     def memory(self) -> int:
@@ -51,7 +58,13 @@ class Handler:
 ROUTES = (
     Handler(name="open_batch", route="POST /v1/batches", batches=CHANGE),
     Handler(name="list_batches", route="GET /v1/batches", indexes=(TENANT_INDEX, USER_KEY_INDEX)),
-    Handler(name="get_batch", route="GET /v1/batches/{batchId}", batches=LOOK, pages=READ_PAGES),
+    Handler(
+        name="get_batch",
+        route="GET /v1/batches/{batchId}",
+        also=("GET /v1/batches/{batchId}/map",),
+        batches=LOOK,
+        pages=READ_PAGES,
+    ),
     Handler(name="add_items", route="POST /v1/batches/{batchId}/items", batches=CHANGE),
     Handler(name="close_batch", route="POST /v1/batches/{batchId}/close", batches=CHANGE, pages=CHANGE_PAGES),
     Handler(

@@ -38,9 +38,11 @@ def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
     The gateway's own answer if there is no route.
     """
     for handler in HANDLERS:
-        verb, _, template = handler.route.partition(" ")
-        match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
-        if verb == method and match:
+        for route in handler.routes:
+            verb, _, template = route.partition(" ")
+            match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
+            if verb != method or not match:
+                continue
             function = import_module(f"functions.{handler.name}")
             answer: dict[str, Any] = function.handler(event | {"pathParameters": match.groupdict()}, None)
             checked(method, path, answer["statusCode"], _headers(answer), answer["body"])

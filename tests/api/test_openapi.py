@@ -40,6 +40,7 @@ def test_the_description_names_the_routes() -> None:
         ("get", "/v1/batches"),
         ("post", "/v1/batches/{batchId}/cancel"),
         ("post", "/v1/batches/{batchId}/notify"),
+        ("get", "/v1/batches/{batchId}/map"),
         ("get", "/v1/batches/{batchId}/outstanding"),
         ("get", "/v1/batches/{batchId}/failures"),
         ("post", "/v1/batches/{batchId}/reopen"),

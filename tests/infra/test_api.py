@@ -9,6 +9,7 @@ from tests.infra.synthesis import synthesised
 ROUTES = {
     "POST /v1/batches": "OpenBatch",
     "GET /v1/batches/{batchId}": "GetBatch",
+    "GET /v1/batches/{batchId}/map": "GetBatch",
     "POST /v1/batches/{batchId}/items": "AddItems",
     "POST /v1/batches/{batchId}/close": "CloseBatch",
     "GET /v1/batches": "ListBatches",

@@ -179,7 +179,7 @@ def test_a_closed_batch_is_refused_unless_it_is_named_what_to_send_again(transpo
     run(transport, queue, replace(request_, again=Again.FAILED))
     assert set(queue.rows()) == set(ids[20:22])
     fanin.ack(ids)
-    with pytest.raises(Conflict, match=r"COMPLETE.*another --user-key"):
+    with pytest.raises(Conflict, match=r"COMPLETE.*fanin.reopen.*another --user-key"):
         run(transport, queue, replace(request_, again=Again.FAILED))
 
 

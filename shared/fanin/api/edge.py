@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from aws_lambda_powertools import Logger
@@ -79,10 +80,15 @@ RowCursor = Annotated[
 logger = Logger()
 
 
-def edge(settings: Callable[[], Settings], query: Collection[str] = ()) -> APIGatewayHttpResolver:
+def edge(
+    settings: Callable[[], Settings],
+    query: Collection[str] = (),
+    also: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> APIGatewayHttpResolver:
     """Return a resolver that identifies the caller and validates the request before it calls its route.
 
-    *query*: names of the route's query parameters.
+    *query*: names of the route's query parameters. *also*: those of the resolver's other routes, by the ends
+    of their paths.
     """
     app = APIGatewayHttpResolver(serializer=_dump, json_body_deserializer=strict_json.parse)
 
@@ -92,7 +98,8 @@ def edge(settings: Callable[[], Settings], query: Collection[str] = ()) -> APIGa
         configured = settings()
         anonymous = configured.tenant if configured.allow_anonymous else None
         app.append_context(caller=identify(event["requestContext"], anonymous, configured.jwt))
-        admit(event, query)
+        other = (names for end, names in also.items() if event["rawPath"].endswith(end))
+        admit(event, next(other, query))
         event["headers"] = _as_json(event["headers"])
         if not event.get("body"):
             event |= NO_BODY

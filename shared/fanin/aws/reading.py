@@ -23,13 +23,16 @@ def read_many(
     pause: Callable[[int], None],
     *,
     consistent: bool = True,
+    only: str = "",
 ) -> Iterator[Item]:
     """Yield the stored rows of *keys*, which are distinct, in any order.
 
-    Raises StoreUnavailable if keys are still unprocessed after all attempts.
+    *only*: a projection expression with names that are not reserved; empty for whole rows. Raises
+    StoreUnavailable if keys are still unprocessed after all attempts.
     """
     for first in range(0, len(keys), KEYS_A_READ):
-        some = {"Keys": list(keys[first : first + KEYS_A_READ]), "ConsistentRead": consistent}
+        some: Item = {"Keys": list(keys[first : first + KEYS_A_READ]), "ConsistentRead": consistent}
+        some |= {"ProjectionExpression": only} if only else {}
         yield from _read_some(client, table, some, pause)
 
 

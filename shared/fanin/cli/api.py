@@ -30,13 +30,13 @@ class Api:
 
     def get(self, path: str, reader: Callable[[Document], T], **query: str | None) -> Answer[T]:
         """Return the answer of a GET; a parameter that is None is left out."""
-        return self.transport.administer("GET", path, query, _both(reader))
+        return self.transport.administer("GET", path, query, both(reader))
 
     def post(
         self, path: str, body: Mapping[str, Any], key: str, reader: Callable[[Document], T]
     ) -> Answer[T]:
         """Return the answer of a POST under an idempotency key."""
-        return self.transport.administer("POST", path, body, _both(reader), key)
+        return self.transport.administer("POST", path, body, both(reader), key)
 
     def pages(self, path: str, reader: Callable[[Document], T], **query: str | None) -> Iterator[Answer[T]]:
         """Yield the pages of a list, a request each."""
@@ -49,5 +49,6 @@ class Api:
                 return
 
 
-def _both(reader: Callable[[Document], T]) -> Callable[[Document], Answer[T]]:
+def both(reader: Callable[[Document], T]) -> Callable[[Document], Answer[T]]:
+    """Return what reads a document as the answer with it and the value of *reader*."""
     return lambda document: Answer(document, reader(document))

@@ -11,7 +11,20 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli import changing, local, looking, publish, work
+from fanin.cli import (
+    acking,
+    changing,
+    cost,
+    grouping,
+    local,
+    looking,
+    opening,
+    publish,
+    queues,
+    redrive,
+    watching,
+    work,
+)
 from fanin.cli.exits import ExitCode, code_of, sentence_of
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
@@ -59,10 +72,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verbs in (changing.verb, looking.verb):
+for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watching.verb):
     verbs.add_to(app)
+for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb):
+    verbs.add_to(app)
+app.command()(cost.cost)
 app.add_typer(local.app, name="local")
-app.command()(publish.publish)
 local.app.command()(work.work)
 
 

@@ -12,7 +12,7 @@ Batch = Annotated[
     str,
     typer.Argument(
         metavar="BATCH",
-        help="The id of a batch, or a user key: its newest batch.",
+        help="An id, or a user key: its newest batch.",
         autocompletion=batch_names,
     ),
 ]

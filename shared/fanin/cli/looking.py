@@ -2,15 +2,120 @@
 
 from __future__ import annotations
 
-from fanin.cli.output import Column
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Literal, get_args
+
+import typer
+
+from fanin.cli.arguments import Batch
+from fanin.cli.columns import BATCH, BATCHES, time_ago
+from fanin.cli.exits import UsageError
+from fanin.cli.items import joined, range_of
+from fanin.cli.output import Column, note
 from fanin.cli.verbs import Invocation, Verbs
+from fanin.client import documents
+from fanin.client.documents import Document
 
 verb = Verbs()
+
+ROWS_A_PAGE = "100"
+RANGES_A_PAGE = "1000"
+State = Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"]
+UserKey = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only batches of this user key.")]
+InState = Annotated[
+    State | None,
+    typer.Option(
+        "--state", metavar="STATE", help=f"Only batches in this state: {', '.join(get_args(State))}."
+    ),
+]
+Label = Annotated[
+    str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many batches.")]
+Every = Annotated[bool, typer.Option("--all", help="All batches, however many.")]
+Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
+Reasons = Annotated[bool, typer.Option("--reasons", help="Items with reasons; a batch keeps 128 at most.")]
+FAILURES = (
+    Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
+    Column("When", "at", time_ago("at")),
+    Column("Reason", "reason"),
+)
 
 
 @verb("where")
 def where(call: Invocation) -> None:
-    """Print the URL of the API that the other verbs use, and how it was found."""
-    site = call.site
-    columns = (Column("URL", lambda site: site["url"]), Column("Found by", lambda site: site["found"]))
-    call.output.table(columns, [{"url": site.url, "found": site.found}])
+    """Print the URL that the verbs use, and how it was found."""
+    found = {"url": call.site.url, "found": call.site.found}
+    call.output.table((Column("URL", "url"), Column("Found by", "found")), [found])
+
+
+@verb("status")
+def status(call: Invocation, batch: Batch) -> None:
+    """Print state and progress of BATCH.
+
+    On a terminal without what is empty; elsewhere each field as name, tab, value.
+    """
+    call.output.card(BATCH, call.api.get(call.path(batch), documents.status_of).document)
+
+
+@verb("list")
+def list_(
+    call: Invocation,
+    key: UserKey = None,
+    state: InState = None,
+    label: Label = None,
+    limit: Limit = 50,
+    every: Every = False,
+) -> None:
+    """List batches, newest first."""
+    found = _batches(call, userKey=key, state=state, label=label, limit=ROWS_A_PAGE)
+    call.output.table(BATCHES, found if every else islice(found, limit))
+    if not every and call.output.on_terminal and next(found, None) is not None:
+        note("there are older ones: --all, or --limit")
+
+
+@verb("outstanding")
+def outstanding(call: Invocation, batch: Batch, ids: Ids = False) -> None:
+    """Print the items of BATCH that are not acked yet, as ranges.
+
+    They are printed as they are read: `fanin outstanding BATCH | fanin ack -`.
+    """
+    _print_ranges(call, batch, "outstanding", ids)
+
+
+@verb("failures")
+def failures(
+    call: Invocation,
+    batch: Batch,
+    ids: Ids = False,
+    reasons: Reasons = False,
+) -> None:
+    """Print the failed items of BATCH, as ranges."""
+    if not reasons:
+        _print_ranges(call, batch, "failures", ids)
+        return
+    if ids:
+        raise UsageError("--reasons and --ids exclude each other; give one of them")
+    answer = call.api.get(call.path(batch, "/failures"), lambda page: page["samples"], limit="1")
+    call.output.table(FAILURES, answer.value)
+
+
+def _batches(call: Invocation, **query: str | None) -> Iterator[Document]:
+    pages = call.api.pages("/v1/batches", documents.summaries_of, **query)
+    return (batch for page in pages for batch in page.document["batches"])
+
+
+def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:
+    """Print ranges while they are read; those that touch are one, except as the API's documents."""
+    if ids and call.output.as_json:
+        raise UsageError("--ids and --json exclude each other; give one of them")
+    batch_id = call.names.id_of(batch)
+    pages = call.api.pages(call.path(batch_id, f"/{which}"), lambda page: page["ranges"], limit=RANGES_A_PAGE)
+    found = (each for page in pages for each in page.value)
+    if call.output.as_json:
+        call.output.values((each, "") for each in found)
+        return
+    for each in joined(range_of(batch_id, one) for one in found):
+        for line in each.ids() if ids else [str(each)]:
+            call.output.line(line)

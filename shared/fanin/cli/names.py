@@ -1,24 +1,21 @@
-"""The names that a command line has: BATCH, an id or a user key, and ITEM, one item or a range."""
+"""The names of batches on a command line: BATCH is an id, or a user key, which is its newest batch."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 from fanin.cli.api import Api
-from fanin.cli.exits import Refused, UsageError
+from fanin.cli.exits import Refused
 from fanin.client import documents
-from fanin.client.items import Items
 from fanin.client.model import Summary
 from fanin.errors import NotFound
 from fanin.tracker.model import ALIVE
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _BATCH_ID = re.compile(_UUID)
-_ITEM = re.compile(rf"(.+):({_UUID}):(0|[1-9][0-9]{{0,18}})(?:-(0|[1-9][0-9]{{0,18}}))?", re.DOTALL)
 NEWEST = 100
 """Batches of a user key that are looked at."""
 PAGES = 20
@@ -30,34 +27,6 @@ NAMES = 1_000
 def is_batch_id(text: str) -> bool:
     """Return whether *text* has the form of a batch id; all else is a user key."""
     return _BATCH_ID.fullmatch(text) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRange:
-    """The items *first* to *last*, both inclusive, of a group of a *batch*, which is an id or a user key."""
-
-    batch: str
-    group_id: str
-    first: int
-    last: int
-
-    def of(self, batch_id: str) -> Items:
-        """Return the items, of the batch with this id."""
-        return Items.between(batch_id, self.group_id, self.first, self.last)
-
-
-def item_range(text: str) -> ItemRange:
-    """Return what an ITEM names: ``batch:group:7`` or ``batch:group:0-99``. Raises UsageError.
-
-    Group and indexes are the last two parts, so that a user key may have colons.
-    """
-    match = _ITEM.fullmatch(text)
-    if not match:
-        raise UsageError(f"{text!r} is not an item: write batch:group:7, or batch:group:0-99 for a range")
-    first, last = int(match[3]), int(match[4] or match[3])
-    if last < first:
-        raise UsageError(f"{text!r} ends before it begins: a range is first-last, both inclusive")
-    return ItemRange(match[1], match[2], first, last)
 
 
 class BatchNames:

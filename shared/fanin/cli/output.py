@@ -32,17 +32,34 @@ def clean(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. *of*: the cell of a document, whole; *shown*: on a terminal, if it differs."""
+    """A column of a table, or a field of a card.
+
+    *of*: the name of a document's field, or a function of the document that returns the whole cell; *shown*:
+    the cell on a terminal, if it differs. *right*: aligned so. *hidden*: not on a terminal. *name*: of the
+    field of a card in a pipe, if *of* is a function.
+    """
 
     title: str
-    of: Callable[[Document], Any]
+    of: str | Callable[[Document], Any]
     shown: Callable[[Document], Any] | None = None
     right: bool = False
+    hidden: bool = False
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name of a card's field in a pipe."""
+        return self.name or (self.of if isinstance(self.of, str) else self.title.lower())
 
     def cell(self, document: Document, on_terminal: bool = False) -> str:
-        """Return the cell as text; None is empty."""
-        value = (self.shown if on_terminal and self.shown else self.of)(document)
-        return "" if value is None else clean(str(value))
+        """Return the cell as text; None is empty, and a bool is as in JSON."""
+        value = self.shown(document) if on_terminal and self.shown else self._whole(document)
+        if value is None or isinstance(value, bool):
+            return "" if value is None else str(value).lower()
+        return clean(str(value))
+
+    def _whole(self, document: Document) -> Any:
+        return document.get(self.of) if isinstance(self.of, str) else self.of(document)
 
 
 class Output:
@@ -84,12 +101,14 @@ class Output:
         if self.as_json:
             self.line(dumped(document))
             return
-        cells = [(field.title, field.cell(document, self.on_terminal)) for field in fields]
+        if not self.on_terminal:
+            for field in fields:
+                self.line(f"{field.key}\t{field.cell(document)}")
+            return
+        cells = [(field.title, field.cell(document, True)) for field in fields if not field.hidden]
         width = max(len(title) for title, _ in cells)
         for title, cell in cells:
-            if not self.on_terminal:
-                self.line(f"{title}\t{cell}")
-            elif cell:
+            if cell:
                 self.line(f"{title:<{width}}  {cell}")
 
     def _tables(self, columns: Sequence[Column], documents: Iterator[Document]) -> None:
@@ -97,13 +116,14 @@ class Output:
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
+        shown = [column for column in columns if not column.hidden]
         console = Console(file=self._stream, highlight=False)
         while rows := list(islice(documents, TABLE_ROWS)):
             table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-            for column in columns:
+            for column in shown:
                 table.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
             for row in rows:
-                table.add_row(*(Text(column.cell(row, on_terminal=True)) for column in columns))
+                table.add_row(*(Text(column.cell(row, on_terminal=True)) for column in shown))
             console.print(table)
 
 

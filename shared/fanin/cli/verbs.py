@@ -17,22 +17,26 @@ It raises the errors of ``fanin.errors``, ``UsageError`` or ``Refused``; ``exits
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
 import typer
+from typer.core import TyperCommand
 
-from fanin.cli.api import Api
+from fanin.cli.api import Answer, Api
 from fanin.cli.names import BatchNames
 from fanin.cli.output import Output, Progress, note
 from fanin.cli.where import Site, Where
+from fanin.client.documents import Document
+from fanin.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from fanin import Fanin
 
+T = TypeVar("T")
 Verb = Callable[..., None]
 Url = Annotated[str | None, typer.Option("--url", metavar="URL", help="The URL of the API.")]
 Stage = Annotated[
@@ -79,9 +83,28 @@ class Invocation:
         """The ids of batches by their names."""
         return BatchNames(lambda: self.api, self.writes)
 
+    def create(
+        self, path: str, body: Mapping[str, Any], reader: Callable[[Document], T], key: str | None
+    ) -> Answer[T]:
+        """Return the answer of a POST that is not repeatable without its *key*, which an error names."""
+        key = key or self.key
+        try:
+            return self.api.post(path, body, key, reader)
+        except StoreUnavailable as error:
+            again = f"it may have been done: repeat it with --idempotency-key {key}"
+            raise StoreUnavailable(f"{error}; {again}") from None
+
     def path(self, batch: str, action: str = "") -> str:
         """Return the path of the batch that BATCH names, an id or a user key."""
         return f"/v1/batches/{self.names.id_of(batch)}{action}"
+
+
+class VerbCommand(TyperCommand):
+    """A command whose usage names its arguments as the manual does: BATCH, and not {BATCH}."""
+
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the parts of the usage line."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
 
 class Verbs:
@@ -105,7 +128,7 @@ class Verbs:
     def add_to(self, app: typer.Typer) -> None:
         """Make the verbs commands of *app*."""
         for name, command in self._commands.items():
-            app.command(name)(command)
+            app.command(name, cls=VerbCommand)(command)
 
 
 def _command(name: str, function: Verb, writes: bool) -> Verb:

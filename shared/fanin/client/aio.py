@@ -88,6 +88,7 @@ class AsyncBatch:
     end = awaited(Batch.end)
     delete = awaited(Batch.delete)
     status = awaited(Batch.status)
+    map = awaited(Batch.map)
     samples = awaited(Batch.samples)
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)
@@ -205,6 +206,7 @@ class AsyncFanin:
 
     open = opening(Fanin.open)
     get = awaited(Fanin.get)
+    map = awaited(Fanin.map)
     add = awaited(Fanin.add)
     close = awaited(Fanin.close)
     cancel = awaited(Fanin.cancel)

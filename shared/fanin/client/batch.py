@@ -14,7 +14,8 @@ from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
 from fanin.client.reasons import reason_of
 from fanin.errors import FaninError, InvalidRequest
-from fanin.tracker import Sample
+from fanin.tracker import BatchMap, Sample
+from fanin.tracker.mapping import CELLS_MAX
 
 if TYPE_CHECKING:
     from fanin.client.fanin import Fanin
@@ -79,6 +80,10 @@ class Batch:
     def status(self) -> Status:
         """Return the state and progress of the batch."""
         return self._fanin.get(self.id)
+
+    def map(self, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None) -> BatchMap:
+        """Return how many items of each part of the batch are done; see ``Fanin.map``."""
+        return self._fanin.map(self.id, cells=cells, start=start, stop=stop)
 
     def wait(self, timeout: float | None = None) -> Status:
         """Return the status once the batch has ended, in whatever way; see ``Fanin.wait``.

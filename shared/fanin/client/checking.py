@@ -16,6 +16,7 @@ from fanin.client.reasons import fitting
 from fanin.client.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State
+from fanin.tracker.mapping import CELLS_MAX
 from fanin.tracker.options import LIFETIME_MAX
 from fanin.tracker.tokens import OnFailures
 
@@ -117,6 +118,12 @@ def whole(number: int, name: str, least: int, most: int) -> int:
     if whole_number is None or not least <= whole_number <= most:
         raise InvalidRequest(f"{name} is a whole number from {least} to {most}, not {number!r}", field=name)
     return whole_number
+
+
+def window_of(cells: int, start: int, stop: int | None) -> tuple[int, int, int | None]:
+    """Return the arguments of a map: 1 to 1,024 cells of the items *start* to *stop*, which is exclusive."""
+    cells, start = whole(cells, "cells", 1, CELLS_MAX), whole(start, "start", 0, TOTAL_MAX - 1)
+    return cells, start, None if stop is None else whole(stop, "stop", start + 1, TOTAL_MAX)
 
 
 def text(value: str, name: str, field: str | None = None) -> str:

@@ -33,7 +33,7 @@ from fanin.client.model import (
 from fanin.client.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
-from fanin.tracker import Batch, BatchFilter, ListQuery, OpenBatch, State, Tracker
+from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.options import filter_of
 from fanin.tracker.reopening import OriginSlice, ReopenBatch, whole_group
 
@@ -73,6 +73,9 @@ class DirectTransport(DirectAcks):
 
     def poll(self, batch_id: str) -> State:
         return self.tracker.get(self.tenant, batch_id).state
+
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
+        return self.tracker.map(self.tracker.get(self.tenant, batch_id), cells, start, stop)
 
     def add(self, batch_id: str, count: int, key: str) -> Items:
         (group,) = self.tracker.add(self.tenant, batch_id, count, key=key).groups

@@ -34,7 +34,7 @@ from fanin.errors import (
     TooManyPages,
 )
 from fanin.names import camel
-from fanin.tracker import Ack, BatchFilter, Mode, OpenBatch, Outcome, Sample, State, Verdict
+from fanin.tracker import Ack, BatchFilter, BatchMap, Mode, OpenBatch, Outcome, Sample, State, Verdict
 from fanin.tracker.options import filter_of
 from fanin.tracker.thresholds import checked_thresholds
 
@@ -82,6 +82,12 @@ def open_body(spec: OpenBatch) -> Document:
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
+
+
+def map_of(answer: Document) -> BatchMap:
+    """Return the map of a batch."""
+    counts, failed = tuple(answer["acked"]), tuple(map(bool, answer["failed"]))
+    return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
 
 
 def acks_body(acks: Sequence[Ack]) -> Document:

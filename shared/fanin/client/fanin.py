@@ -25,6 +25,7 @@ from fanin.client.checking import (
     text,
     text_or_none,
     whole,
+    window_of,
 )
 from fanin.client.children import opened
 from fanin.client.consumers import Consumers
@@ -42,8 +43,9 @@ from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.client.waiting import Waiting
-from fanin.tracker import Ack, BatchFilter, ItemId, Outcome, Sample, State
+from fanin.tracker import Ack, BatchFilter, BatchMap, ItemId, Outcome, Sample, State
 from fanin.tracker.ids import COUNT_MAX
+from fanin.tracker.mapping import CELLS_MAX
 
 logger = logging.getLogger("fanin")
 
@@ -88,6 +90,15 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     def get(self, batch_id: str) -> Status:
         """Return the state and progress of the batch. Raises NotFound."""
         return self._transport.get(batch_id_given(batch_id))
+
+    def map(
+        self, batch_id: str, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None
+    ) -> BatchMap:
+        """Return how many of the items *start* to *stop* (exclusive) of the batch are done, cell by cell.
+
+        *cells*: how many there are at most, 1 to 1,024. *stop*: by default the total. Raises NotFound.
+        """
+        return self._transport.map(batch_id_given(batch_id), *window_of(cells, start, stop))
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items, 1 to 2^36, in one request, and return their ids.

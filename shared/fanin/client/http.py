@@ -46,7 +46,7 @@ from fanin.client.reports import AckReport
 from fanin.client.states import States
 from fanin.client.transport import Cursor, TooManyBytes
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, OpenBatch, State, checked_batch_id
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
 from fanin.tracker.reopening import ReopenBatch
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ class HttpTransport:
     def poll(self, batch_id: str) -> State:
         return self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
 
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
+        asked = {"cells": str(cells), "from": str(start), "to": None if stop is None else str(stop)}
+        return self._get(_path(batch_id, "/map"), asked, documents.map_of)
+
     def add(self, batch_id: str, count: int, key: str) -> Items:
         return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
 
@@ -158,10 +162,14 @@ class HttpTransport:
         return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        return self.ack_as(acks, key, documents.report_of)
+
+    def ack_as(self, acks: Sequence[Ack], key: str | None, reader: Callable[[documents.Document], T]) -> T:
+        """Ack as ``ack`` does, and return what *reader* makes of the answer."""
         body = documents.acks_body(acks)
         if len(json.dumps(body)) > BODY_MAX:
             raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
-        return self._post("/v1/acks", body, _one_key(acks) if key is None else key, documents.report_of)
+        return self._post("/v1/acks", body, _one_key(acks) if key is None else key, reader)
 
     def state_of(self, batch_id: str) -> State | None:
         return self._states.of(batch_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, OpenBatch, State
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
 from fanin.tracker.acking import BATCHES_MAX
 from fanin.tracker.reopening import ReopenBatch
 
@@ -87,6 +87,8 @@ class Transport(Acks, Protocol):
 
     def poll(self, batch_id: str) -> State:
         """Return the state of a batch, read now, without its progress. Raises NotFound."""
+
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap: ...
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...
 
@@ -176,16 +178,16 @@ def _halves(acks: Sequence[Ack]) -> tuple[Sequence[Ack], Sequence[Ack]]:
     return [replace(ack, last=middle - 1)], [replace(ack, first=middle)]
 
 
-def ranged_requests_of(ranges: Sequence[Ack]) -> Iterator[Sequence[Ack]]:
+def ranged_requests_of(ranges: Iterable[Ack]) -> Iterator[Sequence[Ack]]:
     """Yield the requests of *ranges*, in order: at most 1,000 ranges and 100,000 items in each."""
     request: list[Ack] = []
+    size = 0
     for part in (part for ack in ranges for part in _parts(ack)):
-        if request and (
-            len(request) == ITEMS_A_REQUEST or sum(ack.size for ack in request) + part.size > RANGED_A_REQUEST
-        ):
+        if request and (len(request) == ITEMS_A_REQUEST or size + part.size > RANGED_A_REQUEST):
             yield request
-            request = []
+            request, size = [], 0
         request.append(part)
+        size += part.size
     if request:
         yield request
 

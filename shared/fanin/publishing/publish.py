@@ -128,8 +128,13 @@ def _check(batch_id: str, state: State, request: PublishRequest) -> None:
             f"batch {batch_id} is CLOSED: all rows of {request.path} were sent; name what to send again,"
             " --again outstanding or --again failed"
         )
+    repair = (
+        f"do its failed items again with fanin.reopen({batch_id!r}) (docs/repair.md), or name"
+        if request.again is Again.FAILED
+        else "name"
+    )
     raise Conflict(
-        f"batch {batch_id} is {state}; nothing was sent. Name another --user-key for a batch of its own"
+        f"batch {batch_id} is {state}; nothing was sent: {repair} another --user-key for a batch of its own"
     )
 
 

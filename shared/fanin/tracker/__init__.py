@@ -3,6 +3,7 @@
 from fanin.tracker.acking import PageAcked
 from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
 from fanin.tracker.listing import ListQuery
+from fanin.tracker.mapping import BatchMap
 from fanin.tracker.model import (
     Ack,
     AckReport,
@@ -37,6 +38,7 @@ __all__ = [
     "Batch",
     "BatchFilter",
     "BatchKey",
+    "BatchMap",
     "BatchOptions",
     "Closed",
     "Completion",

@@ -236,6 +236,10 @@ class MemoryStore:
         with self.lock:
             return {key: self.stored_pages[key] for key in keys if key in self.stored_pages}
 
+    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
+        pages = self.pages(keys)
+        return pages if bits else {key: replace(page, bits=0) for key, page in pages.items()}
+
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         with self.lock:
             if (key, slot) in self.blocked:

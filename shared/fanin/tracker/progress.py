@@ -27,9 +27,14 @@ def progress(store: TrackerStore, batch: Batch) -> Progress:
     What lies under the pages that are not read counts as not done in ``acked``, as done in ``upper_bound``,
     and as done as in those that are read in ``estimate``.
     """
-    if batch.total == 0 or (batch.state is State.COMPLETE and batch.max_failures is None):
+    if batch.total == 0 or all_acked(batch):
         return Progress(batch.total, batch.failed, batch.total, batch.total, exact=True)
     return Look(store, batch, PAGES_A_LOOK).progress()
+
+
+def all_acked(batch: Batch) -> bool:
+    """Whether the state says that every item is acked; 0.1 completed a batch that had too many failures."""
+    return batch.state is State.COMPLETE and batch.max_failures is None
 
 
 class Sample(NamedTuple):

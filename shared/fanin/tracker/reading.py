@@ -14,6 +14,7 @@ from fanin.tracker.climb import Climber
 from fanin.tracker.ids import checked_batch_id
 from fanin.tracker.lifecycle import ends_at
 from fanin.tracker.listing import ListQuery, listing
+from fanin.tracker.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.model import Batch, BatchKey, Progress, Sample, Slice, State
 from fanin.tracker.options import Mode
 from fanin.tracker.progress import progress
@@ -69,6 +70,10 @@ class Reader:
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
         return progress(self.store, batch)
+
+    def map(self, batch: Batch, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None) -> BatchMap:
+        """Return how many items of each cell of a window are acked, at a bounded cost; see ``mapping``."""
+        return mapped(self.store, batch, cells, start, stop)
 
     def is_announced(self, batch: Batch) -> bool:
         """Whether the bus has the ending event of *batch*; nothing is read for a live batch."""

@@ -2,8 +2,8 @@
 
 Every write is conditional, because a request can time out after it was applied; it returns what is stored
 afterwards, whether this call or an earlier one wrote it, so it may be repeated. An expired row may be
-deleted at once, late or never. Reads are consistent, except the lists (``due``, ``live``, ``listing``),
-which are eventually consistent and decide nothing. A request whose result is unknown raises
+deleted at once, late or never. Reads are consistent, except ``glance`` and the lists (``due``, ``live``,
+``listing``), which are eventually consistent and decide nothing. A request whose result is unknown raises
 StoreUnavailable.
 """
 
@@ -159,6 +159,12 @@ class TrackerStore(Protocol):
 
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
         """Return the pages that are stored."""
+
+    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
+        """Return the pages that are stored, by eventually consistent reads, so they may be older.
+
+        Without *bits* the acked bits are not read, only how many they are.
+        """
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         """Keep a failure's reason in a free slot; return the one that is there now, None if it is blocked."""

@@ -61,7 +61,8 @@ class Api(Construct):
         """Integrate *function* for *route*, ``METHOD /path``."""
         method, path = route.split(" ")
         name = name_of(function)
-        self.functions.append(function)
+        if function not in self.functions:
+            self.functions.append(function)
         self.http.add_routes(
             path=path,
             methods=[apigatewayv2.HttpMethod(method)],

@@ -1,114 +1,19 @@
-"""How far a batch is: within two points of the truth for at most 256 pages, whatever its size and its work.
-
-The batches are as large as they come, so a page is stored when it is read for the first time: as the acks of
-its items, or of the pages below it, have left it.
-"""
+"""How far a batch is: within two points of the truth for at most 256 pages, whatever its size and work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from math import sqrt
-from zlib import crc32
+from dataclasses import replace
 
 import pytest
 
 from fanin.aws.meter import Meter
-from fanin.aws.rows import number, text
 from fanin.tracker import Batch, Mode, State, TrackerStore
-from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey, Progress
-from fanin.tracker.page import Page, digits
+from fanin.tracker.model import Progress
 from fanin.tracker.progress import PAGES_A_LOOK, progress
-from fanin.tracker.tree import capacity
-from tests.contract.tables import TABLES
+from tests.contract.tracker.filled import SHAPES, Acked, Filled
 
-Share = Callable[[float], float]
-"""The part of a page's items that is acked, by the place of the page in the batch, from 0 to 1."""
 SIZES = [10**6, 10**7, 10**8, 10**9]
-
-
-def drawn(place: float) -> float:
-    """A number from 0 to 1 that looks drawn at random, always the same for a place."""
-    return crc32(str(place).encode()) / 2**32
-
-
-SHAPES: dict[str, tuple[Share, float]] = {
-    "in order, 40 %": (lambda place: float(place < 0.4), 0.4),
-    "in order, 40 %, 1 % of it missing": (lambda place: 0.99 * (place < 0.4), 0.396),
-    "at random, 50 %": (lambda place: 0.5, 0.5),
-    "99 %, the rest scattered": (lambda place: 0.99, 0.99),
-    "all but 0.2 % of the pages": (lambda place: 0.3 if drawn(place) < 0.002 else 1.0, 0.9986),
-}
-"""Each with the part of all items that is acked."""
-
-
-@dataclass
-class Acked:
-    """A batch of which each leaf has its share of acked items; what the pages of its tree hold then."""
-
-    batch: Batch
-    share: Share
-    _full: dict[tuple[int, int], bool] = field(default_factory=dict)
-
-    def count(self, leaf: int) -> int:
-        """How many items of a leaf are acked: its share, and some more or less."""
-        share, items = self.share(leaf * self.batch.shape.leaf / self.batch.total), self.items(0, leaf)
-        wavering = (drawn(leaf) - 0.5) * sqrt(12 * items * share * (1 - share))
-        return min(max(round(items * share + wavering), 0), items - (share < 1.0))
-
-    def items(self, level: int, page: int) -> int:
-        return capacity(level, page, self.batch.total, self.batch.shape)
-
-    def is_full(self, level: int, page: int) -> bool:
-        if level == 0:
-            return self.share(page * self.batch.shape.leaf / self.batch.total) == 1.0
-        if (level, page) not in self._full:
-            self._full[level, page] = all(self.is_full(level - 1, child) for child in self.below(level, page))
-        return self._full[level, page]
-
-    def below(self, level: int, page: int) -> range:
-        """The pages under a page."""
-        first, pages = (
-            page * self.batch.shape.fanout,
-            -(-self.batch.total // self.batch.shape.width(level - 1)),
-        )
-        return range(first, min(first + self.batch.shape.fanout, pages))
-
-    def page(self, key: PageKey) -> Page:
-        if key.level == 0:
-            n = self.count(key.number)
-            return Page((1 << n) - 1 if self.batch.mode is Mode.EXACT else 0, n)
-        below = self.below(key.level, key.number)
-        bits = sum(1 << child - below.start for child in below if self.is_full(key.level - 1, child))
-        return Page(bits, bits.bit_count())
-
-
-@dataclass
-class Filled:
-    """The store under test, in which each page is put before it is read; *read*: how many were."""
-
-    store: TrackerStore
-    acked: Acked
-    read: int = 0
-
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        self.read += len(keys)
-        for key in keys:
-            if (page := self.acked.page(key)).n:
-                put(self.store, key, page)
-        return self.store.pages(keys)
-
-
-def put(store: TrackerStore, key: PageKey, page: Page) -> None:
-    if isinstance(store, MemoryStore):
-        store.stored_pages[key] = page
-        return
-    assert isinstance(store, DynamoStore)
-    row = {"pk": text(str(key)), "n": number(page.n)}
-    row |= {f"d{digit}": number(value) for digit, value in digits(page.bits)}
-    store.client.put_item(TableName=TABLES[1], Item=row)
 
 
 def look(store: TrackerStore, batch: Batch, shape: str, **more: object) -> tuple[Progress, int]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fanin.cost import estimate as cost
 from fanin.cost import prices
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
 from pipeline.bulk_ack.cost import estimate_acks
-from pipeline.fan_out import cost
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analytics.md").read_text()
 RUNS = re.findall(

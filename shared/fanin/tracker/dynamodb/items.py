@@ -12,7 +12,7 @@ from fanin.aws.schema import Schema
 from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
 from fanin.tracker.options import BatchOptions, Mode, Retention
-from fanin.tracker.page import Page, bits_of
+from fanin.tracker.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
 from fanin.tracker.thresholds import Threshold
 from fanin.tracker.tokens import OnFailures, TaskToken
 
@@ -314,6 +314,11 @@ def key_key(tenant: str, route: str, key: str) -> Item:
 
 def page_key(key: PageKey) -> Item:
     return {"pk": text(str(key))}
+
+
+_FAILED = [f"x{digit}" for digit, _ in digits(mask_of(0, PAGE_BITS_MAX - 1))]
+WITHOUT_BITS = ",".join(["pk", "n", "compacted", *_FAILED])
+"""The attributes of a page without its acked bits, as a projection expression: bits take long to parse."""
 
 
 def page_of(item: Item | None) -> Page:

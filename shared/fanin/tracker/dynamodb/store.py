@@ -155,10 +155,10 @@ class DynamoStore:
         self._written(self.client.update_item, requests.compact(self.tables.pages, key, count))
 
     def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        names = {str(key): key for key in keys}
-        asked = [items.page_key(key) for key in names.values()]
-        rows = read_many(self.client, self.tables.pages, asked, self.pause)
-        return {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
+        return self._pages(keys)
+
+    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
+        return self._pages(keys, consistent=False, only="" if bits else items.WITHOUT_BITS)
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         try:
@@ -231,6 +231,12 @@ class DynamoStore:
             if "LastEvaluatedKey" not in answer or limit == 0:
                 return
             request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    def _pages(self, keys: Collection[PageKey], **how: Any) -> Mapping[PageKey, Page]:
+        names = {str(key): key for key in keys}
+        asked = [items.page_key(key) for key in names.values()]
+        rows = read_many(self.client, self.tables.pages, asked, self.pause, **how)
+        return {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
 
     def _row(self, key: Item) -> Item | None:
         request = {"TableName": self.tables.batches, "Key": key, "ConsistentRead": True}

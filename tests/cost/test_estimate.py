@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.fan_out.cost import SENTENCE, estimate
+from fanin.cost.estimate import SENTENCE, estimate
 
 
 def test_small_records_take_a_request_for_ten_to_send_to_receive_and_to_delete():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fanin.cost.dollars import price
 from fanin.cost.fan_out import BATCH, ENVELOPE_BYTES, fan_out, messages_of
 from fanin.cost.prices import READ_UNIT, SQS_REQUEST, WRITE_UNIT
-from pipeline.spark.format import price
 
 __all__ = ["ENVELOPE_BYTES", "SENTENCE", "Estimate", "estimate"]
 

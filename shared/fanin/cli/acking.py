@@ -1,0 +1,122 @@
+"""The verbs ack and fail: items of any batches, from arguments and standard input, a thousand a request."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, cast
+from uuid import NAMESPACE_OID, uuid5
+
+import typer
+
+from fanin.cli.api import both
+from fanin.cli.exits import Refused, UsageError
+from fanin.cli.items import ItemRange, given, joined
+from fanin.cli.output import note
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.client import documents
+from fanin.client.reasons import fitting
+from fanin.client.reports import AckReport
+from fanin.client.transport import Acks, acked, ranged_requests_of
+from fanin.tracker import Ack, Outcome, Verdict
+
+verb = Verbs()
+
+Items = Annotated[
+    list[str],
+    typer.Argument(metavar="ITEM", help="batch:group:7, batch:group:0-99, or - for such lines on stdin."),
+]
+Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
+DONE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
+
+
+@verb("ack", writes=True)
+def ack(call: Invocation, items: Items) -> None:
+    """Ack items as done; print how many got each verdict.
+
+    An item that was acked before is a duplicate, so that the same command may be run again.
+    """
+    Acking(call, Outcome.SUCCESS, None).run(items)
+
+
+@verb("fail", writes=True)
+def fail(call: Invocation, items: Items, why: Why = None) -> None:
+    """Ack items as failed; print how many got each verdict.
+
+    An item that was acked as done stays done.
+    """
+    Acking(call, Outcome.FAILURE, fitting(why or "")).run(items)
+
+
+class Acking:
+    """Acks a stream of items in requests of up to 1,000 entries and 100,000 items."""
+
+    def __init__(self, call: Invocation, outcome: Outcome, reason: str | None) -> None:
+        self._call, self._outcome, self._reason = call, outcome, reason
+        self._counts: Counter[Verdict] = Counter()
+        self._error: UsageError | None = None
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Ack the items of *arguments*; print the counts, of what was sent before an error too."""
+        ranges = given(arguments, sys.stdin)
+        try:
+            self._send(map(self._ack, joined(self._to_error(ranges))))
+        finally:
+            self._call.progress.clear()
+            self._print()
+        if self._error is not None:
+            raise self._error
+        self._check()
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        """Send one request, as ``acked`` calls it, and count its verdicts."""
+        answer = self._call.api.transport.ack_as(acks, key, both(documents.report_of))
+        if self._call.output.as_json:
+            self._call.output.value(answer.document, "")
+        self._counts += _verdicts(answer.value)
+        for each in answer.value.completions:
+            self._call.progress.clear()
+            note(f"complete: {each.user_key or each.batch_id} ({each.result})")
+        self._call.progress.show(f"acked {self._counts.total():,}")
+        return answer.value
+
+    def _send(self, acks: Iterable[Ack]) -> None:
+        """Send *acks*; each request has a key of its own."""
+        for number, request in enumerate(ranged_requests_of(acks)):
+            acked(cast("Acks", self), request, str(uuid5(NAMESPACE_OID, f"{self._call.key}/{number}")))
+
+    def _ack(self, items: ItemRange) -> Ack:
+        batch_id = self._call.names.id_of(items.batch)
+        ends = items.first, items.last
+        return Ack(batch_id, items.group_id, *ends, self._call.key, self._outcome, self._reason)
+
+    def _to_error(self, ranges: Iterator[ItemRange]) -> Iterator[ItemRange]:
+        """Yield *ranges* up to the first line that is no item, so that those before it are sent."""
+        try:
+            yield from ranges
+        except UsageError as error:
+            self._error = error
+
+    def _print(self) -> None:
+        """Print the count of each verdict that there is."""
+        if self._call.output.as_json:
+            return
+        sign = " " if self._call.output.on_terminal else "\t"
+        for verdict in filter(self._counts.get, Verdict):
+            count = self._counts[verdict]
+            self._call.output.line(f"{verdict}{sign}{count:,}" if sign == " " else f"{verdict}{sign}{count}")
+
+    def _check(self) -> None:
+        """Raise Refused if an item got a verdict other than accepted and duplicate."""
+        others = (each for each in Verdict if each not in DONE and self._counts[each])
+        refused = [f"{self._counts[each]:,} {each}" for each in others]
+        if refused:
+            raise Refused(f"not all items were acked: {', '.join(refused)}; docs/client.md has the verdicts")
+
+
+def _verdicts(report: AckReport) -> Counter[Verdict]:
+    counts = Counter(result.verdict for result in report.results)
+    for part in report.ranges:
+        counts.update(part.counts)
+    return counts

@@ -1,0 +1,105 @@
+"""The exit code and the sentence of each error."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import (
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+    ParamValidationError,
+    ProfileNotFound,
+)
+
+from fanin.cli.exits import ExitCode, Refused, UsageError, code_of, sentence_of
+from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
+from fanin.local import LocalRunError
+from tests.cli.serving import refusal
+
+
+def aws(code, status=400):
+    return ClientError({"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}, "Send")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Conflict("it is closed"), ExitCode.REFUSED),
+        (NotFound("no batch"), ExitCode.REFUSED),
+        (InvalidRequest("too long"), ExitCode.REFUSED),
+        (Refused("two batches"), ExitCode.REFUSED),
+        (LocalRunError("the port is in use"), ExitCode.REFUSED),
+        (FileNotFoundError(2, "No such file", "rows.csv"), ExitCode.REFUSED),
+        (aws("QueueDoesNotExist"), ExitCode.REFUSED),
+        (ParamValidationError(report="r"), ExitCode.REFUSED),
+        (UsageError("write 6h"), ExitCode.USAGE),
+        (NoRegionError(), ExitCode.USAGE),
+        (TimeoutError("not within 3 s"), ExitCode.TIMED_OUT),
+        (AccessDenied("Forbidden"), ExitCode.DENIED),
+        (NoCredentialsError(), ExitCode.DENIED),
+        (ProfileNotFound(profile="p"), ExitCode.DENIED),
+        (aws("AccessDenied", 403), ExitCode.DENIED),
+        (aws("ExpiredToken", 403), ExitCode.DENIED),
+        (StoreUnavailable("no answer"), ExitCode.UNANSWERED),
+        (EndpointConnectionError(endpoint_url="u"), ExitCode.UNANSWERED),
+        (aws("InternalError", 500), ExitCode.UNANSWERED),
+        (KeyError("a bug"), None),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else str(value),
+)
+def test_each_error_has_its_code(error, code):
+    assert code_of(error) == code
+
+
+def test_a_refusal_of_credentials_says_what_to_check():
+    sentence = sentence_of(AccessDenied("Forbidden"))
+
+    assert sentence == (
+        "Forbidden; check the credentials: --profile and --region, as of the AWS CLI, or FANIN_TOKEN of a JWT"
+        " stage"
+    )
+    assert sentence_of(FileNotFoundError(2, "No such file", "rows.csv")) == "rows.csv: No such file"
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, 4), (401, 4), (409, 1), (404, 1), (501, 5)])
+def test_the_answer_of_the_api_is_the_exit_code(fanin, served, status, code):
+    served.faults.append(refusal(status, "the detail"))
+    done = fanin("list")
+
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("the detail")
+
+
+def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served):
+    served.faults.append(refusal(501))
+    done = fanin("open", "k", "--idempotency-key", "one")
+
+    assert done.code == ExitCode.UNANSWERED
+    assert done.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
+
+
+def test_an_answer_that_is_not_of_the_api_is_a_sentence(fanin, served):
+    served.faults.append(refusal(200))
+    done = fanin("list")
+
+    assert done.code == ExitCode.REFUSED
+    assert done.err == "the answer is not one of fanin's API, version 1; check the URL\n"
+
+
+def test_counts_are_printed_of_what_was_acked_before_an_error(fanin, served):
+    fanin("open", "k").ok()
+    prefix = fanin("add", "k", "3000").ok().out.rpartition(":")[0]
+    every_second = "\n".join(f"{prefix}:{index}" for index in range(0, 3_000, 2))
+    real, seen = served.answer, []
+
+    def second_is_lost(method, target, headers, body):
+        if target == "/v1/acks":
+            seen.append(headers["idempotency-key"])
+        return refusal(501) if len(seen) == 2 else real(method, target, headers, body)
+
+    served.answer = second_is_lost
+    done = fanin("ack", "-", stdin=every_second)
+
+    assert (done.code, done.lines) == (ExitCode.UNANSWERED, ["accepted\t1000"])
+    assert len(set(seen)) == 2

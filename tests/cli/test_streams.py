@@ -1,0 +1,143 @@
+"""Items on pipes: a million ranges in bounded memory, and as few ack requests as fit."""
+
+from __future__ import annotations
+
+import io
+from uuid import UUID, uuid4
+
+import pytest
+
+from fanin.cli import looking
+from fanin.cli.api import Answer
+from fanin.cli.items import ItemRange, given, item_range, joined
+from fanin.cli.output import Output
+from fanin.tracker import GroupId
+
+BATCH = str(uuid4())
+GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
+
+
+class Page(list):
+    """A page of ranges; the class counts those that are alive."""
+
+    alive = most = 0
+
+    def __init__(self, ranges):
+        super().__init__(ranges)
+        Page.alive += 1
+        Page.most = max(Page.most, Page.alive)
+
+    def __del__(self):
+        Page.alive -= 1
+
+
+class Call:
+    """An invocation over an API with *pages* pages of a thousand ranges with gaps."""
+
+    def __init__(self, pages, stream):
+        self.api, self.names, self.number = self, self, pages
+        self.output = Output(stream=stream)
+
+    def id_of(self, name):
+        return name
+
+    def path(self, batch_id, action):
+        return f"{batch_id}{action}"
+
+    def pages(self, path, reader, **query):
+        for number in range(self.number):
+            firsts = range(number * 3_000, (number + 1) * 3_000, 3)
+            ranges = Page({"groupId": GROUP, "from": first, "to": first + 1} for first in firsts)
+            page = Answer({"ranges": ranges}, ranges)
+            del ranges
+            yield page
+            del page
+
+
+class Lines(io.StringIO):
+    """Counts lines in place of keeping them."""
+
+    count = 0
+
+    def write(self, text):
+        self.count += 1
+        return len(text)
+
+
+@pytest.mark.parametrize("pages", [100, pytest.param(1_000, marks=pytest.mark.proof)])
+def test_ranges_are_printed_while_they_are_read(pages):
+    stream, Page.most = Lines(), 0
+    looking._print_ranges(Call(pages, stream), BATCH, "outstanding", ids=False)
+
+    assert stream.count == pages * 1_000
+    assert Page.most <= 2
+
+
+def test_a_range_is_not_listed_in_memory_when_its_ids_are_printed():
+    stream = Lines()
+    ids = ItemRange(BATCH, GROUP, 0, 2**36 - 1).ids()
+
+    assert next(ids) == f"{BATCH}:{GROUP}:0"
+    assert stream.count == 0
+
+
+def test_ten_thousand_neighbours_are_one_request_and_scattered_ones_a_thousand_each(fanin, served):
+    fanin("open", "k").ok()
+    ids = fanin("add", "k", "10000", "--ids").ok()
+    assert fanin("ack", "-", stdin="\n".join(ids.lines[:5_000])).ok().lines == ["accepted\t5000"]
+    assert served.posts("/v1/acks") == 1
+
+    done = fanin("ack", "-", stdin="\n".join(ids.lines[5_000::2])).ok()
+    assert done.lines == ["accepted\t2500"]
+    assert served.posts("/v1/acks") == 4
+
+    left = fanin("outstanding", "k").ok()
+    assert len(left.lines) == 2_500
+    assert fanin("fail", "-", stdin=left.out).ok().lines == ["accepted\t2500"]
+    assert "failed\t2500" in fanin("status", "k").ok().lines
+
+
+def test_the_same_lines_are_sent_as_the_documents_of_the_api(fanin):
+    fanin("open", "k").ok()
+    items = fanin("add", "k", "10").ok().out.strip()
+    (answer,) = fanin("ack", items, "--json").ok().documents
+
+    assert answer["results"][0]["counts"] == {"accepted": 10}
+    assert answer["completions"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (f"{BATCH}:{GROUP}:7", (BATCH, 7, 7)),
+        (f"{BATCH}:{GROUP}:0-99", (BATCH, 0, 99)),
+        (f"catalog-7:{GROUP}:0", ("catalog-7", 0, 0)),
+        (f"a:b c:{GROUP}:3-3", ("a:b c", 3, 3)),
+    ],
+)
+def test_an_item_is_of_an_id_or_a_user_key_with_any_characters(text, parts):
+    found = item_range(text)
+
+    assert (found.batch, found.first, found.last) == parts
+    assert found.group_id == GROUP
+
+
+def test_neighbours_are_one_range_within_their_group_alone():
+    small = str(GroupId.make(b"salt", BATCH, 0, 5))
+    plain = str(UUID(int=7))
+
+    def ends(group, *pairs):
+        return [(each.first, each.last) for each in joined(ItemRange(BATCH, group, *pair) for pair in pairs)]
+
+    assert ends(GROUP, (0, 4), (5, 5), (7, 8), (8, 9)) == [(0, 5), (7, 8), (8, 9)]
+    assert ends(small, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
+    assert ends(plain, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
+    assert list(joined(())) == []
+
+
+def test_arguments_are_checked_before_a_line_is_read():
+    lines = iter([f"{BATCH}:{GROUP}:1"])
+
+    with pytest.raises(Exception, match="'nope' is no item"):
+        given(["-", "nope"], lines)
+    assert len(list(lines)) == 1

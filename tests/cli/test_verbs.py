@@ -1,0 +1,205 @@
+"""Each verb over the deployed handlers: what it prints on a pipe, as JSON, and how it ends."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from fanin.aws.settings_file import SettingsFile
+from fanin.cli.exits import ExitCode
+from functions import open_batch
+
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+
+
+def opened(fanin, key, count=0):
+    """The id of a new batch, and the range of its items."""
+    batch_id = fanin("open", key).ok().out.strip()
+    return batch_id, fanin("add", key, str(count)).ok().out.strip() if count else ""
+
+
+def test_the_first_ten_minutes(fanin):
+    batch_id, items = opened(fanin, "hello", 10_000)
+    closed = fanin("close", "hello").ok()
+    left = fanin("outstanding", "hello").ok()
+    acked = fanin("ack", "-", stdin=left.out).ok()
+
+    assert str(UUID(batch_id)) == batch_id
+    assert items == left.out.strip() == f"{items.rpartition(':')[0]}:0-9999"
+    assert (closed.out, acked.out) == ("CLOSED\n", "accepted\t10000\n")
+    assert "complete: hello (succeeded)" in acked.err
+    assert "result\tsucceeded" in fanin("status", "hello").ok().lines
+
+
+def test_a_write_names_its_host_on_standard_error_and_a_read_does_not(fanin, served):
+    host = served.url.partition("//")[2]
+
+    assert fanin("open", "a").ok().err == f"open at {host}\n"
+    assert fanin("status", "a").ok().err == ""
+
+
+def test_ids_are_printed_and_taken_one_a_line(fanin):
+    batch_id, _ = opened(fanin, "k")
+    ids = fanin("add", "k", "3", "--ids").ok().lines
+    assert fanin("outstanding", "k", "--ids").ok().lines == ids
+    done = fanin("ack", ids[1], "-", stdin=f"\n{ids[0]}\n  {ids[0]} \n").ok()
+
+    assert [item.rpartition(":")[2] for item in ids] == ["0", "1", "2"]
+    assert done.lines == ["accepted\t2", "duplicate\t1"]
+    assert fanin("outstanding", batch_id).ok().lines == [ids[2]]
+
+
+def test_failures_are_ranges_ids_and_reasons(fanin):
+    _, items = opened(fanin, "k", 20)
+    prefix = items.rpartition(":")[0]
+    fanin("fail", f"{prefix}:3-5", f"k:{prefix.partition(':')[2]}:9", "-m", "no\tsuch thing").ok()
+
+    assert fanin("failures", "k").ok().lines == [f"{prefix}:3-5", f"{prefix}:9"]
+    assert fanin("failures", "k", "--ids").ok().lines == [f"{prefix}:{index}" for index in (3, 4, 5, 9)]
+    item, at, reason = fanin("failures", "k", "--reasons").ok().lines[0].split("\t")
+    assert item.startswith(prefix)
+    assert (at[:3], reason) == ("202", "no such thing")
+
+
+def test_an_item_that_cannot_be_acked_is_1_and_the_others_are_acked(fanin):
+    _, items = opened(fanin, "k", 5)
+    prefix = items.rpartition(":")[0]
+    done = fanin("ack", f"{prefix}:4", f"{prefix}:5-6")
+
+    assert (done.code, done.lines) == (ExitCode.REFUSED, ["accepted\t1", "out_of_range\t2"])
+    assert done.err.splitlines()[-1].startswith("not all items were acked: 2 out_of_range")
+
+
+def test_what_stands_before_a_line_that_is_no_item_is_acked(fanin):
+    _, items = opened(fanin, "k", 5)
+    done = fanin("ack", "-", stdin=f"{items}\nnonsense\n")
+
+    assert (done.code, done.lines) == (ExitCode.USAGE, ["accepted\t5"])
+    assert "line 2: 'nonsense' is no item" in done.err
+
+
+def test_a_list_has_the_newest_first_by_key_state_and_label(fanin):
+    first, _ = opened(fanin, "a")
+    second, _ = opened(fanin, "b")
+    third = fanin("open", "a", "--label", "team:search").ok().out.strip()
+    fanin("close", second)
+
+    def ids(*options):
+        return [line.split("\t")[0] for line in fanin("list", *options).ok().lines]
+
+    assert ids() == ids("--all") == [third, second, first]
+    assert ids("--limit", "1") == ids("--label", "team:search") == [third]
+    assert ids("--key", "a") == [third, first]
+    assert ids("--state", "OPEN") == [third, first]
+
+
+def test_every_option_of_open_arrives(fanin, tmp_path):
+    _, items = opened(fanin, "parent", 2)
+    options = "--deadline 1d12h --expected 7 --max-failures 3 --max-failure-percent 50 --mode exact"
+    options += " --retention open=1d --retention complete=2h --notify-at 50% --notify-at firstFailure"
+    options += f" --stuck-after 15m --label a:b:c --label d: --parent parent:{items.split(':')[1]}:1"
+    fanin("open", "k", *options.split()).ok()
+    (found,) = fanin("status", "k", "--json").ok().documents
+
+    assert (found["expectedItems"], found["maxFailures"], found["maxFailurePercent"]) == (7, 3, 50)
+    assert found["labels"] == {"a": "b:c", "d": ""}
+    assert found["notifyAt"] == ["firstFailure", "50%"]
+    assert found["stuckAfterSeconds"] == 900
+    assert found["parentItemId"] == items.replace(":0-1", ":1")
+    assert found["deadlineAt"] > found["createdAt"]
+
+
+def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(fanin, tmp_path, environment):
+    settings = SettingsFile(
+        resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"]
+    )
+    environment.setattr(open_batch, "settings_file", lambda: settings)
+    file = tmp_path / "token"
+    file.write_text("the-token\n")
+    for place, stdin in ((str(file), None), ("-", "the-token\n")):
+        done = fanin("open", "--deadline", "1h", "--task-token-file", place, "--json", stdin=stdin).ok()
+
+        assert "the-token" not in done.out + done.err
+
+
+def test_open_and_add_are_repeated_under_their_key(fanin, served):
+    ids = {fanin("open", "k", "--idempotency-key", "one").ok().out for _ in range(2)}
+    ranges = {fanin("add", "k", "5", "--idempotency-key", "two").ok().out for _ in range(2)}
+
+    assert (len(ids), len(ranges)) == (1, 1)
+    assert "total\t5" in fanin("status", "k").ok().lines
+
+
+def test_cancel_needs_yes_without_a_terminal(fanin):
+    opened(fanin, "k")
+    refused = fanin("cancel", "k")
+
+    assert (refused.code, refused.out) == (ExitCode.USAGE, "")
+    assert "give --yes" in refused.err
+    assert fanin("cancel", "k", "--yes", "-m", "too late").ok().out == "CANCELLED\n"
+    assert "reason\ttoo late" in fanin("status", "k").ok().lines
+
+
+def test_notify_prints_the_id_of_the_event_of_a_batch_that_has_ended(fanin):
+    opened(fanin, "k")
+    live = fanin("notify", "k")
+    fanin("cancel", "k", "--yes")
+
+    assert live.code == ExitCode.REFUSED
+    assert fanin("notify", "k").ok().out.endswith(":CANCELLED\n")
+
+
+def test_a_user_key_is_its_newest_batch_and_a_write_refuses_two_live_ones(fanin):
+    first, _ = opened(fanin, "k:1")
+    second, _ = opened(fanin, "k:1")
+    refused = fanin("close", "k:1")
+
+    assert f"batchId\t{second}" in fanin("status", "k:1").ok().lines
+    assert refused.code == ExitCode.REFUSED
+    assert first in refused.err
+    assert second in refused.err
+    fanin("cancel", first, "--yes").ok()
+    assert fanin("close", "k:1").ok().out in ("CLOSED\n", "COMPLETE\n")
+
+
+def test_a_batch_that_does_not_exist_is_1(fanin):
+    by_key, by_id = fanin("status", "nope"), fanin("status", "00000000-0000-0000-0000-000000000000")
+
+    assert (by_key.code, by_id.code) == (ExitCode.REFUSED, ExitCode.REFUSED)
+    assert "no batch with the user key 'nope'; `fanin list`" in by_key.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("nope",),
+        ("close",),
+        ("add", "k", "0"),
+        ("add", "k", "3", "--ids", "--json"),
+        ("ack", "k:7"),
+        ("ack", "k:00000000-0000-8000-8000-000000000000:9-7"),
+        ("open", "--deadline", "6x"),
+        ("open", "--deadline", "999999999w"),
+        ("open", "--deadline", "500d"),
+        ("open", "--label", "nope"),
+        ("open", "--notify-at", "20%"),
+        ("open", "--retention", "forever=1d"),
+        ("open", "--retention", "open=300d", "--retention", "closed=300d"),
+        ("open", "--parent", "k:00000000-0000-8000-8000-000000000000:0-1"),
+        ("open", "--on-failures", "fail"),
+        ("open", "k" * 257),
+        ("failures", "k", "--reasons", "--ids"),
+        ("list", "--state", "open"),
+        ("status", "k", "--url", "http://127.0.0.1:1", "--stage", "dev"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_line_that_is_wrong_is_2_and_sends_nothing(fanin, served, arguments):
+    done = fanin(*arguments)
+
+    assert (done.code, done.out) == (ExitCode.USAGE, "")
+    assert done.err
+    assert "Traceback" not in done.err
+    assert served.asked == []

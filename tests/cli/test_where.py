@@ -1,0 +1,119 @@
+"""Where the API is: the order of the four ways, AWS profiles, and the bearer token."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.aws import clients
+from fanin.cli import where
+from fanin.cli.exits import ExitCode, UsageError
+from fanin.cli.where import Site, Where, use_profile
+from fanin.local import run_directories
+from fanin.local.run_directories import State
+
+URL = "https://abc.execute-api.eu-west-1.amazonaws.com"
+RUN = State(8787, "http://127.0.0.1:8787", "http://127.0.0.1:4566", {"ApiUrl": "x"}, 1, 2, True)
+WAYS = ("--url", "--stage", "FANIN_URL", "fanin local up")
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch):
+    """The local runs that there are; no variable is set."""
+    monkeypatch.delenv("FANIN_URL", raising=False)
+    monkeypatch.delenv("FANIN_TOKEN", raising=False)
+    found = []
+    monkeypatch.setattr(run_directories, "running", lambda: found)
+    return found
+
+
+@pytest.fixture
+def stack(monkeypatch):
+    """A stage ``dev``, whose stack moto deploys."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with mock_aws():
+        clients.stacks.cache_clear()
+        template = {
+            "Resources": {"Queue": {"Type": "AWS::SQS::Queue"}},
+            "Outputs": {"ApiUrl": {"Value": f"{URL}/"}, "Other": {"Value": "no"}},
+        }
+        made = boto3.client("cloudformation")
+        made.create_stack(StackName="Fanin-dev", TemplateBody=json.dumps(template))
+        del template["Outputs"]["ApiUrl"]
+        made.create_stack(StackName="Fanin-bare", TemplateBody=json.dumps(template))
+        yield
+    clients.stacks.cache_clear()
+
+
+def test_the_url_goes_before_the_variable_and_that_before_the_local_run(runs, monkeypatch):
+    runs.append(RUN)
+    assert Where().site() == Site(RUN.url, where.LOCAL_RUN)
+
+    monkeypatch.setenv("FANIN_URL", "http://localhost:1")
+    assert Where().site() == Site("http://localhost:1", "FANIN_URL")
+    assert Where(url=URL).site() == Site(URL, "--url")
+
+
+@pytest.mark.usefixtures("stack")
+def test_a_stage_is_the_output_of_its_stack_and_goes_before_the_variable(monkeypatch):
+    monkeypatch.setenv("FANIN_URL", "http://localhost:1")
+
+    assert Where(stage="dev").site() == Site(f"{URL}/", "--stage dev")
+    with pytest.raises(UsageError, match="no stack Fanin-nope in eu-west-1; check --stage, --pro"):
+        Where(stage="nope").site()
+    with pytest.raises(UsageError, match="the stack Fanin-bare in eu-west-1 has no output ApiUrl"):
+        Where(stage="bare").site()
+
+
+def test_without_any_or_with_two_local_runs_one_sentence_lists_the_four_ways(runs):
+    for urls in ((), (RUN.url, "http://127.0.0.1:8788")):
+        runs[:] = [replace(RUN, url=url) for url in urls]
+        with pytest.raises(UsageError) as raised:
+            Where().site()
+
+        assert all(way in str(raised.value) for way in (*WAYS, *urls))
+
+
+def test_a_run_of_another_program_or_one_that_is_starting_is_not_meant(runs):
+    runs += [replace(RUN, command=False), replace(RUN, outputs={})]
+
+    with pytest.raises(UsageError, match="found no API"):
+        Where().site()
+
+
+def test_a_profile_goes_before_keys_of_the_environment():
+    env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_SESSION_TOKEN": "c", "PATH": "/"}
+    use_profile("work", "eu-north-1", env)
+    regions = {"AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-north-1"}
+
+    assert env == {"PATH": "/", "AWS_PROFILE": "work", **regions}
+
+
+def test_without_options_the_environment_stays_as_it_is():
+    env = {"AWS_ACCESS_KEY_ID": "a", "AWS_PROFILE": "own"}
+    use_profile(None, None, env)
+
+    assert env == {"AWS_ACCESS_KEY_ID": "a", "AWS_PROFILE": "own"}
+
+
+def test_the_token_is_sent_as_bearer_and_over_no_open_line(fanin, served, monkeypatch):
+    monkeypatch.setenv("FANIN_TOKEN", "the-token")
+    fanin("list", "--url", served.url).ok()
+    refused = fanin("list", "--url", "http://example.com")
+
+    assert served.asked[0][2]["authorization"] == "Bearer the-token"
+    assert refused.code == ExitCode.USAGE
+    assert "over https only" in refused.err
+    assert "the-token" not in refused.err
+
+
+def test_the_verb_prints_the_url_and_how_it_was_found(fanin, served):
+    assert fanin("where").ok().lines == [f"{served.url}\tFANIN_URL"]
+    assert fanin("where", "--json").ok().documents == [{"url": served.url, "found": "FANIN_URL"}]
+    assert served.asked == []

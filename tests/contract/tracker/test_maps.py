@@ -1,0 +1,328 @@
+"""A map of a batch: its cells are true where it says so and near the truth elsewhere, for a bounded cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from fanin.aws.meter import Meter
+from fanin.errors import InvalidRequest, NotFound
+from fanin.tracker import Ack, Batch, BatchMap, Mode, OpenBatch, Outcome, State, Tracker, TrackerStore
+from fanin.tracker.ids import GroupId
+from fanin.tracker.mapping import CELLS_MAX, SPARE_PAGES, mapped
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from fanin.tracker.page import Page
+from fanin.tracker.tree import capacity
+from tests.contract.tracker.calls import KEY, LATER, NOW
+from tests.contract.tracker.filled import SHAPES, Acked, Filled, put
+
+SIZES = [10**4, 10**6, 2 * 10**6, 10**7, 10**8, 10**9]
+MOST_READ = {10**4: 11, 10**6: 978, 2 * 10**6: 1957}
+MOST_SAMPLED = 1979
+"""The pages that a map reads at most, of all levels together: the table of docs/tracker.md."""
+
+
+def truth(acked: Acked, low: int, high: int) -> int:
+    """How many of the items *low* to *high* (exclusive) are acked: the first ones of each leaf."""
+    leaf = acked.batch.shape.leaf
+    numbers = range(low // leaf, -(-high // leaf))
+    return sum(max(0, min(n * leaf + acked.count(n), high) - max(n * leaf, low)) for n in numbers)
+
+
+def cells_of(found: BatchMap, every: int = 1) -> Iterator[tuple[int, int, int]]:
+    """Each cell, or some of them: its items, and how many the map says are acked."""
+    for at in range(0, len(found.acked), every):
+        low = found.start + at * found.cell_items
+        yield low, min(low + found.cell_items, found.stop), found.acked[at]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("total", SIZES)
+def test_a_map_is_near_the_truth_for_a_bounded_number_of_pages(batch, total, shape):
+    filled = Filled(MemoryStore(), Acked(replace(batch, total=total), SHAPES[shape][0]))
+    found = mapped(filled, filled.acked.batch)
+    some = list(cells_of(found, every=16))
+    off = [abs(shown - truth(filled.acked, low, high)) / (high - low) for low, high, shown in some]
+
+    assert sum(off) / len(off) <= (0 if found.exact else 0.015)
+    assert abs(sum(found.acked) / total - SHAPES[shape][1]) <= (0.01 if total > 10**4 else 0.05)
+    assert all(0 <= shown <= high - low for low, high, shown in some)
+    assert found.exact or total > 2 * 10**6
+    assert max(filled.levels.values()) <= len(found.acked) + SPARE_PAGES <= 2048
+    assert filled.read <= MOST_READ.get(total, 3003)
+    assert found.exact or filled.read <= MOST_SAMPLED
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("window", [(0, 10**6), (499_999_487, 500_999_487), (123_456_789, 123_456_800)])
+def test_a_window_of_a_million_items_is_exact(batch, window, shape):
+    filled = Filled(MemoryStore(), Acked(replace(batch, total=10**9), SHAPES[shape][0]))
+    found = mapped(filled, filled.acked.batch, CELLS_MAX, *window)
+
+    assert found.exact
+    assert (found.start, found.stop) == window
+    assert all(shown == truth(filled.acked, low, high) for low, high, shown in cells_of(found))
+    assert max(filled.levels.values()) <= CELLS_MAX + SPARE_PAGES
+
+
+@pytest.mark.parametrize("cells", [1, 2, 7, 100, 1024])
+@pytest.mark.parametrize("bits", [2, 7, 64])
+@pytest.mark.parametrize("window", [(0, None), (0, 1), (13, 4000), (7, 7_001), (10**4, None)])
+def test_cells_that_are_exact_are_true(batch, window, bits, cells):
+    check_cells(MemoryStore(), batch, window, bits, cells)
+
+
+def test_cells_that_are_exact_are_true_in_every_store(store, batch):
+    check_cells(store, batch, (13, 4000), 64, 100)
+
+
+def check_cells(
+    store: TrackerStore, batch: Batch, window: tuple[int, int | None], bits: int, cells: int
+) -> None:
+    acked = Acked(replace(batch, total=10**4 + 11, page_bits=bits), SHAPES["at random, 50 %"][0])
+    found = mapped(Filled(store, acked), acked.batch, cells, *window)
+
+    assert 1 <= len(found.acked) == len(found.failed) <= cells
+    assert sum(high - low for low, high, _ in cells_of(found)) == found.stop - found.start
+    assert (found.start, found.stop) == (window[0], window[1] or acked.batch.total)
+    assert found.exact or bits < 64
+    if found.exact:
+        assert all(shown == truth(acked, low, high) for low, high, shown in cells_of(found))
+
+
+class World:
+    """A tracker over a store with a batch of small pages, and what was done to its items."""
+
+    def __init__(self, store: TrackerStore, *sizes: int, bits: int = 16, **options: object):
+        self.tracker = Tracker(store, bits, now=lambda: NOW, pause=lambda _: None)
+        self.id = self.tracker.open("t", OpenBatch(**options)).batch_id
+        self.groups: list[tuple[int, str]] = []
+        for size in sizes:
+            self.add(size)
+        self.done: dict[int, Outcome] = {}
+
+    def add(self, size: int) -> None:
+        (group,) = self.tracker.add("t", self.id, size).groups
+        at = GroupId.decode(group.id)
+        assert at is not None
+        self.groups.append((at.start, group.id))
+
+    @property
+    def batch(self) -> Batch:
+        return self.tracker.get("t", self.id)
+
+    def ack(self, items: Sequence[int], outcome: Outcome = Outcome.SUCCESS) -> None:
+        acks = []
+        for item in items:
+            start, group = max(row for row in self.groups if row[0] <= item)
+            acks.append(Ack(self.id, group, item - start, item - start, "c", outcome))
+            if outcome is Outcome.SUCCESS or item not in self.done:
+                self.done[item] = outcome
+        self.tracker.ack("t", acks)
+
+    def check(self, found: BatchMap) -> None:
+        """What the map says of every cell is so, and so are its flags."""
+        for at, (low, high, shown) in enumerate(cells_of(found)):
+            done = [self.done[item] for item in range(low, high) if item in self.done]
+            assert (shown, found.failed[at]) == (len(done), Outcome.FAILURE in done), (low, high)
+
+
+@pytest.mark.parametrize("window", [(0, None), (5, 90), (16, 64), (33, 34)])
+@pytest.mark.parametrize("cells", [1, 5, 64, 1024])
+def test_counts_and_flags_are_those_of_the_acks_and_of_the_failures(store, cells, window):
+    drawn, world = Random(f"{cells}{window}"), World(store, 40, 57)
+    world.ack(drawn.sample(range(97), 30), Outcome.FAILURE)
+    world.ack(drawn.sample(range(97), 30))
+
+    world.check(world.tracker.map(world.batch, cells, *window))
+    world.ack(range(97))
+    world.check(world.tracker.map(world.batch, cells, *window))
+
+
+def test_flags_are_the_cells_of_the_failures(store):
+    world = World(store, 700)
+    world.ack(range(3, 700, 97), Outcome.FAILURE)
+    world.ack(range(200))
+    found = world.tracker.map(world.batch, 64)
+    failures = world.tracker.failures(world.batch, 0, 1000).ranges
+    flagged = {items.first // found.cell_items for items in failures}
+
+    assert {at for at, failed in enumerate(found.failed) if failed} == flagged != set()
+
+
+def test_a_failure_that_was_healed_is_flagged_no_longer_though_the_page_above_is_marked(store):
+    world = World(store, 64)
+    world.ack(range(32), Outcome.FAILURE)
+    world.ack([0, *range(16, 32)])
+    found = world.tracker.map(world.batch, 4)
+
+    assert store.pages([PageKey(world.batch.key, 1, 0)])[PageKey(world.batch.key, 1, 0)].failed == 0b11
+    assert (found.acked, found.failed) == ((16, 16, 0, 0), (True, False, False, False))
+
+
+def test_where_marked_pages_are_too_many_to_read_their_marks_are_the_flags(batch):
+    key, leaves, store = KEY, 3000, MemoryStore()
+    wide = replace(batch, total=leaves * 1024, failed=1, state=State.CLOSED)
+    for parent in range(3):
+        below = min(1024, leaves - parent * 1024)
+        store.stored_pages[PageKey(key, 1, parent)] = Page((1 << below) - 1, below, failed=(1 << below) - 1)
+    found = mapped(store, wide)
+
+    assert all(found.failed)
+    assert found.exact
+    assert sum(found.acked) == wide.total
+
+
+@pytest.mark.parametrize("total", [10**6, 10**9, 2**36])
+def test_an_estimated_batch_shows_its_counters(store, batch, total):
+    acked = Acked(replace(batch, total=total, mode=Mode.ESTIMATED), SHAPES["at random, 50 %"][0])
+    filled = Filled(store, acked)
+    found = mapped(filled, acked.batch)
+
+    assert found.cell_items % 2**20 == 0
+    assert not found.exact
+    assert not any(found.failed)
+    assert abs(sum(found.acked) / total - 0.5) < 0.02
+    assert max(filled.levels.values()) <= CELLS_MAX + SPARE_PAGES
+
+
+def test_a_window_of_an_estimated_batch_takes_counters_as_spread_evenly_and_counts_no_item_twice(
+    store, batch
+):
+    counted = replace(batch, total=3 * 2**20, mode=Mode.ESTIMATED)
+    for number, n in enumerate((2**19, 2**21, 0)):
+        put(store, PageKey(KEY, 0, number), Page(0, n))
+    found = mapped(store, counted, 1024, 2**19, 2**21 + 2**19)
+
+    assert (found.start, found.stop, found.cell_items) == (2**19, 2**21 + 2**19, 2**20)
+    assert found.acked == (2**18 + 2**19, 2**19)
+
+
+@pytest.mark.parametrize("state", [State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.FAILED])
+def test_a_batch_that_has_ended_shows_what_was_done(store, batch, state):
+    world = World(store, 50)
+    world.ack(range(20), Outcome.FAILURE)
+    world.ack(range(5))
+    ended = replace(world.batch, state=state)
+    found = world.tracker.map(ended, 16)
+
+    assert found.exact
+    assert found.failed == (False, True, True, True, True, *(False,) * 8)[: len(found.failed)]
+    if state is State.COMPLETE:
+        assert found.acked == (4,) * 12 + (2,)
+    else:
+        world.check(found)
+
+
+def test_a_complete_batch_without_failures_is_not_read(batch):
+    class Unread(MemoryStore):
+        def glance(self, keys, bits):
+            raise AssertionError
+
+    found = mapped(Unread(), replace(batch, total=10**9, state=State.COMPLETE))
+
+    assert (sum(found.acked), found.exact) == (10**9, True)
+
+
+def test_an_empty_batch_and_a_window_beyond_the_total_have_no_cells(store, batch):
+    grown = replace(batch, total=100)
+
+    assert mapped(store, batch) == BatchMap(0, 0, 1, (), (), True)
+    assert (
+        mapped(store, grown, 10, 100)
+        == mapped(store, grown, 10, 500, 900)
+        == BatchMap(100, 100, 1, (), (), True)
+    )
+    assert mapped(store, grown, 10, 90, 900).stop == 100
+
+
+@pytest.mark.parametrize("total", [1, 16, 17, 255])
+def test_items_that_are_added_and_acked_while_the_walk_runs_are_not_counted(store, total):
+    world = World(store, total)
+    seen = world.batch
+    world.add(300)
+    world.ack(range(total // 2, total + 30))
+
+    found = world.tracker.map(seen, 3)
+
+    world.check(found)
+    assert found.stop == total
+
+
+def test_acks_while_the_walk_runs_are_counted_once_or_not_at_all(store):
+    world = World(store, 300)
+    world.ack(range(0, 300, 2))
+    left = iter(range(1, 300, 2))
+
+    class Busy:
+        def glance(self, keys, bits):
+            world.ack([next(left) for _ in range(20)])
+            return store.glance(keys, bits)
+
+    found = mapped(Busy(), world.batch, 20)
+
+    assert 150 <= sum(found.acked) <= len(world.done)
+    assert all(0 <= shown <= high - low for low, high, shown in cells_of(found))
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [((0,), "cells"), ((1025,), "cells"), ((1, -1), "from"), ((1, 5, 5), "to"), ((1, 5, 4), "to")],
+)
+def test_arguments_out_of_bounds_are_refused(batch, given, field):
+    with pytest.raises(InvalidRequest) as refusal:
+        mapped(MemoryStore(), batch, *given)
+    assert refusal.value.field == field
+
+
+def test_a_batch_that_has_expired_has_no_map(store, batch):
+    tracker = Tracker(store, now=lambda: NOW + timedelta(days=8))
+    store.create(batch)
+    with pytest.raises(NotFound):
+        tracker.map(tracker.get(KEY.tenant, KEY.batch_id))
+
+
+def test_a_glance_without_bits_has_the_counts_and_the_failures(store):
+    keys = [PageKey(KEY, 0, number) for number in range(4)]
+    for key, page in zip(keys, (Page(0b11, 2), Page(0, 7, compacted=True, failed=0b1)), strict=False):
+        put(store, key, page)
+    store.mark_tail(keys[2], 5, False, LATER)
+
+    assert store.glance(keys, True) == store.pages(keys)
+    assert store.glance(keys, False) == {
+        keys[0]: Page(0, 2),
+        keys[1]: Page(0, 7, compacted=True, failed=0b1),
+        keys[2]: Page(0, 0, size=5) if isinstance(store, MemoryStore) else Page(),
+    }
+
+
+def test_a_map_is_read_by_eventual_reads_of_100_keys_and_its_leaves_without_bits(store, batch):
+    if isinstance(store, MemoryStore):
+        pytest.skip("nothing is sent")
+    meter, sent = Meter().attach(store.client), []
+    store.client.meta.events.register(
+        "provide-client-params.dynamodb.BatchGetItem",
+        lambda params, **_: sent.extend(params["RequestItems"].values()),
+    )
+    acked = Acked(replace(batch, total=10**6), SHAPES["in order, 40 %"][0])
+    filled = Filled(store, acked)
+    mapped(filled, acked.batch)
+
+    assert filled.levels == {1: 1, 0: 586}
+    assert meter.totals["BatchGetItem"] == 1 + 6 + 1
+    assert not any(each["ConsistentRead"] for each in sent)
+    assert Counter("ProjectionExpression" in each for each in sent) == {True: 6, False: 2}
+
+
+def test_the_walk_ends_at_the_capacity_of_the_batch(batch):
+    """A cell of a batch's last page has as many items as the batch has there."""
+    shape = batch.shape
+    found = mapped(MemoryStore(), replace(batch, total=10**6 + 1))
+
+    assert found.stop - found.start == sum(capacity(0, n, 10**6 + 1, shape) for n in range(977))
