@@ -85,7 +85,7 @@ NOWHERE = {"no-route"}
 
 def completed(document: Document, routes: Iterable[ModuleType]) -> Document:
     """Return *document* with all that a generated client and its reader need."""
-    about = {name: text for module in routes for name, text in _described(module)}
+    about = {name: text for module in routes for name, text in _texts(module)}
     for path, operation in operations(document):
         operation["tags"] = [tag_of(path)]
         operation["description"] = about[operation["operationId"]]
@@ -127,8 +127,8 @@ def tag_of(path: str) -> str:
     return "tasks" if path.startswith(GROUPER) else "batches"
 
 
-def _described(module: ModuleType) -> Iterator[tuple[str, str | None]]:
-    """Yield the id and the docstring of each operation whose function is in *module*."""
+def _texts(module: ModuleType) -> Iterator[tuple[str, str | None]]:
+    """Yield the operation id and the docstring of each function of a handler's module."""
     for name, function in inspect.getmembers(module, inspect.isfunction):
         if function.__module__ == module.__name__:
             yield camel(name), inspect.getdoc(function)
