@@ -16,7 +16,7 @@ from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueCo
 from fanin.queue.describing import CountedDepth
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.model import PAYLOAD_BYTES_MAX, Accuracy, Depth, Member
+from fanin.queue.model import PAYLOAD_BYTES_MAX, Member
 from functions.wiring import queueing
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
@@ -147,20 +147,6 @@ def test_a_list_has_the_depths_that_the_last_sweep_counted_and_counts_nothing(
     assert found["depth"] == {"queued": 1, "inProgress": 0, "delayed": 1, "dead": 0, "accuracy": "exact"}
     assert found["countedAt"] == "2026-03-01T00:00:00.000Z"
     assert get(gateway)["depth"]["queued"] == 2
-
-
-def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept(store, queue):
-    registry, depth = queueing.registry(), Depth(1, 2, 3, 4, 5, Accuracy.AT_LEAST)
-    registry.record(queue.key, CountedDepth(depth, 20))
-    registry.record(queue.key, CountedDepth(replace(depth, ready=9), 10))
-    registry.record(QueueKey(TENANT, "gone"), CountedDepth(depth, 20))
-
-    config = store.config(queue.key)
-    assert registry.seen([queue.key, QueueKey(TENANT, "gone")]) == {
-        queue.key: (config, CountedDepth(depth, 20))
-    }
-    store.reconfigure(queue.key, replace(config, revision=1, paused=True))
-    assert registry.seen([queue.key])[queue.key][1] == CountedDepth(depth, 20)
 
 
 def test_the_age_of_a_queue_is_the_wait_of_its_oldest_queued_job(gateway, store):

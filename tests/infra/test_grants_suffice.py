@@ -115,7 +115,9 @@ def add_twice(tracker, batch_id):
 
 
 def look(tracker, batch_and_items):
-    tracker.progress(tracker.get("t", batch_and_items[0]))
+    batch = tracker.get("t", batch_and_items[0])
+    tracker.progress(batch)
+    tracker.map(batch)
 
 
 def ack_singly_in_bulk_and_again(tracker, batch_and_items):
@@ -231,7 +233,8 @@ def notify_later(tracker, batch_and_items):
 
 def list_all_and_some(tracker, batch_and_items):
     tracker.list("t", ListQuery())
-    tracker.list("t", ListQuery(user_key="orders"))
+    tracker.list("t", ListQuery(user_key="orders", opened_from=AT))
+    tracker.list("t", ListQuery(user_key_prefix="or", opened_to=AT))
 
 
 def outstanding(tracker, batch_and_items):

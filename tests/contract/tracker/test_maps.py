@@ -166,6 +166,22 @@ def test_a_failure_that_was_healed_is_flagged_no_longer_though_the_page_above_is
     assert (found.acked, found.failed) == ((16, 16, 0, 0), (True, False, False, False))
 
 
+def test_a_full_page_that_the_edge_of_a_cell_cuts_has_its_flags_in_the_cells_of_its_failures(store):
+    world = World(store, 64)
+    world.ack([20], Outcome.FAILURE)
+    world.ack(range(16, 32))
+    world.ack([27], Outcome.FAILURE)
+    world.done[20] = Outcome.SUCCESS
+    other = World(store, 64)
+    other.ack([20], Outcome.FAILURE)
+    other.ack([item for item in range(16, 32) if item != 20])
+
+    world.check(world.tracker.map(world.batch, 7, 10))
+    found = other.tracker.map(other.batch, 7, 10)
+    other.check(found)
+    assert (found.cell_items, found.failed.index(True), sum(found.failed)) == (8, 1, 1)
+
+
 def test_where_marked_pages_are_too_many_to_read_their_marks_are_the_flags(batch):
     key, leaves, store = KEY, 3000, MemoryStore()
     wide = replace(batch, total=leaves * 1024, failed=1, state=State.CLOSED)

@@ -1,0 +1,35 @@
+"""The depths that the sweep keeps in the config rows of queues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from moto import mock_aws
+
+from fanin.queue import QueueKey
+from fanin.queue.config import QueueConfig
+from fanin.queue.describing import CountedDepth
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.model import Accuracy, Depth
+from tests.contract import moto_clients
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+
+KEY, GONE = QueueKey("t", "thumbs"), QueueKey("t", "gone")
+DEPTH = Depth(1, 2, 3, 4, 5, Accuracy.AT_LEAST)
+
+
+@mock_aws
+def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept():
+    client = moto_clients.client("dynamodb")
+    create_queue_table(client)
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    config = store.create(KEY, QueueConfig(2))
+    assert registry.seen([KEY, GONE]) == {KEY: (config, None)}
+    registry.record(KEY, CountedDepth(DEPTH, 20))
+    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), 10))
+    registry.record(GONE, CountedDepth(DEPTH, 20))
+
+    assert registry.seen([KEY, GONE]) == {KEY: (config, CountedDepth(DEPTH, 20))}
+    paused = store.reconfigure(KEY, replace(config, revision=1, paused=True))
+    assert registry.seen([KEY]) == {KEY: (paused, CountedDepth(DEPTH, 20))}

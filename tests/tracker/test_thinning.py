@@ -1,0 +1,45 @@
+"""Pages that stand for those of their cell: evenly spaced, and shared fairly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanin.tracker.thinning import Part, fair_shares, nth, spaced
+
+
+def part(base: int, mask: int) -> Part:
+    return Part(0, base, mask, 1.0, mask.bit_count())
+
+
+def test_pages_are_taken_from_the_middle_of_equal_stretches_of_all_parts():
+    parts = [part(0, 0b1111_1111), part(1024, 0b1010_1010_1010_1010), part(2048, 0)]
+
+    assert [number for _, number in spaced(parts, 4)] == [2, 6, 1024 + 5, 1024 + 13]
+    assert [number for _, number in spaced(parts, 1)] == [1024 + 1]
+    everything = [number for each in parts for number in each.numbers]
+    assert [number for _, number in spaced(parts, 16)] == everything
+
+
+@given(st.sets(st.integers(0, 1023), min_size=1), st.data())
+def test_the_nth_bit_has_n_bits_below_it(bits, data):
+    rank = data.draw(st.integers(0, len(bits) - 1))
+
+    assert nth(sum(1 << bit for bit in bits), rank) == sorted(bits)[rank]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "shares"),
+    [([5, 5], 4, [2, 2]), ([1, 9], 6, [1, 5]), ([9, 1, 9], 7, [3, 1, 3]), ([2, 2], 9, [2, 2]), ([], 5, [])],
+)
+def test_what_is_left_of_a_small_share_goes_to_the_others(wanted, most, shares):
+    assert fair_shares(wanted, most) == shares
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=50), st.integers(50, 4000))
+def test_everybody_has_a_share_and_together_they_are_no_more_than_there_is(wanted, most):
+    shares = fair_shares(wanted, most)
+
+    assert all(1 <= share <= want for share, want in zip(shares, wanted, strict=True))
+    assert sum(shares) == min(sum(wanted), most)
