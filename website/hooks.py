@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -57,15 +58,17 @@ def on_page_content(html: str, **_: object) -> str:
     return ROLE.sub("", html)
 
 
-def _expanded(entry: dict[str, object], docs: Path) -> dict[str, object]:
+def _expanded(entry: dict[str, Any], docs: Path) -> dict[str, Any]:
+    """Replace `folder/*` by the pages of the folder that the entry does not name."""
     (title, children), *_ = entry.items()
     if not isinstance(children, list):
         return entry
-    pages: list[object] = []
+    named = {page for child in children if isinstance(child, dict) for page in child.values()}
+    pages: list[Any] = []
     for child in children:
         if isinstance(child, str) and child.endswith("/*"):
             found = sorted((docs / child[:-2]).glob("*.md"))
-            pages += [path.relative_to(docs).as_posix() for path in found]
+            pages += [name for path in found if (name := path.relative_to(docs).as_posix()) not in named]
         else:
             pages.append(child)
     return {title: pages}
