@@ -41,7 +41,7 @@ def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
 
 
 def lend_packages(folder: Path) -> None:
-    """Give the synthesis into *folder* the layer of the run, so that it does not install the same packages."""
+    """Give the synthesis into *folder* the layer of the run, so that nothing is installed again."""
     for layer in (ROOT / "build" / "local").glob("*/asset.*/python"):
         lent = folder / layer.parent.name
         if not lent.exists():
