@@ -86,6 +86,8 @@ KEPT: dict[str, tuple[str, ...]] = {
         "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
+    "shared/fanin_cdk/tracker.py": ("dead_letters",),  # an argument of FaninTracker.consume
+    "docs/constructs.md": ("dead_letters",),  # the same
     "shared/fanin/client/consumers.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
