@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fanin_cdk.paths import FUNCTIONS, PACKAGE
 
-# The command, the local run, the prices and what tests use are not part of a Lambda function.
+# The command, the dashboard, the local run, the prices and what tests use are not part of a Lambda function.
 LEFT_OUT = frozenset({"cli", "cost", "dashboard", "local", "testing"})
 # Nor is the HTTP edge part of a client, which has no Powertools and no pydantic.
 NOT_OF_CLIENT = LEFT_OUT | {"api", "archive"}

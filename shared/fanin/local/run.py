@@ -19,6 +19,7 @@ from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulator import Emulator
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
+from fanin.local.event_log import EventLog
 from fanin.local.origin import ORIGIN
 from fanin.local.pipe import Pipe
 from fanin.local.pipe_runner import PipeRunner
@@ -85,7 +86,7 @@ class LocalRun:
         aws = Connection(started.endpoint)
         stack = deploy(source, aws, progress)
         started.serve_api(stack.outputs["ApiId"])
-        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
+        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws, EventLog(started.directory.path))
         pipe.start()
         run = cls(started, stack, pipe)
         progress("waiting for the API's first answer")
@@ -108,6 +109,11 @@ class LocalRun:
     def environment(self) -> dict[str, str]:
         """The environment variables of a process that uses the run: API, AWS, tables, doorbells, tenant."""
         return environment_of(self.url, self.endpoint, self.outputs)
+
+    @property
+    def event_log(self) -> EventLog:
+        """The last events that the run put on its bus."""
+        return EventLog(self._emulator.directory.path)
 
     def check(self) -> None:
         """Raise LocalRunError if the emulator has exited."""
