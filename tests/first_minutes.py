@@ -51,7 +51,7 @@ def _minutes(folder: Path) -> float:
     with PageRun(work, env, replaced=replaced) as run:
         try:
             for block in beginning(PAGE):
-                _timed(run, block)
+                _typed(run, block)
         finally:
             run.shell.run("fanin local down || true")
     return time.monotonic() - started
@@ -85,24 +85,33 @@ def beginning(page: Path) -> list[Block]:
     return [block for block in blocks_of(page) if block.line < line]
 
 
-def _timed(run: PageRun, block: Block) -> None:
+def _typed(run: PageRun, block: Block) -> None:
+    """Run *block* as its page says, and print how long it took."""
     started = time.monotonic()
     if block.note.startswith("not run:"):
         _first_time(run, block)
     else:
         run.block(block)
-    first = block.title or commands_of(block.code)[0][0]
-    print(f"{time.monotonic() - started:6.1f} s  {first}", flush=True)
+        _took(started, block.title or commands_of(block.code)[0][0])
 
 
 def _first_time(run: PageRun, block: Block) -> None:
-    """Run what tests of the page leave out: it installs, starts, and says on standard error what it does."""
+    """Run what the tests of the page leave out: it installs, starts, or serves."""
     code = block.code
     for old, new in run.replaced.items():
         code = code.replace(old, new)
     for command, expected in commands_of(code):
-        if "dashboard" not in command:
+        started = time.monotonic()
+        if command.endswith("dashboard"):
+            run._terminal().start(f"{command} --port 0", ["http://127.0.0.1:..."])
+        else:
+            # What it says on standard error comes first.
             assert_shown(["...", *expected], run.shell.run(command), f"{block}: {command}")
+        _took(started, command)
+
+
+def _took(started: float, what: str) -> None:
+    print(f"{time.monotonic() - started:6.1f} s  {what}", flush=True)
 
 
 def free_port() -> str:
