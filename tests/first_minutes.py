@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests import pages
 from tests.pages import ROOT, Block, PageRun, assert_shown, blocks_of, commands_of
 
 PAGE = ROOT / "docs" / "tutorial.md"
@@ -25,6 +26,7 @@ INSTALLED = "./fanin[local]"
 
 def main() -> int:
     """Run the page and return 1 if it took longer than ten minutes."""
+    pages.PATIENCE_SECONDS = LIMIT_SECONDS
     _forget_the_environment()
     with TemporaryDirectory(prefix="first-minutes-") as folder:
         seconds = _minutes(Path(folder))
@@ -48,13 +50,13 @@ def _minutes(folder: Path) -> float:
         "up --detach": f"up --detach --port {port}",
     }
     started = time.monotonic()
-    with PageRun(work, env, replaced=replaced) as run:
-        try:
+    try:
+        with PageRun(work, env, replaced=replaced) as run:
             for block in beginning(PAGE):
                 _typed(run, block)
-        finally:
-            run.shell.run("fanin local down || true")
-    return time.monotonic() - started
+            return time.monotonic() - started
+    finally:
+        subprocess.run(["sh", "-c", "fanin local down"], env=env, check=False)
 
 
 def bare(folder: Path) -> dict[str, str]:
