@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import subprocess
@@ -111,6 +113,24 @@ def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, t
 
     assert done.stdout.endswith(":0\n")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("answer", "state"), [("n", "OPEN"), ("y", "CANCELLED")])
+def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
+    batch = fanin("open", "k").ok().out.strip()
+    ours, theirs = pty.openpty()
+    env = variables(served.url, tmp_path, TERM="dumb", COLUMNS="200")
+    running = subprocess.Popen(command("cancel", "k"), env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = ""
+    while "[y/N]" not in shown:
+        shown += os.read(ours, 1_000).decode()
+    os.write(ours, f"{answer}\n".encode())
+
+    assert running.wait(60) == (ExitCode.DONE if answer == "y" else ExitCode.REFUSED)
+    assert f"Cancel k ({batch}), OPEN, 0 items, at {served.url.partition('//')[2]}?" in shown
+    assert f"state\t{state}" in fanin("status", "k").ok().lines
+    os.close(ours)
 
 
 def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):

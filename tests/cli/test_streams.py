@@ -11,7 +11,8 @@ from fanin.cli import looking
 from fanin.cli.api import Answer
 from fanin.cli.items import ItemRange, given, item_range, joined
 from fanin.cli.output import Output
-from fanin.tracker import GroupId
+from fanin.client.transport import ranged_requests_of
+from fanin.tracker import Ack, GroupId
 
 BATCH = str(uuid4())
 GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
@@ -95,6 +96,22 @@ def test_ten_thousand_neighbours_are_one_request_and_scattered_ones_a_thousand_e
     assert len(left.lines) == 2_500
     assert fanin("fail", "-", stdin=left.out).ok().lines == ["accepted\t2500"]
     assert "failed\t2500" in fanin("status", "k").ok().lines
+
+
+def test_lines_are_sent_while_they_are_read():
+    read, seen = [], []
+
+    def lines():
+        for index in range(0, 10_000, 2):
+            read.append(index)
+            yield f"{BATCH}:{GROUP}:{index}\n"
+
+    for request in ranged_requests_of(
+        Ack(each.batch, each.group_id, each.first, each.last, "c") for each in joined(given(["-"], lines()))
+    ):
+        seen.append((len(read), len(request)))
+
+    assert seen == [(1_002, 1_000), (2_002, 1_000), (3_002, 1_000), (4_002, 1_000), (5_000, 1_000)]
 
 
 def test_the_same_lines_are_sent_as_the_documents_of_the_api(fanin):
