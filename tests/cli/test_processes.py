@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from openapi_schema_validator import OAS31Validator, oas31_format_checker
 
 from fanin.cli.exits import ExitCode
