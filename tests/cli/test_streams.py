@@ -18,18 +18,18 @@ BATCH = str(uuid4())
 GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
 
 
-class Page(list):
-    """A page of ranges; the class counts those that are alive."""
+class Range(dict):
+    """A range of an answer; the class counts those that are alive."""
 
     alive = most = 0
 
-    def __init__(self, ranges):
-        super().__init__(ranges)
-        Page.alive += 1
-        Page.most = max(Page.most, Page.alive)
+    def __init__(self, **fields):
+        super().__init__(fields)
+        Range.alive += 1
+        Range.most = max(Range.most, Range.alive)
 
     def __del__(self):
-        Page.alive -= 1
+        Range.alive -= 1
 
 
 class Call:
@@ -48,7 +48,7 @@ class Call:
     def pages(self, path, reader, **query):
         for number in range(self.number):
             firsts = range(number * 3_000, (number + 1) * 3_000, 3)
-            ranges = Page({"groupId": GROUP, "from": first, "to": first + 1} for first in firsts)
+            ranges = [Range(groupId=GROUP, to=first + 1, **{"from": first}) for first in firsts]
             page = Answer({"ranges": ranges}, ranges)
             del ranges
             yield page
@@ -67,11 +67,11 @@ class Lines(io.StringIO):
 
 @pytest.mark.parametrize("pages", [100, pytest.param(1_000, marks=pytest.mark.proof)])
 def test_ranges_are_printed_while_they_are_read(pages):
-    stream, Page.most = Lines(), 0
+    stream, Range.most = Lines(), 0
     looking._print_ranges(Call(pages, stream), BATCH, "outstanding", ids=False)
 
     assert stream.count == pages * 1_000
-    assert Page.most <= 2
+    assert Range.most <= 2_000
 
 
 def test_a_range_is_not_listed_in_memory_when_its_ids_are_printed():
