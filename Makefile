@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi cli-reference docs diagrams lock clean
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean cli-reference
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -37,6 +37,12 @@ proof: simulate mutants races ## what takes hours: long simulations, every mutan
 
 test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...
 	@$(SPARKS_VENV)/bin/python -m pytest tests/pipeline $(ARGS)
+
+test-versions: setup ## the tests on the lowest and the newest version of each range of pyproject.toml
+	@$(BIN)/python -m tests.versions $(ARGS)
+
+first-minutes: setup ## the tutorial on a machine with uv alone: installed, started, run as it stands, timed
+	@$(BIN)/python -m tests.first_minutes
 
 # Everything as requirements-dev.txt pins it, but for Spark itself.
 $(SPARKS_VENV)/.installed: $(INSTALLED)

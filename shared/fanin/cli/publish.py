@@ -60,10 +60,10 @@ def publish(
         batch = published(call.fanin, Sender(sqs, request), request, partial(_show, call.progress))
     finally:
         call.progress.clear()
-    document = (
-        call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document if call.output.as_json else {}
-    )
-    call.output.value(document, batch.id)
+    if call.output.as_json:
+        call.output.value(call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document, "")
+    else:
+        call.output.line(batch.id)
 
 
 def _show(progress: Progress, sent: int, rows: int) -> None:
