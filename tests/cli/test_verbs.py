@@ -7,13 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from fanin.aws.settings_file import SettingsFile
 from fanin.cli.exits import ExitCode
 from fanin.cli.names import BatchNames
-from functions import open_batch
 from tests.api.gateway import JSON, Answer
-
-MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 
 
 def opened(fanin, key, count=0):
@@ -126,10 +122,7 @@ def test_every_option_of_open_arrives(fanin, tmp_path):
 
 
 def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(fanin, tmp_path, environment):
-    settings = SettingsFile(
-        resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"]
-    )
-    environment.setattr(open_batch, "settings_file", lambda: settings)
+    environment.setenv("FANIN_RESUMES", "true")
     file = tmp_path / "token"
     file.write_text("the-token\n")
     for place, stdin in ((str(file), None), ("-", "the-token\n")):
