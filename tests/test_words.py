@@ -76,6 +76,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "deadLetterTargetArn",  # SQS's attribute
         "list_dead_letter_source_queues",  # SQS's request
         "JAVA_HOME",  # an environment variable
+        "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
         "$HOME",
         "letter-spacing",  # a property of CSS

@@ -72,7 +72,7 @@ def test_queues_and_their_jobs(fanin, jobs):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("jobs", "nope"), ExitCode.REFUSED),
+        (("jobs", "no/such\tname"), ExitCode.REFUSED),
         (("jobs", "thumbs", "--state", "all"), ExitCode.USAGE),
         (("jobs",), ExitCode.USAGE),
         (("tasks",), ExitCode.USAGE),

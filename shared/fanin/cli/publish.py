@@ -27,7 +27,11 @@ UserKey = Annotated[
 ]
 AgainOption = Annotated[
     Literal["outstanding", "failed"] | None,
-    typer.Option("--again", help="If the batch is closed: send these items of it again."),
+    typer.Option(
+        "--again",
+        metavar="WHICH",
+        help="If the batch is closed: send its items again, outstanding or failed.",
+    ),
 ]
 
 
