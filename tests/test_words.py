@@ -75,6 +75,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "list_dead_letter_source_queues",  # SQS's request
+        "ListDeadLetterSourceQueues",
         "JAVA_HOME",  # an environment variable
         "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
