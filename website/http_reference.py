@@ -88,6 +88,8 @@ def _schema(name: str, schema: Schema) -> list[str]:
         lines += [_line(schema["description"]), ""]
     if "enum" in schema:
         return [*lines, "One of " + ", ".join(f"`{value}`" for value in schema["enum"]) + "."]
+    if "oneOf" in schema:
+        return [*lines, f"Either {_type(schema)}."]
     required = schema.get("required", ())
     fields = schema.get("properties", {}).items()
     rows = [_field(field, one, optional=field not in required) for field, one in fields]

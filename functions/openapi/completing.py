@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from fanin.api.problems import KINDS, MEDIA_TYPE, Kind
+from fanin.names import camel
 from functions.openapi.examples import EXAMPLES
 from functions.openapi.shaping import never_null
 
@@ -84,7 +85,7 @@ NOWHERE = {"no-route"}
 
 def completed(document: Document, routes: Iterable[ModuleType]) -> Document:
     """Return *document* with all that a generated client and its reader need."""
-    about = {_operation_id(module): inspect.getdoc(_function(module)) for module in routes}
+    about = {name: text for module in routes for name, text in _texts(module)}
     for path, operation in operations(document):
         operation["tags"] = [tag_of(path)]
         operation["description"] = about[operation["operationId"]]
@@ -126,13 +127,11 @@ def tag_of(path: str) -> str:
     return "tasks" if path.startswith(GROUPER) else "batches"
 
 
-def _function(module: ModuleType) -> Any:
-    return getattr(module, module.__name__.rpartition(".")[2])
-
-
-def _operation_id(module: ModuleType) -> str:
-    first, *others = module.__name__.rpartition(".")[2].split("_")
-    return first + "".join(part.capitalize() for part in others)
+def _texts(module: ModuleType) -> Iterator[tuple[str, str | None]]:
+    """Yield the operation id and the docstring of each function of a handler's module."""
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__:
+            yield camel(name), inspect.getdoc(function)
 
 
 def _add_gateway(responses: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from openapi_schema_validator import OAS31Validator
 from pydantic import BaseModel
 
-from fanin.api import answers, group_answers, job_answers, queue_answers, repair_answers
+from fanin.api import answers, group_answers, job_answers, maps, queue_answers, repair_answers
 from functions.openapi import document
 from functions.openapi.completing import NOWHERE, operations
 from functions.openapi.examples import EXAMPLES
@@ -23,7 +23,7 @@ PROBLEM, JSON = "application/problem+json", "application/json"
 MODELS = sorted(
     {
         model
-        for module in (answers, group_answers, job_answers, queue_answers, repair_answers)
+        for module in (answers, group_answers, job_answers, maps, queue_answers, repair_answers)
         for _, model in inspect.getmembers(module, inspect.isclass)
         if issubclass(model, answers.Answer)
     },

@@ -28,6 +28,7 @@ from fanin.tracker.model import (
     State,
     Verdict,
 )
+from fanin.tracker.options import Mode
 from fanin.tracker.store import Listing
 from fanin.tracker.thresholds import Threshold, seconds_of
 
@@ -63,7 +64,7 @@ class OpenedBatch(Answer):
 
     batch_id: str
     state: State
-    mode: str
+    mode: Mode
     user_key: str | None
     created_at: Instant
     expires_at: Instant
@@ -92,7 +93,7 @@ class BatchSummary(Answer):
 
     batch_id: str
     user_key: str | None
-    mode: str
+    mode: Mode
     state: State
     is_closed: bool
     is_complete: bool

@@ -8,6 +8,7 @@ from fanin.api import cursors
 from fanin.api.answers import Answer, CancelledBatch, GroupAnswer, Instant, Optional, RangeAnswer
 from fanin.tracker.deleting import Deleted
 from fanin.tracker.model import Batch, ItemRange, State
+from fanin.tracker.options import Mode
 from fanin.tracker.reopening import OriginSlice, whole_group
 
 
@@ -17,7 +18,7 @@ class ReopenedBatch(Answer):
     batch_id: str
     origin_batch_id: str
     state: State
-    mode: str
+    mode: Mode
     user_key: str | None
     total: int
     groups: list[GroupAnswer]

@@ -16,8 +16,8 @@ import typer
 from fanin.cli.stopping import stopped_by_signals
 from fanin.errors import FaninError
 from fanin.local import LocalRunError, run_directories
-from fanin.local.assembly import ROOT
 from fanin.local.environment import environment_of
+from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State
 
 if TYPE_CHECKING:
@@ -113,7 +113,10 @@ def env(
         typer.Option(help="The run on this port; else the one that `up` started, this checkout's first."),
     ] = None,
 ) -> None:
-    """Print the environment variables of a process that uses the run: eval "$(fanin local env)"."""
+    """Print the environment variables of a process that uses the run: eval "$(fanin local env)".
+
+    AWS tools that do not read AWS_ENDPOINT_URL need --endpoint-url "$AWS_ENDPOINT_URL".
+    """
     with exit_with_message():
         state = chosen(port)
         for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
@@ -142,7 +145,7 @@ def _matching(states: Iterable[State], port: int | None) -> list[State]:
 
 
 def _is_ours(state: State) -> bool:
-    return state.checkout == str(ROOT)
+    return state.checkout == str(ORIGIN.folder)
 
 
 def _print_left(left: Sequence[State]) -> None:

@@ -1,0 +1,26 @@
+"""The logs of the handlers, where docs/local.md says that they are."""
+
+from __future__ import annotations
+
+import time
+
+from fanin.local import LocalRun
+
+PATIENCE_SECONDS = 30
+
+
+def test_what_a_handler_logs_is_in_the_log_group_of_its_function(run: LocalRun, api) -> None:
+    api.opened(1)
+    functions = run.client("lambda").list_functions()["Functions"]
+    (group,) = [
+        each["LoggingConfig"]["LogGroup"]
+        for each in functions
+        if each["Handler"] == "functions.open_batch.handler"
+    ]
+    give_up, lines = time.monotonic() + PATIENCE_SECONDS, []
+    while not any("BatchesOpened" in line for line in lines) and time.monotonic() < give_up:
+        events = run.client("logs").filter_log_events(logGroupName=group)["events"]
+        lines = [event["message"] for event in events]
+
+    assert any(line.startswith("START RequestId") for line in lines)
+    assert any("BatchesOpened" in line for line in lines)
