@@ -59,8 +59,7 @@ const ADVICE = {
   "no-answer":
     "Check the API's address and your network; for a local run: `fanin local list`. This page asks again.",
   "no-credentials": "Sign in again, for example with `aws sso login`. This page asks again.",
-  "forbidden":
-    "Check account, profile and the policy of your credentials: `fanin where` shows what is in use.",
+  "forbidden": "Check account, profile and policy: `fanin where` shows what is in use. Then press r.",
   "credentials": "Set FANIN_TOKEN to a valid token and start `fanin dashboard` again.",
 };
 

@@ -35,11 +35,13 @@ export const targets = {
   },
 };
 
+const isAhead = (text) => Boolean(text) && Date.parse(text) > Date.now();
+
 const targetCells = (each) => [
   link(`#/${pathOf(each.target)}`, each.target),
   `${count(each.waiting)}${each.waitingMore ? " or more" : ""}`,
   count(each.inFlight),
-  time(each.nextCallAt) ?? "now",
+  isAhead(each.nextCallAt) ? time(each.nextCallAt) : "now",
   time(each.nextWindowAt) ?? "–",
 ];
 
