@@ -58,9 +58,8 @@ def page(run: LocalRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     (folder / "npx").write_text(f'#!/bin/sh\nexec node "{npm.launcher("npx")}" "$@"\n')
     (folder / "npx").chmod(0o755)
     with PageRun(folder, {**run.environment, **REGION}) as running:
-        running.shell.run(
-            f'export PATH="{folder}:{npm.node().parent}:$PATH" NO_COLOR=1 NPM_CONFIG_LOGLEVEL=error'
-        )
+        running.shell.run(f'export PATH="{folder}:{npm.node().parent}:$PATH" NPM_CONFIG_LOGLEVEL=error')
+        running.shell.run('export NO_COLOR=1; jq() { command jq --monochrome-output "$@"; }')
         for block in blocks_of(PAGE):
             if block.title:
                 running.block(block)
