@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean cli-reference
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -37,6 +37,12 @@ proof: simulate mutants races ## what takes hours: long simulations, every mutan
 
 test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...
 	@$(SPARKS_VENV)/bin/python -m pytest tests/pipeline $(ARGS)
+
+test-versions: setup ## the tests on the lowest and the newest version of each range of pyproject.toml
+	@$(BIN)/python -m tests.versions $(ARGS)
+
+first-minutes: setup ## the tutorial on a machine with uv alone: installed, started, run as it stands, timed
+	@$(BIN)/python -m tests.first_minutes
 
 # Everything as requirements-dev.txt pins it, but for Spark itself.
 $(SPARKS_VENV)/.installed: $(INSTALLED)
@@ -126,6 +132,9 @@ cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 openapi: setup ## write docs/openapi.json and docs/events.schema.json anew
 	@$(BIN)/python -m functions.openapi > docs/openapi.json
 	@$(BIN)/python -m functions.openapi.ending_event > docs/events.schema.json
+
+cli-reference: setup ## write the verbs into docs/cli.md anew
+	@PYTHONPATH=shared:. $(BIN)/python -m website.cli_reference
 
 docs: setup ## the documentation as a site, offline, into build/site; a broken link ends it
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

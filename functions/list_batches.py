@@ -8,11 +8,16 @@ from fanin.api import cursors
 from fanin.api.answers import ListedBatches
 from fanin.api.documents import answers
 from fanin.api.edge import Cursor, ListLimit, caller, edge
+from fanin.api.repair_requests import OpenedFrom, OpenedTo, instant_of
 from fanin.api.requests import Label, UserKey
 from fanin.tracker import ListQuery, State
 from functions.wiring import tracking
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
+ByUserKeyPrefix = Annotated[
+    UserKey | None,
+    Query(alias="userKeyPrefix", description="Only batches whose user key begins so; not with `userKey`."),
+]
 ByState = Annotated[
     Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"] | None,
     Query(alias="state", description="Only batches in this state."),
@@ -21,8 +26,9 @@ ByState = Annotated[
 ByLabel = Annotated[
     Label | None, Query(alias="label", description="Only batches with this label, `key:value`.")
 ]
+FILTERS = ("userKey", "userKeyPrefix", "state", "label", "openedFrom", "openedTo")
 
-app = edge(tracking.settings, query=("userKey", "state", "label", "limit", "cursor"))
+app = edge(tracking.settings, query=(*FILTERS, "limit", "cursor"))
 
 
 @app.get(
@@ -33,16 +39,26 @@ app = edge(tracking.settings, query=("userKey", "state", "label", "limit", "curs
 )
 def list_batches(
     user_key: ByUserKey = None,
+    user_key_prefix: ByUserKeyPrefix = None,
     state: ByState = None,
     label: ByLabel = None,
+    opened_from: OpenedFrom = None,
+    opened_to: OpenedTo = None,
     limit: ListLimit = 20,
     cursor: Cursor = None,
 ) -> ListedBatches:
-    """List the batches of the tenant, newest first. The list is eventually consistent."""
+    """List the batches of the tenant that match all parameters, newest first; eventually consistent.
+
+    `userKey`, `openedFrom` and `openedTo` are looked up; `userKeyPrefix`, `state` and `label` are looked for
+    in up to 16,000 batches, so a page may be short or empty and have a `cursor`.
+    """
     query = ListQuery(
         user_key=user_key,
+        user_key_prefix=user_key_prefix,
         state=State(state) if state else None,
         label=label,
+        opened_from=opened_from and instant_of(opened_from, "openedFrom"),
+        opened_to=opened_to and instant_of(opened_to, "openedTo"),
         limit=limit,
         after=cursors.batch_at(cursor),
     )

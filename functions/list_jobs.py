@@ -22,7 +22,7 @@ OfState = Annotated[Listed, Query(alias="state", description="The state of the j
     "/v1/queues/<queue>/jobs",
     operation_id="listJobs",
     summary="List the jobs of a work queue",
-    responses=answers(200, ListedJobs, 400, 403, 503),
+    responses=answers(200, ListedJobs, 400, 403, 404, 503),
 )
 def list_jobs(
     queue: QueueName, state: OfState = Listed.QUEUED, limit: ListLimit = 20, cursor: RowCursor = None
@@ -31,16 +31,14 @@ def list_jobs(
 
     Queued jobs are ordered by priority, then by the time of their add; jobs in progress by their session,
     then by when they were claimed; delayed jobs by when they are due, dead jobs by when they died. A job that
-    changes its state meanwhile can be missing. A queue that was never used has no jobs.
+    changes its state meanwhile can be missing.
     """
     after = row_cursors.row_at(cursor, PREFIXES[state])
-    known = queueing.known(caller(app).tenant, queue)
-    if known is None:
-        return ListedJobs(jobs=[])
-    now = known.context.effects.now()
+    context = queueing.existing(caller(app).tenant, queue).context
+    now = context.effects.now()
     if state is Listed.DEAD:
-        return ListedJobs.of_dead(paging.dead(known.context, limit, after), now)
-    return ListedJobs.of(paging.jobs(known.context, LISTS[state], limit, after), now)
+        return ListedJobs.of_dead(paging.dead(context, limit, after), now)
+    return ListedJobs.of(paging.jobs(context, LISTS[state], limit, after), now)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

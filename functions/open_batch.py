@@ -11,7 +11,7 @@ from fanin.api.resuming import resumable
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
 from functions.wiring.callbacks import check_callback
-from functions.wiring.deployed import settings_file
+from functions.wiring.deployed import resumes_tasks
 
 app = edge(tracking.settings)
 
@@ -27,7 +27,7 @@ def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: Idempoten
     """Open a batch. A retry with the same idempotency key returns the same batch."""
     tenant = caller(app).tenant
     check_callback(body.callback, tenant)
-    spec = resumable(body.spec(), lambda: settings_file().resumed_state_machines)
+    spec = resumable(body.spec(), resumes_tasks)
     batch = tracking.tracker().open(tenant, spec, key=idempotency_key)
     count({names.BATCHES_OPENED: 1})
     return OpenedBatch.of(batch)

@@ -16,11 +16,12 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from fanin_cdk.constructs.callbacks import check_place
 from fanin_cdk.fitting import fit
 from fanin_cdk.limits import Measured, measured
 from fanin_cdk.nag import accept
+from infra.config import StackConfig
 from infra.paths import CDK_JSON
 from infra.stack import FaninStack
 
@@ -40,16 +41,16 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
     *context* overrides cdk.json's context; *outdir* overrides ``CDK_OUTDIR``.
     """
     app = cdk.App(context={**cdk_json_context(), **UNLIMITED, **(context or {})}, outdir=outdir)
-    return app, _stack(app, Config.from_context(app.node.get_all_context()))
+    return app, _stack(app, StackConfig.from_context(app.node.get_all_context()))
 
 
-def _stack(app: cdk.App, config: Config) -> FaninStack:
+def _stack(app: cdk.App, config: StackConfig) -> FaninStack:
     check_place(config, os.environ.get("CDK_DEFAULT_ACCOUNT"), os.environ.get("CDK_DEFAULT_REGION"))
     accept(app, "fanin_cdk.limits counts resources, and names the setting", "CloudFormation-Validate::F0007")
     return FaninStack(app, f"Fanin-{config.stage}", config)
 
 
-def share_of_limits(config: Config) -> float:
+def share_of_limits(config: StackConfig) -> float:
     """Return the largest share of a limit of AWS that the template of *config* uses; packages nothing."""
     with TemporaryDirectory() as outdir:
         context = {**cdk_json_context(), **UNLIMITED, "aws:cdk:bundling-stacks": []}
@@ -84,7 +85,7 @@ def main() -> None:
         sys.exit(f"configuration: {error}")
 
 
-def _refuse_too_large(config: Config, found: Sequence[Measured]) -> None:
+def _refuse_too_large(config: StackConfig, found: Sequence[Measured]) -> None:
     """Raise ConfigError with the worst case of each limit that is exceeded; *found* has the worst first."""
     worst = {each.limit: each for each in reversed(found) if each.share > 1}
     if worst:

@@ -17,6 +17,7 @@ LANES = {
     "tests/demo/": "one local run",
     "tests/local/": "one local run",
     "tests/infra/": "one CDK",
+    "tests/dashboard/": "one browser",
     "tests/website/": "one site",
 }
 """Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""

@@ -21,6 +21,7 @@ import io
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -34,6 +35,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ("python", "console", "sh")
 _BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PATIENCE_SECONDS = 120
+"""How long a command may print nothing: it hangs."""
 _ENDED = "--- the command has ended:"
 
 
@@ -109,10 +112,14 @@ class Shell:
     def _until(self, pattern: str) -> str:
         read = b""
         while not re.search(pattern, read.decode(errors="ignore")):
+            ready, _, _ = select.select([self._terminal], [], [], PATIENCE_SECONDS)
             try:
-                read += os.read(self._terminal, 65536)
-            except OSError as closed:  # bash and all that it started have ended
-                raise AssertionError(f"bash has ended\n{read.decode()}") from closed
+                read += os.read(self._terminal, 65536) if ready else b""
+            except OSError:  # bash and all that it started have ended
+                ready = []
+            assert ready, (
+                f"neither a line nor an end\nwanted: {pattern}\nprinted:\n{read.decode(errors='ignore')}"
+            )
         return read.decode(errors="ignore")
 
     def close(self) -> None:

@@ -43,6 +43,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.api.events",
         "fanin.aws",
     },
+    "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {
         *LEAVES,
@@ -50,6 +51,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.aws",
         "fanin.client",
         "fanin.cost",
+        "fanin.dashboard",
         "fanin.local",
         "fanin.publishing",
         "fanin.tracker",

@@ -63,17 +63,24 @@ def of_git(folder: str) -> set[str]:
     return {name for name in done.stdout.splitlines() if (ROOT / folder / name).exists()}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(built):
+def test_the_wheel_holds_both_packages_what_they_deploy_and_nothing_else(built):
     held = set(ZipFile(built["wheel"]).namelist())
+    deployed = {f"fanin_cdk/functions/{name}" for name in of_git("functions")}
     facts = {f"fanin-{VERSION}.dist-info/{name}" for name in DIST_INFO}
 
-    assert held == {f"{name}" for name in of_git("shared")} | facts
+    assert {name.partition("/")[0] for name in held} == {"fanin", "fanin_cdk", f"fanin-{VERSION}.dist-info"}
+    assert held == of_git("shared") | deployed | {"fanin_cdk/requirements.txt"} | facts
+
+
+def test_the_layer_of_the_wheel_is_that_of_the_tree(built):
+    with ZipFile(built["wheel"]) as archive:
+        assert archive.read("fanin_cdk/requirements.txt") == (ROOT / "requirements.txt").read_bytes()
 
 
 def test_both_packages_are_typed(built):
     held = set(ZipFile(built["wheel"]).namelist())
 
-    assert {name.partition("/")[0] for name in held if name.endswith("/py.typed")} == {"fanin"}
+    assert {name.partition("/")[0] for name in held if name.endswith("/py.typed")} == {"fanin", "fanin_cdk"}
 
 
 def test_the_sdist_holds_what_the_wheel_is_built_from(built):

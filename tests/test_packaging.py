@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
@@ -131,6 +132,20 @@ def test_the_import_of_the_package_loads_no_third_party():
     done = subprocess.run(command, cwd=ROOT / "shared", capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["fanin"]
+
+
+ROW = re.compile(r"^\| (none|`[a-z]+`) \| (`.*`) \|$", re.MULTILINE)
+
+
+def test_the_page_of_the_installation_has_each_extra_with_its_ranges():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    rows = {extra.strip("`"): asked for extra, asked in ROW.findall((ROOT / "docs/install.md").read_text())}
+    extras = {"none": project["dependencies"], **project["optional-dependencies"]}
+
+    assert rows.keys() == extras.keys() - {"demo", "dev"}
+    for extra, asked in rows.items():
+        lines = ",".join(extras[extra]).replace("fanin[cli,cdk]", "cli,cdk")
+        assert re.sub(r"`(, `)?", ",", asked).strip(",") == lines
 
 
 BARE = """

@@ -74,7 +74,9 @@ KEPT: dict[str, tuple[str, ...]] = {
         "keep_letters",  # a setting of the stack
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
+        "list_dead_letter_source_queues",  # SQS's request
         "JAVA_HOME",  # an environment variable
+        "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
         "$HOME",
         "letter-spacing",  # a property of CSS

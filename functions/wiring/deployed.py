@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from fanin.aws.settings_file import SettingsFile
 from fanin.errors import InvalidRequest
 
 FUNCTIONS = Path(__file__).parents[1]
+
+
+def resumes_tasks() -> bool:
+    """Return whether the stack ends tasks of state machines: those of its settings, or of its constructs."""
+    return os.environ.get("FANIN_RESUMES") == "true" or bool(settings_file().resumed_state_machines)
 
 
 @lru_cache(maxsize=1)

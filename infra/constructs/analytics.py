@@ -7,11 +7,12 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from fanin_cdk.config import Config
+from fanin_cdk.tracker import FaninTracker
+from infra.config import StackConfig
 from infra.constructs import emr_application, glue_jobs
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_places import Places
-from infra.constructs.analytics_roles import Reach, Roles
+from infra.constructs.analytics_roles import Roles
 from infra.constructs.emr_application import EmrApplication
 from infra.constructs.glue_jobs import GlueJobs
 
@@ -22,17 +23,17 @@ class Analytics(Construct):
     ``outputs``: what is needed to start a run, by output name.
     """
 
-    def __init__(self, scope: Construct, id_: str, config: Config, reach: Reach) -> None:
+    def __init__(self, scope: Construct, id_: str, config: StackConfig, tracker: FaninTracker) -> None:
         super().__init__(scope, id_)
         self.ground = Ground(self, "Ground", config)
         self.outputs = {"PipelineBucket": self.ground.bucket.bucket_name}
-        places = Places(self.ground, reach)
+        places = Places(self.ground, tracker)
         self.engine: GlueJobs | EmrApplication
         if config.analytics == "glue":
-            roles = Roles(config, self.ground, reach, glue_jobs.SERVICE)
+            roles = Roles(config, self.ground, tracker, glue_jobs.SERVICE)
             self.engine = GlueJobs(self, "Glue", config, self.ground, roles, places)
         else:
-            roles = Roles(config, self.ground, reach, emr_application.SERVICE)
+            roles = Roles(config, self.ground, tracker, emr_application.SERVICE)
             self.engine = EmrApplication(self, "Emr", config, self.ground, roles, places)
             self.outputs |= self.engine.outputs
 

@@ -12,10 +12,10 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.buckets import ABANDONED, private_bucket
 from fanin_cdk.constructs.functions import service_name
 from fanin_cdk.nag import accept
+from infra.config import StackConfig
 from infra.paths import PIPELINE
 from infra.pipeline_code import pack
 
@@ -28,7 +28,7 @@ class Ground(Construct):
     ``logs``: the prefix of the names of the jobs' log groups.
     """
 
-    def __init__(self, scope: Construct, id_: str, config: Config) -> None:
+    def __init__(self, scope: Construct, id_: str, config: StackConfig) -> None:
         super().__init__(scope, id_)
         self.logs = f"/{service_name(config)}/pipeline"
         self.script = assets.Asset(self, "Script", path=str(PIPELINE / "entry.py"))

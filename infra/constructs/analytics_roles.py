@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from fanin_cdk.config import Config
-from fanin_cdk.constructs.api import Api
-from fanin_cdk.constructs.tables import Tables
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.tracker import FaninTracker
+from infra.config import StackConfig
 from infra.constructs.analytics_ground import Ground
 from infra.pipeline_jobs import PipelineJob
 
@@ -20,26 +18,19 @@ READ_OBJECTS = ("s3:GetObject",)
 # Spark writes beside its target, moves the files, and removes those of a failed attempt.
 CHANGE_OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 LOOK_INTO_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation")
-OPENING = ("POST /v1/batches", "POST /v1/batches/*/items", "POST /v1/batches/*/close")
-KEYS = "The keys of a bucket's objects, and the ids of batches, are not known before"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
-    """The inputs of the jobs: the tracker's *tables*, its *api*, and the *archive*, if there is one."""
-
-    tables: Tables
-    api: Api
-    archive: s3.IBucket | None = None
+OPENING = ("POST /v1/batches", "POST /v1/batches/{batchId}/items", "POST /v1/batches/{batchId}/close")
+KEYS = "The keys of a bucket's objects are not known before"
 
 
 class Roles:
     """Makes the roles of the jobs, which *service* assumes."""
 
-    def __init__(self, config: Config, ground: Ground, reach: Reach, service: iam.ServicePrincipal) -> None:
+    def __init__(
+        self, config: StackConfig, ground: Ground, tracker: FaninTracker, service: iam.ServicePrincipal
+    ) -> None:
         self.config = config
         self.ground = ground
-        self.reach = reach
+        self.tracker = tracker
         self.service = service
 
     def add(self, scope: Construct, job: PipelineJob) -> iam.Role:
@@ -49,11 +40,12 @@ class Roles:
         _allow_bucket(role, self.ground.bucket, CHANGE_OBJECTS)
         for bucket in self._sources(role, job):
             _allow_bucket(role, bucket, READ_OBJECTS)
-        _allow(role, job.batches, [self.reach.tables.batches.table_arn])
-        _allow(role, job.pages, [self.reach.tables.pages.table_arn])
+        _allow(role, job.batches, [self.tracker.tables.batches.table_arn])
+        _allow(role, job.pages, [self.tracker.tables.pages.table_arn])
         _allow(role, ("sqs:SendMessage",), self.config.analytics_queue_arns if job.sends else ())
-        if job.opens:
-            self._let_open_batches(role)
+        # An API that requires a JWT knows no grants.
+        if job.opens and not self.config.jwt_issuer:
+            self.tracker.grant_call_api(role, *OPENING)
         return role
 
     def _let_read_code(self, role: iam.Role) -> None:
@@ -63,14 +55,8 @@ class Roles:
     def _sources(self, role: iam.Role, job: PipelineJob) -> Iterable[s3.IBucket]:
         for arn in self.config.analytics_bucket_arns:
             yield s3.Bucket.from_bucket_arn(role, arn.rpartition(":")[2], arn)
-        if job.reads_archive and self.reach.archive:
-            yield self.reach.archive
-
-    def _let_open_batches(self, role: iam.Role) -> None:
-        calls = [route.split(" ") for route in OPENING]
-        arns = [self.reach.api.http.arn_for_execute_api(method, path, "$default") for method, path in calls]
-        _allow(role, ("execute-api:Invoke",), arns)
-        accept_wildcards(role, KEYS, *arns)
+        if job.reads_archive and self.tracker.archive:
+            yield self.tracker.archive.bucket
 
 
 def _allow(role: iam.Role, actions: Sequence[str], resources: Sequence[str]) -> None:

@@ -13,12 +13,13 @@ from constructs import Construct
 from fanin.names import EVENT_SOURCE
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import allow
-from fanin_cdk.constructs.grouper import Grouper
-from fanin_cdk.constructs.jobs import DEMO_QUEUE, Jobs
+from fanin_cdk.constructs.grouper import FaninGrouper
+from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.queues import BATCH_WINDOW, SourceQueue
 from fanin_cdk.constructs.tables import table
 from fanin_cdk.group_handlers import DEMO_REGISTRANT
 from fanin_cdk.handlers import DEMO_WORKER, WRITE_INDEX
+from infra.config import DEMO_QUEUE
 
 
 class Demo(Construct):
@@ -29,9 +30,9 @@ class Demo(Construct):
         scope: Construct,
         id_: str,
         config: Config,
-        grouper: Grouper,
-        jobs: Jobs,
-        bus: events.EventBus,
+        grouper: FaninGrouper,
+        jobs: FaninQueues,
+        bus: events.IEventBus,
     ) -> None:
         super().__init__(scope, id_)
         self.index = table(self, "Index", config)

@@ -7,10 +7,11 @@ from constructs import Construct
 
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import allow
-from fanin_cdk.constructs.jobs import DEMO_QUEUE, Jobs
+from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.queues import feed
 from fanin_cdk.constructs.tables import table
 from fanin_cdk.job_handlers import DEMO_JOBS, WRITE_OUTCOME
+from infra.config import DEMO_QUEUE
 
 # Jobs of one invocation are acked or released together, unless the handler does it one by one.
 JOBS_AT_ONCE = 10
@@ -20,7 +21,7 @@ class DemoJobs(Construct):
     """The consumer of the work queue ``demo``, and the table of its outcomes; it writes *index* too."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, jobs: Jobs, index: dynamodb.ITable
+        self, scope: Construct, id_: str, config: Config, jobs: FaninQueues, index: dynamodb.ITable
     ) -> None:
         super().__init__(scope, id_)
         self.outcomes = table(self, "Outcomes", config)

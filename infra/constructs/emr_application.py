@@ -18,9 +18,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import log_group, service_name
 from fanin_cdk.nag import accept_wildcards
+from infra.config import StackConfig
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
@@ -43,7 +43,7 @@ class EmrApplication(Construct):
     """The application, a role for each job of the pipeline, and the schedules of those that have one."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles, places: Places
+        self, scope: Construct, id_: str, config: StackConfig, ground: Ground, roles: Roles, places: Places
     ) -> None:
         super().__init__(scope, id_)
         self.config = config

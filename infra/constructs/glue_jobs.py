@@ -14,8 +14,8 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import log_group, service_name
+from infra.config import StackConfig
 from infra.constructs.analytics_ground import TEMPORARY, Ground
 from infra.constructs.analytics_places import Places
 from infra.constructs.analytics_roles import Roles
@@ -34,7 +34,7 @@ class GlueJobs(Construct):
     """A Glue job for each job of the pipeline, one run at a time, and the trigger of scheduled ones."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, ground: Ground, roles: Roles, places: Places
+        self, scope: Construct, id_: str, config: StackConfig, ground: Ground, roles: Roles, places: Places
     ) -> None:
         super().__init__(scope, id_)
         self.config = config

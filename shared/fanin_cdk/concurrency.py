@@ -82,13 +82,13 @@ def shortage(config: Config) -> str:
 def _queues(config: Config) -> int:
     """Return the number of queues that functions consume.
 
-    Those of acks, of users, of tasks, of resumed state machines, of webhooks and of the demo.
+    Those of acks, of users, of tasks, of resumed state machines, of webhooks and of other functions.
     """
     of_tasks = 2 * config.grouper + config.grouper_registrations + bool(config.resumed_state_machines)
-    return 1 + len(config.dead_letter_queue_arns) + of_tasks + bool(config.webhooks) + 2 * config.demo
+    return 1 + len(config.dead_letter_queue_arns) + of_tasks + bool(config.webhooks) + config.other_queues
 
 
 def _streams(config: Config) -> int:
     """Return the number of streams that the archive reads, and the one for the events of dead jobs."""
-    archived = (5 if config.grouper else 3) if config.archive else 0
+    archived = (2 + 2 * config.grouper + config.queues) if config.archive else 0
     return archived + (JOB_DEAD in config.events)

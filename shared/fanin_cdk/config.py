@@ -1,6 +1,6 @@
-"""The settings of a deployment, read once from the CDK context.
+"""The settings of the construct: the keyword arguments of FaninTracker, or values of the CDK context.
 
-A setting is looked up in the context itself (``cdk synth -c demo=true``), then in the context's
+In the context, a setting is looked up in the context itself (``cdk synth -c page_bits=512``), then in its
 ``stages.<stage>`` (in cdk.json); else its default applies.
 """
 
@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, NewType, get_type_hints
+from typing import Any, NewType, Self, get_type_hints
 
 from fanin.callbacks.model import Callback
 from fanin.callbacks.parsing import callbacks_of
@@ -21,7 +21,7 @@ from fanin.grouper.policy import Policies
 from fanin.grouper.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
 from fanin_cdk import restored
-from fanin_cdk.rules import RULES, Engine, Target
+from fanin_cdk.rules import RULES, Rules, Target
 
 ByPattern = NewType("ByPattern", str)
 """A list of objects, each for a pattern of targets, as JSON text."""
@@ -35,17 +35,18 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """The settings of one deployment.
+    """The settings of one deployment of the construct.
 
-    ``stage``: the name of the deployment and its stack; 1 to 20 of a-z, 0-9 and ``-``, starting with a-z.
+    ``stage``: the name of the deployment, which is part of the names of its metrics and doorbells; 1 to 20 of
+    a-z, 0-9 and ``-``, starting with a-z.
     ``target``: ``aws``, or ``local`` for the emulator: a layer for this host, and unsigned requests.
-    ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper``.
     ``python_version``: the Lambda runtime, ``3.11`` to ``3.14``; arm64 always.
     ``page_bits``: items on a page of a NEW batch, 2 to 1024; a batch keeps the size that it was opened with.
     ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
     ``restored_tables``: tables of a restore that replace the stack's own: ``batches=ARN``, and so on.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
-    ``lambda_concurrency``: the concurrent executions that this stack may use of the account's quota.
+    ``lambda_concurrency``: the concurrent executions that the construct may use of the account's quota.
+    ``other_queues``: the SQS queues that functions of yours consume, which share ``lambda_concurrency``.
     ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
     ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit; 0: its
     share of ``lambda_concurrency``.
@@ -54,7 +55,6 @@ class Config:
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
     ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
     registrations queue. Default: the account id.
-    ``alarm_email``: e-mail address for alarms. Default: none.
     ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
     ``oldest_message_alarm_minutes``: the age of a message in a consumed queue that raises an alarm.
     ``throttle_alarms``: adds alarms on throttled functions and tables.
@@ -65,35 +65,30 @@ class Config:
     deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
-    ``job_queues``: names of work queues whose doorbells the stack makes, for Lambda consumers in a template;
-    the API makes those of all others. A list, or the names separated by commas.
+    ``queues``: adds the work queues. ``job_queues``: names of work queues whose doorbells the stack makes,
+    for Lambda consumers in a template; the API makes those of all others. A list, or the names separated by
+    commas.
     ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
     a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
-    ``grouper``) and ``JobDead``. A list, or the names separated by commas.
+    ``grouper``) and ``JobDead`` (needs ``queues``). A list, or the names separated by commas.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
     are registered without one, such as ``{customer}/{region}``. ``grouper_registrations``: adds a queue
     whose messages are tasks to register.
     ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
-    ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
-    ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
-    runs on EMR together; 2 to 299, including the driver.
-    ``analytics_queue_arns``, ``analytics_bucket_arns``: the SQS queues that jobs may send to, and the S3
-    buckets that they may read (datasets, ack logs); lists, or the ARNs separated by commas.
-    ``analytics_schedule``: when the audit and the history run, ``cron(...)`` in UTC. Default: on demand.
     """
 
     stage: str = "dev"
     target: Target = "aws"
-    demo: bool = False
     python_version: str = "3.14"
     page_bits: int = 1024
     protect_data: bool = False
     restored_tables: tuple[str, ...] = ()
     max_request_units: int = 0
     lambda_concurrency: int = 10
+    other_queues: int = 0
     consumer_concurrency: int = 0
     throttle_rate: int = 0
     throttle_burst: int = 0
@@ -103,34 +98,26 @@ class Config:
     jwt_tenant_claim: str = "sub"
     jwt_caller_claim: str = "sub"
     acks_tenant: str = ""
-    alarm_email: str = ""
     oldest_batch_alarm_hours: int = 168
     oldest_message_alarm_minutes: int = 15
     throttle_alarms: bool = True
     dead_letter_queue_arns: tuple[str, ...] = ()
     keep_letters: bool = False
     resumed_state_machines: tuple[str, ...] = ()
+    queues: bool = False
     job_queues: tuple[str, ...] = ()
     callbacks: ByName = ByName("[]")
     events: tuple[str, ...] = ()
-    grouper: bool = True
+    grouper: bool = False
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
     grouper_target: str = ""
     grouper_registrations: bool = False
     archive: bool = False
     archive_days: int = 90
-    analytics: Engine = "off"
-    analytics_workers: int = 10
-    analytics_queue_arns: tuple[str, ...] = ()
-    analytics_bucket_arns: tuple[str, ...] = ()
-    analytics_schedule: str = ""
 
     def __post_init__(self) -> None:
-        for name, (holds, takes) in RULES.items():
-            value = getattr(self, name)
-            if not holds(value):
-                raise _refused(name, value, takes)
+        self._check_values(RULES)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
@@ -139,13 +126,18 @@ class Config:
                 "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
             )
         self._check_grouper()
-        if self.analytics != "off" and self.target == "local":
-            raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
+        self._check_queues()
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
         _check_entries("grouper_downstream", endpoints_of, self.grouper_downstream)
         self._check_batch_apis()
         _check_entries("callbacks", callbacks_of, self.callbacks)
         self._check_webhooks()
+
+    def _check_values(self, rules: Rules) -> None:
+        for name, (holds, takes) in rules.items():
+            value = getattr(self, name)
+            if not holds(value):
+                raise _refused(name, value, takes)
 
     @property
     def policies(self) -> Policies:
@@ -179,12 +171,19 @@ class Config:
         """Refuse what needs the group-batcher without it."""
         if self.grouper:
             return
-        if self.demo:
-            raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.grouper_registrations:
             raise ConfigError("grouper_registrations needs grouper: its queue registers tasks")
         if {TASK_SUCCEEDED, BUNDLE_FAILED} & set(self.events):
             raise ConfigError(f"events needs grouper for {TASK_SUCCEEDED} and {BUNDLE_FAILED}")
+
+    def _check_queues(self) -> None:
+        """Refuse what needs the work queues without them."""
+        if self.queues:
+            return
+        if self.job_queues:
+            raise ConfigError("job_queues needs queues: it makes the doorbells of work queues")
+        if JOB_DEAD in self.events:
+            raise ConfigError(f"events needs queues for {JOB_DEAD}")
 
     def _check_batch_apis(self) -> None:
         """Refuse timeouts that do not fit into the leases of calls, and a malformed template of targets."""
@@ -208,7 +207,15 @@ class Config:
             )
 
     @classmethod
-    def from_context(cls, context: Mapping[str, Any]) -> Config:
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return the settings *given* by name: values as the command line, JSON or Python has them."""
+        kinds = get_type_hints(cls)
+        _refuse_unknown("FaninTracker", given.keys() - kinds.keys())
+        parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
+        return cls(**parsed)
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Self:
         """Read the settings from *context*, the CDK context as a whole."""
         kinds = get_type_hints(cls)
         # The context values of the CDK and its libraries have other names: "aws:cdk:...", "@aws-cdk/...".
@@ -217,9 +224,9 @@ class Config:
         stage = str(context.get("stage") or "dev")
         of_stage = _of_stage(context, stage)
         _refuse_unknown(f"stages.{stage}", of_stage.keys() - kinds.keys())
-        given = {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
-        parsed: dict[str, Any] = {name: _parsed(name, kinds[name], value) for name, value in given.items()}
-        return cls(**parsed)
+        return cls.of(
+            {**of_stage, **{name: context[name] for name in kinds if context.get(name) is not None}}
+        )
 
 
 def _refuse_unknown(where: str, unknown: Set[str]) -> None:

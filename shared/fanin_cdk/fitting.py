@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from fanin_cdk.config import Config
 
-Measure = Callable[[Config], float]
+Measure = Callable[[Any], float]
 """Synthesises a configuration and returns the largest share of a limit that it uses."""
 GUESSES = 8
+C = TypeVar("C", bound=Config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def fit(config: Config, measure: Measure) -> Fit | None:
     return None
 
 
-def shortened(config: Config, name: str, length: int) -> Config:
+def shortened(config: C, name: str, length: int) -> C:
     """Return *config* with the first *length* entries of the list *name*."""
     changed: Mapping[str, Any] = {name: getattr(config, name)[:length]}
     return replace(config, **changed)

@@ -11,40 +11,37 @@ from fanin.names import OPTIONAL_EVENTS
 from fanin_cdk import restored
 
 Target = Literal["aws", "local"]
-Engine = Literal["off", "glue", "emr"]
+Rules = Mapping[str, tuple[Callable[[Any], bool], str]]
+"""For each setting its rule, and its values as an error names them."""
 
 
-def _matches(pattern: str) -> Callable[[Any], bool]:
+def matches(pattern: str) -> Callable[[Any], bool]:
+    """Return the rule of a text of *pattern*."""
     return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-def _distinct(pattern: str) -> Callable[[Any], bool]:
-    one = _matches(pattern)
+def distinct(pattern: str) -> Callable[[Any], bool]:
+    """Return the rule of a list of different texts of *pattern*."""
+    one = matches(pattern)
     return lambda values: all(one(value) for value in values) and len(set(values)) == len(values)
 
 
 def _is_of_different_queues(entries: Any) -> bool:
     """Return whether *entries* are ARNs of different queues of one region, with or without tenants."""
     queues = {entry.partition("=")[0] for entry in entries}
-    if not _distinct(DEAD_LETTER_QUEUE)(entries) or len(queues) != len(entries):
+    if not distinct(DEAD_LETTER_QUEUE)(entries) or len(queues) != len(entries):
         return False
     return len({queue.split(":")[3] for queue in queues}) <= 1
 
 
 def _is_of_one_region(pattern: str) -> Callable[[Any], bool]:
     """Return the rule of a list of different ARNs of *pattern* in one region."""
-    return lambda arns: _distinct(pattern)(arns) and len({arn.split(":")[3] for arn in arns}) <= 1
-
-
-def _is_schedule(text: Any) -> bool:
-    """Return whether *text* is empty or a cron expression; AWS requires ``?`` for one of the two days."""
-    fields = text[5:-1].split(" ")
-    return not text or (bool(re.fullmatch(CRON, text)) and (fields[2] == "?") != (fields[4] == "?"))
+    return lambda arns: distinct(pattern)(arns) and len({arn.split(":")[3] for arn in arns}) <= 1
 
 
 def _is_of_different_kinds(entries: Any) -> bool:
     """Return whether *entries* are restored tables, each of another kind."""
-    return _distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
+    return distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
 
 
 def _is_by(key: str) -> Callable[[Any], bool]:
@@ -60,7 +57,8 @@ def _is_by(key: str) -> Callable[[Any], bool]:
     return holds
 
 
-def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+def between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+    """Return the rule of a number from *low* to *high*."""
     return (lambda value: low <= value <= high), f"a whole number from {low} to {high}"
 
 
@@ -74,32 +72,31 @@ LOG_RETENTION_DAYS = (
 QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo)?"
 TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
 DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
-BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
-# Minute, hour, day of the month, month, day of the week, year.
-CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
 STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A-Za-z0-9_-]{1,80}"
+STAGE = r"[a-z][a-z0-9-]{0,19}"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
-RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "stage": (_matches(r"[a-z][a-z0-9-]{0,19}"), "1 to 20 of a-z, 0-9 and -, starting with a-z"),
+RULES: Rules = {
+    "stage": (matches(STAGE), "1 to 20 of a-z, 0-9 and -, starting with a-z"),
     "target": (lambda value: value in get_args(Target), " or ".join(get_args(Target))),
-    "python_version": (_matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
-    "page_bits": _between(2, 1024),
-    "max_request_units": _between(0, 1_000_000),
-    "lambda_concurrency": _between(10, 100_000),
+    "python_version": (matches(r"3\.1[1-4]"), "3.11, 3.12, 3.13 or 3.14"),
+    "page_bits": between(2, 1024),
+    "max_request_units": between(0, 1_000_000),
+    "lambda_concurrency": between(10, 100_000),
+    "other_queues": between(0, 1000),
     "consumer_concurrency": (
         lambda value: value == 0 or 2 <= value <= 1000,
         "a whole number from 2 to 1000, or 0 for a share of lambda_concurrency",
     ),
-    "throttle_rate": _between(0, 10_000),
-    "throttle_burst": _between(0, 5_000),
+    "throttle_rate": between(0, 10_000),
+    "throttle_burst": between(0, 5_000),
     "log_retention_days": (lambda value: value in LOG_RETENTION_DAYS, f"one of {LOG_RETENTION_DAYS}"),
-    "jwt_issuer": (_matches(r"|https://\S+"), "an https:// URL"),
-    "jwt_tenant_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
-    "jwt_caller_claim": (_matches(r"\S{1,255}"), "the name of a claim"),
-    "acks_tenant": (_matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
-    "oldest_batch_alarm_hours": _between(1, 10_000),
-    "oldest_message_alarm_minutes": _between(1, 20_160),
+    "jwt_issuer": (matches(r"|https://\S+"), "an https:// URL"),
+    "jwt_tenant_claim": (matches(r"\S{1,255}"), "the name of a claim"),
+    "jwt_caller_claim": (matches(r"\S{1,255}"), "the name of a claim"),
+    "acks_tenant": (matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
+    "oldest_batch_alarm_hours": between(1, 10_000),
+    "oldest_message_alarm_minutes": between(1, 20_160),
     "dead_letter_queue_arns": (
         _is_of_different_queues,
         "ARNs of different SQS queues in the stack's region, each alone or as ARN=TENANT",
@@ -113,19 +110,10 @@ RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         _is_of_one_region(STATE_MACHINE_ARN),
         "ARNs of different state machines of Step Functions in the stack's region",
     ),
-    "job_queues": (_distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
+    "job_queues": (distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "callbacks": (_is_by("name"), "a JSON list of objects that each have a name"),
-    "events": (_distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
+    "events": (distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
     "grouper_policies": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
-    "archive_days": _between(1, 3650),
-    "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
-    "analytics_workers": _between(2, 299),
-    "analytics_queue_arns": (_distinct(QUEUE_ARN), "ARNs of different SQS queues"),
-    "analytics_bucket_arns": (_distinct(BUCKET_ARN), "ARNs of different S3 buckets"),
-    "analytics_schedule": (
-        _is_schedule,
-        "cron(...) of six fields with one space between them; one of day-of-month and day-of-week is ?",
-    ),
-    "alarm_email": (_matches(r"|[^@\s]+@[^@\s]+"), "an e-mail address"),
+    "archive_days": between(1, 3650),
 }

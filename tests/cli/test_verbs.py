@@ -8,7 +8,9 @@ import pytest
 
 from fanin.aws.settings_file import SettingsFile
 from fanin.cli.exits import ExitCode
+from fanin.cli.names import BatchNames
 from functions import open_batch
+from tests.api.gateway import JSON, Answer
 
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 
@@ -161,6 +163,18 @@ def test_a_user_key_is_its_newest_batch_and_a_write_refuses_two_live_ones(fanin)
     assert second in refused.err
     fanin("cancel", first, "--yes").ok()
     assert fanin("close", "k:1").ok().out in ("CLOSED\n", "COMPLETE\n")
+
+
+def test_a_user_key_that_is_not_in_the_list_yet_is_looked_for_again(fanin, served, monkeypatch):
+    pauses, real = [], served.answer
+    monkeypatch.setattr(BatchNames.__init__, "__defaults__", (pauses.append,))
+    opened(fanin, "k")
+    late = [Answer(200, JSON, '{"batches": []}')] * 2
+    monkeypatch.setattr(served, "answer", lambda *asked: late.pop() if late else real(*asked))
+
+    assert fanin("close", "k").ok().out == "COMPLETE\n"
+    assert len(pauses) == 2
+    assert max(pauses) < 1
 
 
 def test_a_batch_that_does_not_exist_is_1(fanin):

@@ -30,6 +30,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "page_bits": (1024, 2),
     "max_request_units": (0, 4000),
     "lambda_concurrency": (10, 1000),
+    "other_queues": (0, 3),
     "consumer_concurrency": (2, 1000),
     "throttle_rate": (20, 10_000),
     "throttle_burst": (1000, 1),
@@ -49,6 +50,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
         [],
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
     ),
+    "queues": (True, False),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "callbacks": ([], CALLBACKS),
     "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
@@ -65,9 +67,10 @@ OPTIONS: dict[str, Sequence[Any]] = {
 """Values by setting, the default first; ``jwt`` stands for two settings that go together."""
 NEEDED = {
     "analytics": {"target": "aws"},
-    "demo": {"grouper": True},
-    "events": {"grouper": True},
+    "demo": {"grouper": True, "queues": True},
+    "events": {"grouper": True, "queues": True},
     "grouper_registrations": {"grouper": True},
+    "job_queues": {"queues": True},
     "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
     "restored_tables": {"protect_data": True},
 }
@@ -126,7 +129,7 @@ def _is_valid(row: Mapping[str, int]) -> bool:
 
 
 EVERYTHING: dict[str, Any] = {
-    **settings({name: 1 for name in OPTIONS if name not in {"target", "grouper"}}),
+    **settings({name: 1 for name in OPTIONS if name not in {"target", "grouper", "queues"}}),
     "python_version": "3.14",
     "stage": "dev",
 }

@@ -13,6 +13,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from fanin.aws.settings_file import SettingsFile
+from fanin_cdk.config import Config
+from infra.config import StackConfig
 
 Resource = dict[str, Any]
 
@@ -68,6 +70,11 @@ def _synthesised(settings: str) -> Assembly:
     app, stack = build({**UNBUNDLED, **json.loads(settings)}, outdir=str(folder))
     template: Mapping[str, Any] = app.synth().get_stack_by_name(stack.stack_name).template
     return Assembly(dict(template), folder)
+
+
+def tracker_config(**settings: Any) -> Config:
+    """What the construct of the stack gets for *settings*."""
+    return Config.of(StackConfig.from_context(settings).of_tracker)
 
 
 def scratch_folder() -> Path:

@@ -13,8 +13,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from infra import pipeline_code
+from infra.config import StackConfig
 from infra.paths import PIPELINE, ROOT
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
@@ -214,9 +215,8 @@ def test_without_a_queue_to_send_to_no_job_sends():
 
 def test_the_history_runs_by_itself_only_where_there_is_an_archive(glue):
     from infra.constructs.analytics_places import Places
-    from infra.constructs.analytics_roles import Reach
 
-    without = Places(SimpleNamespace(bucket=None), Reach(tables=None, api=None))
+    without = Places(SimpleNamespace(bucket=None), SimpleNamespace(archive=None))
     trigger = glue.only("AWS::Glue::Trigger")["Properties"]
     started = [action["JobName"]["Ref"] for action in trigger["Actions"]]
 
@@ -258,7 +258,7 @@ def test_a_run_that_fails_rings(glue, jobs):
 
 def test_the_local_run_has_no_engine_for_it():
     with pytest.raises(ConfigError, match="analytics runs on AWS only"):
-        Config(analytics="glue", target="local")
+        StackConfig(analytics="glue", target="local")
 
 
 def test_the_jobs_on_glue_are_deployed_as_they_were_last_looked_at(glue, snapshot: SnapshotAssertion):

@@ -18,7 +18,8 @@ from fanin.grouper.model import TaskKey
 from fanin.queue.dynamodb import items as job_items
 from fanin.queue.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
+from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, listed, role_of, target_of
 
@@ -159,7 +160,7 @@ def test_files_go_after_their_time(settings, days):
 @pytest.mark.parametrize("days", [0, 3651, "many"])
 def test_a_time_to_keep_files_is_a_number_of_days(days):
     with pytest.raises(ConfigError, match="archive_days"):
-        Config.from_context({"archive_days": days})
+        StackConfig.from_context({"archive_days": days})
 
 
 def test_files_outlive_the_stack(archive):

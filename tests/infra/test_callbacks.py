@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from infra.app import build
+from infra.config import StackConfig
 from tests.infra.options import CALLBACKS, SECRET
 from tests.infra.synthesis import Assembly, handler_of, synthesised
 
@@ -119,13 +120,13 @@ def test_two_names_that_differ_in_punctuation_have_two_rules():
 )
 def test_a_malformed_setting_is_refused_with_a_sentence(callbacks, said):
     with pytest.raises(ConfigError) as refused:
-        Config(callbacks=callbacks)
+        StackConfig(callbacks=callbacks)
 
     assert said in str(refused.value)
 
 
 def test_the_local_run_calls_a_webhook_on_this_machine():
-    assert Config(callbacks=json.dumps([LOCAL]), target="local").webhooks[0].is_local
+    assert StackConfig(callbacks=json.dumps([LOCAL]), target="local").webhooks[0].is_local
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from fanin_cdk.code import assemble, digest
-from fanin_cdk.config import Config
 from fanin_cdk.layer import Build
+from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, scratch_folder, synthesised
 
 IMPORT_ALL = """
@@ -39,7 +39,7 @@ def asset():
     from fanin_cdk.constructs.packages import own_code
 
     folder = scratch_folder()
-    config = Config(target="local")
+    config = StackConfig(target="local")
     own_code(Stack(App(outdir=str(folder)), "Code"), Build.for_config(config), config)
     (asset,) = folder.glob("asset.*")
     return asset

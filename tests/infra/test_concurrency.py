@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from fanin_cdk.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
-from fanin_cdk.config import Config
 from tests.infra.options import CALLBACKS
-from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.synthesis import Assembly, synthesised, tracker_config
 
 NEW_ACCOUNT = 10
 """AWS: "New AWS accounts have reduced concurrency" (Lambda quotas); Service Quotas shows 10."""
@@ -67,8 +66,8 @@ def test_in_a_new_account_the_queues_the_api_and_the_sweepers_of_a_default_stack
 
 
 def test_a_default_stack_needs_what_a_new_account_has_and_registrations_need_more() -> None:
-    assert (shares(Config()).needed, shortage(Config())) == (NEW_ACCOUNT, "")
-    assert shares(Config(grouper_registrations=True)).needed == NEW_ACCOUNT + MAPPING_MIN
+    assert (shares(tracker_config()).needed, shortage(tracker_config())) == (NEW_ACCOUNT, "")
+    assert shares(tracker_config(grouper_registrations=True)).needed == NEW_ACCOUNT + MAPPING_MIN
 
 
 def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:
@@ -80,7 +79,7 @@ def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_shares_are_those_of_the_template(variant: str) -> None:
     settings = VARIANTS[variant]
-    assembly, found = synthesised(**settings), shares(Config.from_context(settings))
+    assembly, found = synthesised(**settings), shares(tracker_config(**settings))
 
     assert of_queues(assembly) == [found.consumer] * found.queues
     assert found.duties == DUTIES + streams(assembly)
@@ -90,7 +89,7 @@ def test_the_shares_are_those_of_the_template(variant: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_stack_that_needs_more_than_it_has_says_so(variant: str) -> None:
     settings = VARIANTS[variant]
-    assembly, config = synthesised(**settings), Config.from_context(settings)
+    assembly, config = synthesised(**settings), tracker_config(**settings)
     needed = sum(of_queues(assembly)) + of_api(assembly) + DUTIES + streams(assembly)
 
     assert bool(shortage(config)) == (needed > config.lambda_concurrency)
@@ -98,13 +97,13 @@ def test_a_stack_that_needs_more_than_it_has_says_so(variant: str) -> None:
 
 
 def test_a_raised_quota_gives_each_queue_ten_and_the_api_what_it_had() -> None:
-    found = shares(Config(lambda_concurrency=1000))
+    found = shares(tracker_config(lambda_concurrency=1000))
 
     assert (found.consumer, found.rate, found.burst) == (10, 500, 1000)
 
 
 def test_given_settings_replace_the_shares() -> None:
-    given = Config(consumer_concurrency=7, throttle_rate=30, throttle_burst=31)
+    given = tracker_config(consumer_concurrency=7, throttle_rate=30, throttle_burst=31)
 
     assert (shares(given).consumer, shares(given).rate, shares(given).burst) == (7, 30, 31)
     assert "3 queues of 7, 3 for the API at 30 requests a second" in shortage(given)

@@ -9,33 +9,36 @@ import pytest
 
 from fanin_cdk.config import Config, ConfigError
 from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
+from infra.config import StackConfig
 from infra.paths import ROOT
 
 
 def test_without_settings_the_defaults_hold():
-    assert Config.from_context({}) == Config()
+    assert StackConfig.from_context({}) == StackConfig()
 
 
 def test_the_command_line_gives_text_and_it_is_understood():
     given = {"stage": "local", "demo": "true", "page_bits": "8", "consumer_concurrency": "2"}
 
-    assert Config.from_context(given) == Config(stage="local", demo=True, page_bits=8, consumer_concurrency=2)
+    assert StackConfig.from_context(given) == StackConfig(
+        stage="local", demo=True, page_bits=8, consumer_concurrency=2
+    )
 
 
 def test_numbers_that_crossed_a_language_border_are_whole_again():
-    assert Config.from_context({"page_bits": 64.0}).page_bits == 64
+    assert StackConfig.from_context({"page_bits": 64.0}).page_bits == 64
 
 
 def test_a_stage_has_settings_of_its_own_and_the_context_goes_before_them():
     stages = {"prod": {"protect_data": True, "page_bits": 512}, "dev": {"page_bits": 16}}
 
-    config = Config.from_context({"stage": "prod", "stages": stages, "page_bits": 32})
+    config = StackConfig.from_context({"stage": "prod", "stages": stages, "page_bits": 32})
 
     assert (config.protect_data, config.page_bits) == (True, 32)
 
 
 def test_a_stage_without_settings_has_the_defaults():
-    assert Config.from_context({"stage": "mine", "stages": {"prod": {}}}) == Config(stage="mine")
+    assert StackConfig.from_context({"stage": "mine", "stages": {"prod": {}}}) == StackConfig(stage="mine")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_a_stage_without_settings_has_the_defaults():
 )
 def test_a_wrong_value_is_named_with_what_would_be_right(name, value):
     with pytest.raises(ConfigError, match=rf"^{name} is {re.escape(repr(value))}; it takes ."):
-        Config.from_context({name: value})
+        StackConfig.from_context({name: value})
 
 
 ONE, TWO = (f"arn:aws:sqs:eu-west-1:123456789012:{name}" for name in ("orders-dead", "mails.fifo"))
@@ -95,7 +98,7 @@ ONE, TWO = (f"arn:aws:sqs:eu-west-1:123456789012:{name}" for name in ("orders-de
 
 @pytest.mark.parametrize("given", [[ONE, TWO], f"{ONE},{TWO}", f" {ONE} , {TWO}, "])
 def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(given):
-    assert Config.from_context({"dead_letter_queue_arns": given}).dead_letter_queue_arns == (ONE, TWO)
+    assert StackConfig.from_context({"dead_letter_queue_arns": given}).dead_letter_queue_arns == (ONE, TWO)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +118,11 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
 )
 def test_what_names_no_queue_or_one_twice_is_refused(given):
     with pytest.raises(ConfigError, match=r"^dead_letter_queue_arns is .*; it takes ARNs of different SQS"):
-        Config.from_context({"dead_letter_queue_arns": given})
+        StackConfig.from_context({"dead_letter_queue_arns": given})
 
 
 def test_a_dead_letter_queue_may_have_a_tenant():
-    config = Config.from_context({"dead_letter_queue_arns": f"{ONE}=auth0|acme=1,{TWO}"})
+    config = StackConfig.from_context({"dead_letter_queue_arns": f"{ONE}=auth0|acme=1,{TWO}"})
 
     assert tenants_by_queue(config) == {ONE: "auth0|acme=1", TWO: ""}
 
@@ -136,13 +139,13 @@ def test_a_dead_letter_queue_may_have_a_tenant():
 )
 def test_what_the_jobs_reach_is_named_by_arns_without_patterns(name, given):
     with pytest.raises(ConfigError, match=rf"^{name} is .*; it takes ARNs of different"):
-        Config.from_context({name: given})
+        StackConfig.from_context({name: given})
 
 
 @pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])
 def test_half_an_issuer_is_refused(name):
     with pytest.raises(ConfigError, match="go together"):
-        Config.from_context({name: "https://issuer.example.com/"})
+        StackConfig.from_context({name: "https://issuer.example.com/"})
 
 
 @pytest.mark.parametrize(
@@ -157,40 +160,40 @@ def test_what_goes_by_pattern_is_a_list_in_a_file_and_its_json_on_the_command_li
     rows = [{"pattern": "mails", **row}]
     text = json.dumps([{**rows[0], **whole}])
 
-    assert getattr(Config.from_context({name: rows}), name) == text
-    assert getattr(Config.from_context({name: text}), name) == text
+    assert getattr(StackConfig.from_context({name: rows}), name) == text
+    assert getattr(StackConfig.from_context({name: text}), name) == text
 
 
 @pytest.mark.parametrize("rows", [[{"maxSize": 5}], ["orders-*"], {"pattern": "*"}])
 def test_a_list_in_a_file_that_names_no_patterns_is_refused(rows):
     with pytest.raises(ConfigError, match=r"^grouper_policies is "):
-        Config.from_context({"grouper_policies": rows})
+        StackConfig.from_context({"grouper_policies": rows})
 
 
 def test_a_misspelt_setting_is_named_and_what_libraries_keep_in_the_context_is_not():
     libraries = {"aws:cdk:bundling-stacks": [], "@aws-cdk/core:checkSecretUsage": True, "stages": {}}
 
-    assert Config.from_context(libraries) == Config()
+    assert StackConfig.from_context(libraries) == StackConfig()
     with pytest.raises(ConfigError, match=r"^the context has unknown settings: grouper_policy; see docs"):
-        Config.from_context({**libraries, "grouper_policy": "[]"})
+        StackConfig.from_context({**libraries, "grouper_policy": "[]"})
     for name in ("Grouper", "page-bits", "PAGE_BITS", "page_bits "):
         with pytest.raises(ConfigError, match=f"unknown settings: {name}"):
-            Config.from_context({**libraries, name: "2"})
+            StackConfig.from_context({**libraries, name: "2"})
 
 
 def test_a_misspelt_setting_of_a_stage_is_named():
     with pytest.raises(ConfigError, match=r"stages\.prod has unknown settings: protect_date"):
-        Config.from_context({"stage": "prod", "stages": {"prod": {"protect_date": True}}})
+        StackConfig.from_context({"stage": "prod", "stages": {"prod": {"protect_date": True}}})
 
 
 @pytest.mark.parametrize("stages", [{"prod": "yes"}, ["prod"]])
 def test_stages_that_are_no_objects_are_refused(stages):
     with pytest.raises(ConfigError, match=r"stages\.prod is not an object"):
-        Config.from_context({"stage": "prod", "stages": stages})
+        StackConfig.from_context({"stage": "prod", "stages": stages})
 
 
 def test_every_setting_is_documented_and_read():
-    names = {field.name for field in dataclasses.fields(Config)}
+    names = {field.name for field in dataclasses.fields(StackConfig)}
     modules = [
         ast.parse(path.read_text())
         for room in ("infra", "shared/fanin_cdk")
@@ -203,10 +206,10 @@ def test_every_setting_is_documented_and_read():
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"config", "self.config"}
     }
 
-    assert names <= set(re.findall(r"``(\w+)``", Config.__doc__ or ""))
+    assert names <= set(re.findall(r"``(\w+)``", f"{Config.__doc__} {StackConfig.__doc__}"))
     assert names <= read
 
 
 def test_messages_are_kept_of_queues_that_are_named():
     with pytest.raises(ConfigError, match="keep_letters needs dead_letter_queue_arns"):
-        Config(keep_letters=True)
+        StackConfig(keep_letters=True)

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from fanin.grouper import Policy
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
+from infra.config import StackConfig
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_tables_and_queues import Created, properties_of
@@ -115,7 +116,7 @@ def test_an_invalid_entry_is_refused_at_synthesis_with_its_number(name, entry, r
     good = {"pattern": "a", "url": "https://a"} if name == "grouper_downstream" else {"pattern": "a"}
 
     with pytest.raises(ConfigError, match=f"^{name}, entry 2: {reason}"):
-        Config.from_context({name: [good, {"pattern": "b"} | entry]})
+        StackConfig.from_context({name: [good, {"pattern": "b"} | entry]})
 
 
 def test_without_the_grouper_nothing_of_it_is_there():
@@ -155,18 +156,18 @@ def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks():
 
 def test_registrations_need_the_grouper():
     with pytest.raises(ConfigError, match="grouper_registrations needs grouper"):
-        Config(grouper_registrations=True, grouper=False)
+        StackConfig(grouper_registrations=True, grouper=False)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"maxSize": 5}]', "orders-*"])
 def test_settings_by_pattern_are_a_list_that_names_patterns(text):
     with pytest.raises(ConfigError, match="grouper_policies"):
-        Config(grouper_policies=text)
+        StackConfig(grouper_policies=text)
 
 
 def test_the_demo_bundles_some_of_its_items_and_needs_the_grouper():
     with pytest.raises(ConfigError, match="demo needs grouper"):
-        Config(demo=True, grouper=False)
+        StackConfig(demo=True, grouper=False)
 
 
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"
@@ -231,10 +232,12 @@ def test_a_timeout_that_outlasts_the_lease_of_its_call_is_refused_at_synthesis()
     with pytest.raises(
         ConfigError, match="timeoutSeconds is 31; it must be more than 0 and at most 30, half"
     ):
-        Config(grouper_downstream=json.dumps([{"pattern": "*", "url": "https://a", "timeoutSeconds": 31}]))
+        StackConfig(
+            grouper_downstream=json.dumps([{"pattern": "*", "url": "https://a", "timeoutSeconds": 31}])
+        )
 
 
 def test_a_template_of_targets_reaches_the_functions_and_is_checked_at_synthesis():
     assert synthesised(grouper_target="{a}/{b}").settings_file.grouper_target == "{a}/{b}"
     with pytest.raises(ConfigError, match="needs a / between two fields"):
-        Config(grouper_target="{a}{b}")
+        StackConfig(grouper_target="{a}{b}")

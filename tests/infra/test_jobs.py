@@ -37,9 +37,10 @@ from fanin.queue.pausing import pause, resume
 from fanin.queue.reviving import revive_all, revive_some
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.visiting import visit
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from fanin_cdk.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
 from fanin_cdk.written import Written
+from infra.config import StackConfig
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.synthesis import synthesised
@@ -117,7 +118,7 @@ def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_t
 @pytest.mark.parametrize("name", ["a#b", "-a", "a" * 81, "a b"])
 def test_a_strange_name_is_no_queue(name):
     with pytest.raises(ConfigError, match="job_queues"):
-        Config(job_queues=("fine", name))
+        StackConfig(job_queues=("fine", name))
     with pytest.raises(InvalidRequest):
         QueueKey("t", name)
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from fanin_cdk.fitting import Fit, fit
 from fanin_cdk.limits import LIMITS, Measured, measured
 from fanin_cdk.written import Written
+from infra.config import StackConfig
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import synthesised
 
@@ -158,10 +159,10 @@ def test_a_deployment_with_every_option_is_within_every_limit(engine):
 
 @pytest.mark.parametrize("most", [0, 1, 2, 25, 26, 58, 59])
 def test_the_number_of_entries_that_fit_is_exact_where_two_limits_grow(most):
-    config = Config(job_queues=tuple(f"queue-{number}" for number in range(60)))
+    config = StackConfig(job_queues=tuple(f"queue-{number}" for number in range(60)))
     calls = []
 
-    def share(shorter: Config) -> float:
+    def share(shorter: StackConfig) -> float:
         length = len(shorter.job_queues)
         calls.append(length)
         # One limit is half used by all else; another crosses it between *most* and one more.
@@ -173,16 +174,18 @@ def test_the_number_of_entries_that_fit_is_exact_where_two_limits_grow(most):
 
 def test_the_list_that_is_the_reason_is_named_and_not_the_longest():
     queues = tuple(f"arn:aws:sqs:eu-west-1:123456789012:q{number}" for number in range(9))
-    config = Config(job_queues=("a", "b", "c"), dead_letter_queue_arns=queues)
+    config = StackConfig(job_queues=("a", "b", "c"), dead_letter_queue_arns=queues)
 
     assert fit(config, lambda each: len(each.job_queues) / 2) == Fit("job_queues", 3, 2)
 
 
 def test_where_no_list_alone_is_the_reason_none_is_named():
-    assert fit(Config(job_queues=("a",)), lambda _: 2.0) is None
+    assert fit(StackConfig(job_queues=("a",)), lambda _: 2.0) is None
 
 
-def refused(config: Config, monkeypatch: pytest.MonkeyPatch, share: Callable[[Config], float]) -> str:
+def refused(
+    config: StackConfig, monkeypatch: pytest.MonkeyPatch, share: Callable[[StackConfig], float]
+) -> str:
     # Here, for importing it starts a Node, which the collection of other tests need not wait for.
     from infra import app
 
@@ -194,7 +197,7 @@ def refused(config: Config, monkeypatch: pytest.MonkeyPatch, share: Callable[[Co
 
 
 def test_the_sentence_names_the_setting_and_the_most_it_takes(monkeypatch):
-    config = Config(job_queues=("a", "b", "c"))
+    config = StackConfig(job_queues=("a", "b", "c"))
 
     assert refused(config, monkeypatch, lambda each: len(each.job_queues) / 2) == (
         "job_queues has 3 entries, of which 2 fit beside the other settings: "
@@ -203,7 +206,7 @@ def test_the_sentence_names_the_setting_and_the_most_it_takes(monkeypatch):
 
 
 def test_without_a_list_the_sentence_is_that_of_the_limit(monkeypatch):
-    sentence = refused(Config(), monkeypatch, lambda _: 2.0)
+    sentence = refused(StackConfig(), monkeypatch, lambda _: 2.0)
 
     assert sentence == "the template has 501 resources, at most 500: CloudFormation quotas"
 
@@ -224,7 +227,7 @@ ARN = "arn:aws:sqs:eu-west-1:123456789012:"
 def test_a_list_at_its_most_deploys_and_one_more_is_refused(name, entries):
     from infra import app
 
-    config = Config.from_context({**EVERYTHING, "analytics": "glue", name: entries})
+    config = StackConfig.from_context({**EVERYTHING, "analytics": "glue", name: entries})
     found = fit(config, app.share_of_limits)
 
     assert found is not None

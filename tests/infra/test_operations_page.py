@@ -22,14 +22,14 @@ from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.raising import raise_parts
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin_cdk.concurrency import shares
-from fanin_cdk.config import ByName, Config
+from fanin_cdk.config import ByName
 from fanin_cdk.constructs.alarms import RUNBOOKS
 from fanin_cdk.handlers import CONSUME_ACKS, ROUTES
 from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.options import CALLBACKS
-from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.synthesis import Assembly, synthesised, tracker_config
 from tests.infra.test_alarms import EVERYTHING, alarms
 from tests.infra.test_grants_suffice import Sent
 
@@ -257,23 +257,25 @@ def test_the_commands_of_the_page_are_read() -> None:
 
 
 def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
-    new, raised = shares(Config()), shares(Config(lambda_concurrency=1000))
-    demo = Config(demo=True)
-    archive = Config(archive=True)
+    new, raised = shares(tracker_config()), shares(tracker_config(lambda_concurrency=1000))
+    demo = tracker_config(demo=True)
+    archive = tracker_config(archive=True)
 
     assert f"| {new.consumer} each, the minimum of Lambda | {raised.consumer} each |" in PAGE
     assert f"| API | {new.api} | {raised.api} |" in PAGE
     assert f"`throttle_rate` is {new.rate}, then {raised.rate}" in PAGE
     assert f"With the demo it needs {shares(demo).needed} of 10" in PAGE
     assert f"with the archive {shares(archive).needed} " in PAGE
-    assert f"with `grouper_registrations` {shares(Config(grouper_registrations=True)).needed};" in PAGE
+    assert (
+        f"with `grouper_registrations` {shares(tracker_config(grouper_registrations=True)).needed};" in PAGE
+    )
     webhooks, resumed = (
-        Config(callbacks=ByName(json.dumps(CALLBACKS))),
-        Config(resumed_state_machines=(MACHINE,)),
+        tracker_config(callbacks=ByName(json.dumps(CALLBACKS))),
+        tracker_config(resumed_state_machines=(MACHINE,)),
     )
     assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
     assert "adds 2, and so do the webhooks of `callbacks` together and `resumed_state_machines`" in PAGE
-    assert shares(Config(events=(JOB_DEAD,))).needed == new.needed + 1
+    assert shares(tracker_config(events=(JOB_DEAD,))).needed == new.needed + 1
     assert "`JobDead` adds 1." in PAGE
 
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from fanin_cdk.constructs.job_events import DIED
+from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
 
@@ -88,17 +89,17 @@ def test_the_function_may_read_the_stream_put_events_and_no_more(wanted):
 )
 def test_what_is_no_optional_event_of_the_stack_is_refused(settings):
     with pytest.raises(ConfigError, match="events"):
-        Config.from_context(settings)
+        StackConfig.from_context(settings)
 
 
 def test_the_events_of_jobs_need_no_group_batcher():
-    assert Config.from_context({"events": "JobDead", "grouper": False}).events == ("JobDead",)
+    assert StackConfig.from_context({"events": "JobDead", "grouper": False}).events == ("JobDead",)
 
 
 def test_a_restored_table_of_jobs_needs_its_stream():
     restored = {"protect_data": True, "restored_tables": f"jobs={STREAM.partition('/stream')[0]}"}
 
-    assert Config.from_context(restored).restored_tables
+    assert StackConfig.from_context(restored).restored_tables
     with pytest.raises(ConfigError, match="restored_tables names no stream of jobs"):
-        Config.from_context({**restored, "events": "JobDead"})
-    assert Config.from_context({**restored, "restored_tables": f"jobs={STREAM}", "events": "JobDead"})
+        StackConfig.from_context({**restored, "events": "JobDead"})
+    assert StackConfig.from_context({**restored, "restored_tables": f"jobs={STREAM}", "events": "JobDead"})

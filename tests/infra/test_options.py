@@ -18,6 +18,7 @@ from fanin_cdk.concurrency import shares
 from fanin_cdk.config import Config
 from fanin_cdk.limits import measured
 from fanin_cdk.written import Written
+from infra.config import StackConfig
 from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
 from tests.infra.synthesis import UNBUNDLED, scratch_folder
 
@@ -41,6 +42,7 @@ class Checked:
     findings: list[str]
     stack: str
     config: Config
+    others: int
 
 
 @pytest.fixture(scope="module", params=DEPLOYMENTS)
@@ -56,7 +58,7 @@ def checked(request: pytest.FixtureRequest) -> Checked:
     found = [each["ruleName"] for plugin in report["pluginReports"] for each in plugin["violations"]]
     # The stack's own warning, of settings that share few executions.
     findings = [rule for rule in found if "lambda_concurrency" not in rule]
-    return Checked(template, findings, stack.stack_name, stack.config)
+    return Checked(template, findings, stack.stack_name, stack.tracker.config, stack.config.other_queues)
 
 
 def test_the_shares_count_every_queue_that_feeds_a_function(checked: Checked) -> None:
@@ -64,7 +66,7 @@ def test_the_shares_count_every_queue_that_feeds_a_function(checked: Checked) ->
     mappings = [each for each in resources if each["Type"] == "AWS::Lambda::EventSourceMapping"]
     queues = [each for each in mappings if "ScalingConfig" in each["Properties"]]
 
-    assert shares(checked.config).queues == len(queues)
+    assert shares(checked.config).queues == len(queues) + checked.others
 
 
 def test_cdk_nag_finds_nothing(checked: Checked) -> None:
@@ -133,8 +135,8 @@ def test_a_star_is_bare_where_no_name_is_before_it(arn: str, bare: bool) -> None
 
 
 def test_every_setting_has_values_here_and_all_values_where_they_are_few() -> None:
-    fields = {each.name: each for each in dataclasses.fields(Config)}
-    kinds = get_type_hints(Config)
+    fields = {each.name: each for each in dataclasses.fields(StackConfig)}
+    kinds = get_type_hints(StackConfig)
 
     assert OPTIONS.keys() - {"jwt"} == fields.keys() - {"jwt_issuer", "jwt_audience"}
     for name, values in OPTIONS.items():

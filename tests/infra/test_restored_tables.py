@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
 from fanin_cdk.restored import ARCHIVED, KINDS, STREAMED
+from infra.config import StackConfig
 from tests.infra.synthesis import synthesised
 
 TABLES = {
@@ -117,4 +118,4 @@ def test_what_could_not_be_deployed_or_would_lose_data_is_refused(
     settings: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ConfigError, match=says):
-        Config.from_context(settings)
+        StackConfig.from_context(settings)

@@ -9,7 +9,8 @@ from moto.events.models import EventPattern
 
 from fanin.aws.clients import SERVICES
 from fanin.tracker.events import EVENT_TYPES
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.config import ConfigError
+from infra.config import StackConfig
 from tests.infra.conftest import STATE_MACHINE
 from tests.infra.synthesis import handler_of
 
@@ -89,4 +90,4 @@ def test_without_a_state_machine_there_is_neither_rule_nor_function(plain):
 )
 def test_state_machines_are_different_arns_in_one_region(arns):
     with pytest.raises(ConfigError, match="resumed_state_machines"):
-        Config.from_context({"resumed_state_machines": arns})
+        StackConfig.from_context({"resumed_state_machines": arns})

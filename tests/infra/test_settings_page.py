@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from fanin_cdk.config import Config
+from infra.config import StackConfig
 from infra.paths import ROOT
 
 PAGE = (ROOT / "docs" / "settings.md").read_text()
@@ -20,7 +20,7 @@ def shown(default: object) -> str:
 
 
 def test_the_page_has_every_setting_with_its_default_in_their_order():
-    settings = [(field.name, shown(field.default)) for field in dataclasses.fields(Config)]
+    settings = [(field.name, shown(field.default)) for field in dataclasses.fields(StackConfig)]
 
     assert [(name, default) for name, default, _ in ROW.findall(PAGE)] == settings
 

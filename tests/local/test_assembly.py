@@ -10,8 +10,10 @@ import pytest
 
 from fanin.local import LocalRunError, assembly
 from fanin.local.assembly import Assembly, fingerprint, kept_assembly, zipped
+from fanin.local.origin import Origin, cache_of, clone, installed, origin
 
 CONTEXT = {"stage": "local", "demo": False}
+PACKAGED = ("fanin_cdk/app.py", "fanin_cdk/functions/one.py", "fanin_cdk/requirements.txt")
 
 
 @pytest.fixture
@@ -32,40 +34,40 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["infra/app.py", "functions/one.py", "shared/fanin/a.py", "cdk.json"])
 def test_a_change_of_what_is_deployed_asks_for_a_new_synthesis(tree, name):
-    before = fingerprint(tree, CONTEXT)
+    before = fingerprint(clone(tree), CONTEXT)
 
     (tree / name).write_text("# changed")
 
-    assert fingerprint(tree, CONTEXT) != before
+    assert fingerprint(clone(tree), CONTEXT) != before
 
 
 def test_a_new_file_asks_for_a_new_synthesis(tree):
-    before = fingerprint(tree, CONTEXT)
+    before = fingerprint(clone(tree), CONTEXT)
 
     (tree / "infra" / "more.py").touch()
 
-    assert fingerprint(tree, CONTEXT) != before
+    assert fingerprint(clone(tree), CONTEXT) != before
 
 
 def test_a_change_of_the_local_run_itself_does_not(tree):
-    before = fingerprint(tree, CONTEXT)
+    before = fingerprint(clone(tree), CONTEXT)
 
     (tree / "shared/fanin/local/b.py").write_text("# changed")
 
-    assert fingerprint(tree, CONTEXT) == before
+    assert fingerprint(clone(tree), CONTEXT) == before
 
 
 def test_another_context_is_another_assembly(tree):
-    assert fingerprint(tree, CONTEXT) != fingerprint(tree, {**CONTEXT, "demo": True})
+    assert fingerprint(clone(tree), CONTEXT) != fingerprint(clone(tree), {**CONTEXT, "demo": True})
 
 
 def test_an_assembly_is_kept_for_its_own_sources_only(tree):
-    kept = tree / "build" / "local" / fingerprint(tree, CONTEXT)
+    kept = tree / "build" / "local" / fingerprint(clone(tree), CONTEXT)
     kept.mkdir(parents=True)
 
-    assert kept_assembly(tree, CONTEXT) == kept
+    assert kept_assembly(clone(tree), CONTEXT) == kept
     (tree / "infra/app.py").write_text("# changed")
-    assert kept_assembly(tree, CONTEXT) is None
+    assert kept_assembly(clone(tree), CONTEXT) is None
 
 
 def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
@@ -75,22 +77,68 @@ def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
         (folder / str(age)).mkdir(parents=True)
         os.utime(folder / str(age), (1000 - age, 1000 - age))
 
-    made = assembly.synthesise(tree, CONTEXT)
+    made = assembly.synthesise(clone(tree), CONTEXT)
 
     assert {path.name for path in folder.iterdir()} == {made.name, *map(str, range(assembly.KEPT - 1))}
-    assert kept_assembly(tree, CONTEXT) == made
+    assert kept_assembly(clone(tree), CONTEXT) == made
 
 
-def test_a_folder_without_the_app_is_refused_with_the_way_out(tmp_path):
-    with pytest.raises(LocalRunError, match="--template-dir"):
-        assembly.synthesise(tmp_path, CONTEXT)
+@pytest.fixture
+def environment(tmp_path: Path) -> Origin:
+    """The least of an environment with the package."""
+    for name in ("fanin/a.py", "fanin_cdk/__init__.py", *PACKAGED):
+        path = tmp_path / "site-packages" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {name}")
+    return installed(tmp_path / "site-packages", {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+
+
+@pytest.mark.parametrize("name", ["fanin/a.py", *PACKAGED])
+def test_another_version_of_the_package_asks_for_a_new_synthesis(environment, name):
+    before = fingerprint(environment, CONTEXT)
+
+    (environment.folder / name).write_text("# changed")
+
+    assert fingerprint(environment, CONTEXT) != before
+
+
+def test_the_app_of_the_package_is_synthesised_into_the_users_cache(environment, tmp_path):
+    (environment.folder / "fanin_cdk/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
+    before = {path for path in environment.folder.rglob("*") if path.suffix != ".pyc"}
+
+    made = assembly.synthesise(environment, CONTEXT)
+
+    assert made.parent == tmp_path / "cache" / "fanin" / "local"
+    assert kept_assembly(environment, CONTEXT) == made
+    assert {path for path in environment.folder.rglob("*") if path.suffix != ".pyc"} <= before
+
+
+def test_a_cache_that_cannot_be_written_names_the_variable(environment, tmp_path):
+    (tmp_path / "cache").touch()
+
+    with pytest.raises(LocalRunError, match="XDG_CACHE_HOME"):
+        assembly.synthesise(environment, CONTEXT)
+
+
+def test_a_clone_is_its_own_origin_and_an_installed_package_is_another(tree, environment):
+    assert origin(tree / "shared" / "fanin", {}) == clone(tree)
+    assert (
+        origin(environment.folder / "fanin", {"XDG_CACHE_HOME": str(environment.cache.parents[1])})
+        == environment
+    )
+
+
+def test_a_relative_cache_folder_is_ignored(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert {cache_of({}), cache_of({"XDG_CACHE_HOME": "near"})} == {tmp_path / ".cache" / "fanin" / "local"}
 
 
 def test_a_failing_app_is_quoted_and_leaves_no_draft(tree):
     (tree / "infra/app.py").write_text("raise SystemExit('the stage has no name')")
 
     with pytest.raises(LocalRunError, match="the stage has no name"):
-        assembly.synthesise(tree, CONTEXT)
+        assembly.synthesise(clone(tree), CONTEXT)
 
     assert not list((tree / "build" / "local").iterdir())
 

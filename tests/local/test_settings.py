@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from fanin.cli import local as command
 from fanin.cli.app import app
-from fanin.local import LocalRun, LocalRunError, assembly
+from fanin.local import LocalRun, LocalRunError, assembly, run
+from fanin.local.origin import clone, installed
 
 
 @pytest.fixture
@@ -54,6 +55,13 @@ def test_a_local_run_has_no_other_target():
         LocalRun.start(context={"target": "aws"})
 
 
+def test_the_demo_is_refused_outside_a_clone(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "ORIGIN", installed(tmp_path, {}))
+
+    with pytest.raises(LocalRunError, match="clone the repository"):
+        LocalRun.start(demo=True)
+
+
 def test_settings_and_a_template_that_was_made_without_them_are_refused(tmp_path):
     with pytest.raises(LocalRunError, match="--template-dir"):
         LocalRun.start(template_dir=tmp_path, context={"demo": "true"})
@@ -66,4 +74,4 @@ def test_a_setting_that_the_stack_refuses_is_one_sentence(tmp_path):
     )
 
     with pytest.raises(LocalRunError, match=r"^configuration: demo is 7; it takes less$"):
-        assembly.synthesise(tmp_path, {"demo": 7})
+        assembly.synthesise(clone(tmp_path), {"demo": 7})

@@ -16,7 +16,7 @@ from fanin import Fanin, InvalidRequest, State, StoreUnavailable
 from fanin.client.direct import DirectTransport
 from fanin.client.items import Items
 from fanin.publishing import redriving
-from fanin.publishing.dead_letters import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
 from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore

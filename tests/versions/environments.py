@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "versions"
@@ -54,13 +57,20 @@ PURE = (
 PARTS = {
     "package": Part(
         ("api", "cli"),
-        ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]"),
+        ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
         (*PURE, "api", "cli", "testing"),
     ),
     "local": Part(
         ("api", "cdk", "cli", "local"),
-        ("cdk-nag", "cfn-lint", "jsonschema", "moto[cloudformation,dynamodb,sqs]", "schemathesis"),
-        ("functions", "infra", "local", "http"),
+        (
+            "cdk-nag",
+            "cfn-lint",
+            "jsonschema",
+            "moto[cloudformation,dynamodb,sqs]",
+            "openapi-spec-validator",
+            "schemathesis",
+        ),
+        ("functions", "cost", "infra", "local", "http"),
     ),
     "spark": Part(
         ("api", "cdk", "cli", "local", "spark"),
@@ -92,14 +102,22 @@ class Environment:
         """Return the version of each package, and write them beside the environment."""
         FOLDER.mkdir(parents=True, exist_ok=True)
         tools, versions = self._file("tools"), self._file("versions")
-        tools.write_text("\n".join(_pinned(tool) for tool in (*TOOLS, *PARTS[self.part].tools)))
+        tools.write_text("\n".join(map(self._pinned, (*TOOLS, *PARTS[self.part].tools))))
         extras = (word for extra in PARTS[self.part].extras for word in ("--extra", extra))
         _uv(
-            *("compile", "--quiet", "--resolution", RESOLUTION[self.end], "--python", self.python),
+            *(
+                "compile",
+                "--quiet",
+                "--upgrade",
+                "--resolution",
+                RESOLUTION[self.end],
+                "--python",
+                self.python,
+            ),
             *("--no-header", "--no-annotate", "--output-file", str(versions), *extras),
             *(str(ROOT / "pyproject.toml"), str(tools)),
         )
-        return dict(PIN.findall(versions.read_text()))
+        return self.versions()
 
     def install(self) -> dict[str, str]:
         """Create the environment, and return the version of each package in it."""
@@ -110,39 +128,49 @@ class Environment:
         _uv("install", "--quiet", "--python", str(self.interpreter), "--no-deps", "--editable", str(ROOT))
         return versions
 
+    def rooms(self) -> list[str]:
+        """The folders of the part's tests."""
+        return [f"tests/{room}" for room in PARTS[self.part].rooms]
+
+    def requirements(self) -> list[str]:
+        """The requirements of the part in pyproject.toml, but those on this package itself."""
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        extras = (project["optional-dependencies"][extra] for extra in PARTS[self.part].extras)
+        asked = [line for lines in (project["dependencies"], *extras) for line in lines]
+        return [line for line in asked if Requirement(line).name != "fanin"]
+
+    def versions(self) -> dict[str, str]:
+        """The version of each package that was resolved."""
+        return dict(PIN.findall(self._file("versions").read_text()))
+
+    def version(self) -> str:
+        """Which Python it is."""
+        return run([str(self.interpreter), "-V"]).strip()
+
     def test(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pytest with *arguments* in the environment; without any, the part's tests."""
-        rooms = [f"tests/{room}" for room in PARTS[self.part].rooms]
-        command = [
-            str(self.interpreter),
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            *(arguments or rooms),
-        ]
-        path = {"PYTHONPATH": f"shared{os.pathsep}."}
-        return subprocess.run(
-            command, cwd=ROOT, env={**os.environ, **path}, capture_output=True, text=True, check=False
-        )
+        """Run pytest with *arguments* in the environment."""
+        command = [str(self.interpreter), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        env = {**os.environ, "PYTHONPATH": f"shared{os.pathsep}."}
+        return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+    def _pinned(self, tool: str) -> str:
+        """Return *tool* in the version of the lock file; in any, if the part has a range of it."""
+        name = tool.partition("[")[0]
+        if name in {Requirement(line).name for line in self.requirements()}:
+            return tool
+        return f"{tool}=={dict(PIN.findall((ROOT / 'requirements-dev.txt').read_text()))[name]}"
 
     def _file(self, kind: str) -> Path:
         return FOLDER / f"{self.part}-{self.end}.{kind}.txt"
-
-
-def _pinned(tool: str) -> str:
-    """Return *tool* in the version that the lock file has; of a package with a range of an extra, any."""
-    locked = dict(PIN.findall((ROOT / "requirements-dev.txt").read_text()))
-    return f"{tool}=={locked[tool.partition('[')[0]]}"
 
 
 def _uv(*arguments: str) -> None:
     run([*UV, *arguments])
 
 
-def run(command: list[str]) -> None:
-    """Run *command*. Raises RuntimeError with what it wrote to standard error."""
+def run(command: list[str]) -> str:
+    """Run *command* and return what it wrote. Raises RuntimeError with what it wrote to standard error."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
+    return done.stdout

@@ -70,6 +70,9 @@ class RegisterTaskBody(TaskBody):
             raise PydanticCustomError("no_payload", "a task needs a payload, which may be null")
         if self.tasks is not None and len(self.model_fields_set) > 1:
             raise PydanticCustomError("two_forms", "beside tasks there are no other fields")
+        named = [task.task_id for task in self.tasks or () if task.task_id is not None]
+        if len(set(named)) < len(named):
+            raise PydanticCustomError("same_task", "a taskId names one of the tasks; send it once")
         return self
 
     def new_tasks(self, key: str | None) -> list[NewTask]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field, StringConstraints
@@ -12,14 +12,20 @@ from fanin.api.requests import Body, DeadlineSeconds, Labels, MaxFailures, Reaso
 from fanin.errors import InvalidRequest
 from fanin.tracker.reopening import ReopenBatch, ReopenItems
 
-EndedBefore = Annotated[
-    Annotated[str, StringConstraints(min_length=1, max_length=40)],
-    Query(
-        alias="endedBefore",
-        description="Only batches that ended before this time, RFC 3339, for example `2026-03-01T00:00:00Z`.",
-        json_schema_extra={"format": "date-time"},
-    ),
-]
+TimeText = Annotated[str, StringConstraints(min_length=1, max_length=40)]
+
+
+def time_given(name: str, described: str, kind: Any = TimeText | None) -> Any:
+    """Return the type of the time *name* in the query, by default an optional one; see ``instant_of``."""
+    description = f"{described}, RFC 3339, for example `2026-03-01T00:00:00Z`."
+    return Annotated[
+        kind, Query(alias=name, description=description, json_schema_extra={"format": "date-time"})
+    ]
+
+
+EndedBefore = time_given("endedBefore", "Only batches that ended before this time", TimeText)
+OpenedFrom = time_given("openedFrom", "Only batches that were opened at this time or later")
+OpenedTo = time_given("openedTo", "Only batches that were opened before this time")
 
 
 class ReopenBatchBody(Body):

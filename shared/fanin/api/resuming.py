@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
 
@@ -29,11 +29,12 @@ class WaitingTasks(Protocol):
     def fail(self, token: str, error: str, cause: str) -> bool: ...
 
 
-def resumable(request: OpenBatch, state_machines: Callable[[], Sequence[str]]) -> OpenBatch:
+def resumable(request: OpenBatch, resumes: Callable[[], bool]) -> OpenBatch:
     """Return *request*. Raises InvalidRequest for a task token if the stack resumes no state machine."""
-    if request.task_token is not None and not state_machines():
+    if request.task_token is not None and not resumes():
         raise InvalidRequest(
-            "this stack resumes no state machine: name yours in its setting resumed_state_machines",
+            "this stack resumes no state machine: name yours in its setting resumed_state_machines, or give"
+            " it to resumes() of its construct",
             field="taskToken",
         )
     return request

@@ -28,7 +28,13 @@ Items = Annotated[
     typer.Argument(metavar="ITEM", help="batch:group:7, batch:group:0-99, or - for such lines on stdin."),
 ]
 Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
-DONE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
+NOT_ACKED = {
+    Verdict.NOT_FOUND: "no such batch or group",
+    Verdict.OUT_OF_RANGE: "beyond the group",
+    Verdict.CANCELLED: "the batch was cancelled",
+    Verdict.EXPIRED: "the batch has expired",
+    Verdict.LATE: "the batch had ended",
+}
 
 
 @verb("ack", writes=True)
@@ -109,10 +115,10 @@ class Acking:
 
     def _check(self) -> None:
         """Raise Refused if an item got a verdict other than accepted and duplicate."""
-        others = (each for each in Verdict if each not in DONE and self._counts[each])
-        refused = [f"{self._counts[each]:,} {each}" for each in others]
-        if refused:
-            raise Refused(f"not all items were acked: {', '.join(refused)}; docs/client.md has the verdicts")
+        found = {verdict: self._counts[verdict] for verdict in NOT_ACKED if self._counts[verdict]}
+        if found:
+            parts = (f"{count:,} {verdict} ({NOT_ACKED[verdict]})" for verdict, count in found.items())
+            raise Refused(f"not all items were acked: {', '.join(parts)}")
 
 
 def _verdicts(report: AckReport) -> Counter[Verdict]:

@@ -15,6 +15,7 @@ from fanin.cli import (
     acking,
     changing,
     cost,
+    dashboard,
     grouping,
     local,
     looking,
@@ -74,7 +75,7 @@ app = typer.Typer(
 )
 for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watching.verb):
     verbs.add_to(app)
-for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb):
+for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.verb):
     verbs.add_to(app)
 app.command()(cost.cost)
 app.add_typer(local.app, name="local")

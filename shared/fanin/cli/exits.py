@@ -32,6 +32,7 @@ class Refused(FaninError):
 CREDENTIALS_HINT = (
     "check the credentials: --profile and --region, as of the AWS CLI, or FANIN_TOKEN of a JWT stage"
 )
+REGION_HINT = "give --region, or a --profile that has one"
 DENIED_CODES = frozenset(
     {
         "AccessDenied",
@@ -79,8 +80,15 @@ def sentence_of(error: BaseException) -> str:
     """Return what standard error says of *error*: what was wrong, and what to do."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    hint = f"; {CREDENTIALS_HINT}" if code_of(error) is ExitCode.DENIED else ""
-    return f"{str(error).rstrip('.')}{hint}" if hint else str(error)
+    hint = _hint(error)
+    return f"{str(error).rstrip('.')}; {hint}" if hint else str(error)
+
+
+def _hint(error: BaseException) -> str:
+    """Return what to do about *error*, if its text does not say it."""
+    if code_of(error) is ExitCode.DENIED:
+        return CREDENTIALS_HINT
+    return REGION_HINT if type(error).__name__ == "NoRegionError" else ""
 
 
 def _code_of_aws(error: BaseException) -> ExitCode | None:

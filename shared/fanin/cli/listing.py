@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Annotated
 
 import typer
@@ -28,5 +29,5 @@ def print_list(
 
 
 def _rows(call: Invocation, path: str, name: str, query: dict[str, str | None]) -> Iterator[Document]:
-    for page in call.api.pages(path, lambda document: document, **query, limit=ROWS_A_PAGE):
-        yield from page.document[name]
+    for page in call.api.pages(path, itemgetter(name), **query, limit=ROWS_A_PAGE):
+        yield from page.value

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fanin.cli.stopping import stopped_by_signals
 from fanin.errors import FaninError
 from fanin.local import LocalRunError, run_directories
-from fanin.local.assembly import ROOT
 from fanin.local.environment import environment_of
+from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State
+
+if TYPE_CHECKING:
+    from fanin.local import LocalRun
 
 PORT = 8787
 ALIVE_CHECK_SECONDS = 0.2
@@ -37,6 +39,7 @@ Context = Annotated[
     list[str] | None,
     typer.Option("-c", "--context", metavar="NAME=VALUE", help="A setting of the stack; may be given again."),
 ]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the dashboard too; print its address.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
 
 
@@ -48,6 +51,7 @@ def up(
     page_bits: PageBits = None,
     template_dir: Template = None,
     context: Context = None,
+    dashboard: Dashboard = False,
     detach: Detach = False,
 ) -> None:
     """Start, deploy, print the API's URL on a line of its own, and run until Ctrl-C."""
@@ -55,18 +59,28 @@ def up(
         raise typer.Exit(_in_background())
     from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
 
-    with exit_with_message(), _stopped_by_signals():
+    with exit_with_message(), stopped_by_signals():
         settings = dict(map(_setting, context or ()))
         run_directories.sweep()
         with LocalRun.start(
             port, demo, page_bits, template_dir, _progress, command=True, archive=archive, context=settings
         ) as run:
+            if dashboard:
+                _serve_dashboard(run)
             typer.echo(run.url)
             _progress(f"AWS answers at {run.endpoint}; stop with Ctrl-C or `fanin local down`")
             while True:
                 run.check()
                 time.sleep(ALIVE_CHECK_SECONDS)
     _progress("stopped")
+
+
+def _serve_dashboard(run: LocalRun) -> None:
+    """Serve the dashboard of *run* in a thread, which ends with this process."""
+    from fanin.dashboard import Upstream, start  # noqa: PLC0415  # other runs do not need it
+
+    served = start(Upstream(run.url), name="local run", events=run.event_log.last)
+    _progress(f"the dashboard, for one browser: {served.address}")
 
 
 @app.command()
@@ -131,7 +145,7 @@ def _matching(states: Iterable[State], port: int | None) -> list[State]:
 
 
 def _is_ours(state: State) -> bool:
-    return state.checkout == str(ROOT)
+    return state.checkout == str(ORIGIN.folder)
 
 
 def _print_left(left: Sequence[State]) -> None:
@@ -193,19 +207,3 @@ def exit_with_message() -> Iterator[None]:
     except FaninError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """End the block at SIGINT, SIGTERM or SIGHUP, without an error.
-
-    SIGINT gets a handler too, because a shell starts background commands with it ignored.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    with suppress(KeyboardInterrupt):
-        yield
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

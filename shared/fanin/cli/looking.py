@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from operator import itemgetter
 from typing import Annotated, Literal, get_args
 
 import typer
@@ -12,14 +11,13 @@ from fanin.cli.arguments import Batch
 from fanin.cli.columns import BATCH, BATCHES, time_ago
 from fanin.cli.exits import UsageError
 from fanin.cli.items import joined, range_of
-from fanin.cli.output import Column, note
+from fanin.cli.listing import Every, Limit, print_list
+from fanin.cli.output import Column
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
-from fanin.client.documents import Document
 
 verb = Verbs()
 
-ROWS_A_PAGE = "100"
 RANGES_A_PAGE = "1000"
 State = Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"]
 UserKey = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only batches of this user key.")]
@@ -32,8 +30,6 @@ InState = Annotated[
 Label = Annotated[
     str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many batches.")]
-Every = Annotated[bool, typer.Option("--all", help="All batches, however many.")]
 Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
 Reasons = Annotated[bool, typer.Option("--reasons", help="Items with reasons; a batch keeps 128 at most.")]
 FAILURES = (
@@ -69,10 +65,8 @@ def list_(
     every: Every = False,
 ) -> None:
     """List batches, newest first."""
-    found = _batches(call, userKey=key, state=state, label=label, limit=ROWS_A_PAGE)
-    call.output.table(BATCHES, found if every else islice(found, limit))
-    if not every and call.output.on_terminal and next(found, None) is not None:
-        note("there are older ones: --all, or --limit")
+    query = {"userKey": key, "state": state, "label": label}
+    print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
 
 
 @verb("outstanding")
@@ -97,13 +91,8 @@ def failures(
         return
     if ids:
         raise UsageError("--reasons and --ids exclude each other; give one of them")
-    answer = call.api.get(call.path(batch, "/failures"), lambda page: page["samples"], limit="1")
+    answer = call.api.get(call.path(batch, "/failures"), itemgetter("samples"), limit="1")
     call.output.table(FAILURES, answer.value)
-
-
-def _batches(call: Invocation, **query: str | None) -> Iterator[Document]:
-    pages = call.api.pages("/v1/batches", documents.summaries_of, **query)
-    return (batch for page in pages for batch in page.document["batches"])
 
 
 def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:
@@ -111,7 +100,7 @@ def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:
     if ids and call.output.as_json:
         raise UsageError("--ids and --json exclude each other; give one of them")
     batch_id = call.names.id_of(batch)
-    pages = call.api.pages(call.path(batch_id, f"/{which}"), lambda page: page["ranges"], limit=RANGES_A_PAGE)
+    pages = call.api.pages(call.path(batch_id, f"/{which}"), itemgetter("ranges"), limit=RANGES_A_PAGE)
     found = (each for page in pages for each in page.value)
     if call.output.as_json:
         call.output.values((each, "") for each in found)

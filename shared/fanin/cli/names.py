@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
@@ -20,6 +22,8 @@ NEWEST = 100
 """Batches of a user key that are looked at."""
 PAGES = 20
 """Pages of a list that are read for them: expired batches leave pages empty."""
+PAUSES = (0.1, 0.2, 0.4)
+"""Seconds before the next looks for a user key that is not found; chance adds up to as much."""
 NAMES = 1_000
 """User keys whose batches are remembered."""
 
@@ -33,10 +37,13 @@ class BatchNames:
     """Finds the ids of batches by their names.
 
     *for_write*: a user key with two live batches is refused, because the newest may not be the one meant.
+    A key that is not found is looked for again: the list of a key shows a new batch after up to a second.
     """
 
-    def __init__(self, api: Callable[[], Api], for_write: bool) -> None:
-        self._api, self._for_write = api, for_write
+    def __init__(
+        self, api: Callable[[], Api], for_write: bool, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._api, self._for_write, self._pause = api, for_write, pause
         self._cached = lru_cache(NAMES)(self._newest)
 
     def id_of(self, name: str) -> str:
@@ -45,6 +52,11 @@ class BatchNames:
 
     def _newest(self, user_key: str) -> str:
         found = self._of_key(user_key)
+        for seconds in PAUSES:
+            if found:
+                break
+            self._pause(seconds * (1 + random.random()))
+            found = self._of_key(user_key)
         if not found:
             raise NotFound(f"there is no batch with the user key {user_key!r}; `fanin list` prints all")
         live = [batch for batch in found if batch.state in ALIVE]

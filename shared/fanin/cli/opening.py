@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -27,115 +27,108 @@ STAGES = ("open", "closed", "complete")
 UserKey = Annotated[str | None, typer.Argument(metavar="KEY", help="Your name for the batch.")]
 Deadline = Annotated[
     str | None,
-    typer.Option("--deadline", metavar="TIME", help="It times out after it: 90s, 6h, 1d12h."),
+    typer.Option("--deadline", metavar="TIME", help="The time after which it times out: 90s, 6h, 1d12h."),
 ]
 Expected = Annotated[
     int | None,
-    typer.Option("--expected", metavar="N", min=0, help="Close is refused before N are added."),
+    typer.Option("--expected", metavar="N", min=0, help="Refuse a close before N items are added."),
 ]
 MaxFailures = Annotated[
-    int | None, typer.Option("--max-failures", metavar="N", min=1, help="N failed items end it.")
+    int | None, typer.Option("--max-failures", metavar="N", min=1, help="End it at N failed items.")
 ]
 MaxFailurePercent = Annotated[
     int | None,
-    typer.Option("--max-failure-percent", metavar="N", min=1, max=100, help="N % failed items end it."),
+    typer.Option("--max-failure-percent", metavar="N", min=1, max=100, help="End it at N % failed items."),
 ]
 Parent = Annotated[
-    str | None, typer.Option("--parent", metavar="ITEM", help="An item of a batch; acked as this one ends.")
+    str | None,
+    typer.Option("--parent", metavar="ITEM", help="The item of a batch that it acks when it ends."),
 ]
 Labels = Annotated[
-    list[str] | None, typer.Option("--label", metavar="KEY:VALUE", help="A label; may be given again.")
+    list[str] | None, typer.Option("--label", metavar="KEY:VALUE", help="A label; repeatable.")
 ]
 Mode = Annotated[
-    Literal["exact", "estimated"], typer.Option("--mode", help="A bit for each item, or counters.")
+    Literal["exact", "estimated"],
+    typer.Option("--mode", metavar="MODE", help="exact: a bit for each item; estimated: counters."),
 ]
 Kept = Annotated[
     list[str] | None,
     typer.Option(
         "--retention",
         metavar="STATE=TIME",
-        help="How long it is kept open, closed, complete; may be given again.",
+        help="How long it is kept while open, closed, complete; repeatable.",
     ),
 ]
-Callback = Annotated[
-    str | None,
-    typer.Option("--callback", metavar="NAME", help="The callback that gets its events."),
+CallbackName = Annotated[
+    str | None, typer.Option("--callback", metavar="NAME", help="The callback that gets its events.")
 ]
 NotifyAt = Annotated[
     list[str] | None,
-    typer.Option(
-        "--notify-at", metavar="WHEN", help="firstFailure, 50%, 90%: send an event; may be given again."
-    ),
+    typer.Option("--notify-at", metavar="WHEN", help="Send an event at firstFailure, 50%, 90%; repeatable."),
 ]
 StuckAfter = Annotated[
     str | None,
-    typer.Option("--stuck-after", metavar="TIME", help="Send an event if no ack comes."),
+    typer.Option("--stuck-after", metavar="TIME", help="Send an event if no ack comes for so long."),
 ]
 TaskToken = Annotated[
     Path | None,
-    typer.Option("--task-token-file", metavar="FILE", help="Has a task token of Step Functions; - is stdin."),
+    typer.Option(
+        "--task-token-file", metavar="FILE", help="The file with a task token; - is standard input."
+    ),
 ]
 OnFailures = Annotated[
-    Literal["succeed", "fail"], typer.Option("--on-failures", help="How that task ends if items failed.")
+    Literal["succeed", "fail"],
+    typer.Option(
+        "--on-failures", metavar="END", help="succeed or fail: the end of that task if items failed."
+    ),
 ]
 
 
-@verb("open", writes=True)
-def open_(
-    call: Invocation,
-    user_key: UserKey = None,
-    deadline: Deadline = None,
-    expected: Expected = None,
-    max_failures: MaxFailures = None,
-    max_failure_percent: MaxFailurePercent = None,
-    parent: Parent = None,
-    label: Labels = None,
-    mode: Mode = "exact",
-    retention: Kept = None,
-    callback: Callback = None,
-    notify_at: NotifyAt = None,
-    stuck_after: StuckAfter = None,
-    task_token: TaskToken = None,
-    on_failures: OnFailures = "succeed",
-    key: Key = None,
-) -> None:
+OPTIONS: dict[str, tuple[Any, Any]] = {
+    "deadline": (Deadline, None),
+    "expected_items": (Expected, None),
+    "max_failures": (MaxFailures, None),
+    "max_failure_percent": (MaxFailurePercent, None),
+    "parent": (Parent, None),
+    "labels": (Labels, None),
+    "mode": (Mode, "exact"),
+    "retention": (Kept, None),
+    "callback": (CallbackName, None),
+    "notify_at": (NotifyAt, None),
+    "stuck_after": (StuckAfter, None),
+    "task_token": (TaskToken, None),
+    "on_failures": (OnFailures, "succeed"),
+}
+"""The options, by the names that they have in the client, with their defaults."""
+
+
+@verb("open", writes=True, options=OPTIONS)
+def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options: Any) -> None:
     """Open a batch and print its id."""
-    body = _body(
-        user_key,
-        mode=mode,
-        deadline=_time(deadline),
-        expected_items=expected,
-        max_failures=max_failures,
-        max_failure_percent=max_failure_percent,
-        parent=_item(call, parent),
-        labels=dict(_pairs(label or (), ":", "--label KEY:VALUE")),
-        retention=_retention(retention or ()),
-        callback=callback,
-        notify_at=notify_at or (),
-        stuck_after=_time(stuck_after),
-        task_token=_token(task_token),
-        on_failures=on_failures,
-    )
-    answer = call.create("/v1/batches", body, documents.batch_id_of, key)
+    given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    values = {name: READERS[name](call, value) if name in READERS else value for name, value in given.items()}
+    answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)
 
 
-def _body(user_key: str | None, **options: Unpack[OpenOptions]) -> Document:
+def _body(user_key: str | None, options: Mapping[str, Any]) -> Document:
     """Return the body of the request. Raises UsageError for options that do not fit."""
     try:
-        return documents.open_body(spec_of(user_key, options))
+        return documents.open_body(spec_of(user_key, cast("OpenOptions", options)))
     except InvalidRequest as error:
         raise UsageError(str(error)) from None
 
 
-def _time(text: str | None) -> timedelta | None:
-    return None if text is None else duration(text)
+def _time(_call: Invocation, text: str) -> timedelta:
+    return duration(text)
 
 
-def _item(call: Invocation, text: str | None) -> str | None:
+def _labels(_call: Invocation, texts: Iterable[str]) -> dict[str, str]:
+    return dict(_pairs(texts, ":", "--label KEY:VALUE"))
+
+
+def _item(call: Invocation, text: str) -> str:
     """Return the id of the one item that *text* names."""
-    if text is None:
-        return None
     found = item_range(text)
     if found.first != found.last:
         raise UsageError(f"--parent takes one item, and {text!r} is a range")
@@ -150,7 +143,7 @@ def _pairs(texts: Iterable[str], sign: str, form: str) -> Iterator[tuple[str, st
         yield name, value
 
 
-def _retention(texts: Iterable[str]) -> Retention:
+def _retention(_call: Invocation, texts: Iterable[str]) -> Retention:
     """Return the retention: the default of the stages that are not given."""
     given = {stage: duration(text) for stage, text in _pairs(texts, "=", "--retention STATE=TIME")}
     if unknown := given.keys() - set(STAGES):
@@ -161,8 +154,17 @@ def _retention(texts: Iterable[str]) -> Retention:
         raise UsageError(str(error)) from None
 
 
-def _token(file: Path | None) -> str | None:
+def _token(_call: Invocation, file: Path) -> str:
     """Return the task token that *file* holds; an option would be shown to all users of the machine."""
-    if file is None:
-        return None
     return (sys.stdin.read() if str(file) == STDIN else file.read_text()).strip()
+
+
+READERS: dict[str, Callable[[Invocation, Any], Any]] = {
+    "deadline": _time,
+    "parent": _item,
+    "labels": _labels,
+    "retention": _retention,
+    "stuck_after": _time,
+    "task_token": _token,
+}
+"""How an option is read, if it is not as it is given."""

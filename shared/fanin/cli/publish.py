@@ -27,7 +27,11 @@ UserKey = Annotated[
 ]
 AgainOption = Annotated[
     Literal["outstanding", "failed"] | None,
-    typer.Option("--again", help="If the batch is closed: send these items of it again."),
+    typer.Option(
+        "--again",
+        metavar="WHICH",
+        help="If the batch is closed: send its items again, outstanding or failed.",
+    ),
 ]
 
 
@@ -56,10 +60,10 @@ def publish(
         batch = published(call.fanin, Sender(sqs, request), request, partial(_show, call.progress))
     finally:
         call.progress.clear()
-    document = (
-        call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document if call.output.as_json else {}
-    )
-    call.output.value(document, batch.id)
+    if call.output.as_json:
+        call.output.value(call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document, "")
+    else:
+        call.output.line(batch.id)
 
 
 def _show(progress: Progress, sent: int, rows: int) -> None:

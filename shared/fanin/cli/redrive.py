@@ -63,7 +63,7 @@ def redrive(
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
-    from fanin.publishing.dead_letters import Left  # noqa: PLC0415  # see redrive
+    from fanin.publishing.dead_letter_messages import Left  # noqa: PLC0415  # see redrive
 
     if call.output.as_json:
         call.output.value(_document(found, is_dry_run), "")

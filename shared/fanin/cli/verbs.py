@@ -113,14 +113,17 @@ class Verbs:
     def __init__(self) -> None:
         self._commands: dict[str, Verb] = {}
 
-    def __call__(self, name: str, *, writes: bool = False) -> Callable[[Verb], Verb]:
+    def __call__(
+        self, name: str, *, writes: bool = False, options: Mapping[str, tuple[Any, Any]] | None = None
+    ) -> Callable[[Verb], Verb]:
         """Return a decorator that registers a function as the verb *name*.
 
         *writes*: the verb changes something, so that it names the host, and needs one live batch of a key.
+        *options*: annotations and defaults of those that the function takes as ``**options``.
         """
 
         def register(function: Verb) -> Verb:
-            self._commands[name] = _command(name, function, writes)
+            self._commands[name] = _command(name, function, writes, options or {})
             return function
 
         return register
@@ -131,9 +134,11 @@ class Verbs:
             app.command(name, cls=VerbCommand)(command)
 
 
-def _command(name: str, function: Verb, writes: bool) -> Verb:
+def _command(name: str, function: Verb, writes: bool, options: Mapping[str, tuple[Any, Any]]) -> Verb:
     """Return *function* as typer takes it: without the invocation, and with the common options."""
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    known = inspect.signature(function, eval_str=True).parameters.values()
+    own = [each for each in known if each.kind is not Parameter.VAR_KEYWORD][1:]
+    own += [_option(option, *given) for option, given in options.items()]
     common = [_option(option, annotation, None) for option, annotation in WHERE.items()]
     common.append(_option("as_json", Json, default=False))
 

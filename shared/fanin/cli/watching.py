@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated, TextIO
@@ -23,6 +22,7 @@ from fanin.client.documents import Document
 from fanin.client.model import Status
 from fanin.client.waiting import REAL, Pacing, Timer, is_ended, looks
 from fanin.tracker import State
+from fanin.tracker.model import ALIVE
 
 verb = Verbs()
 
@@ -40,14 +40,15 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each change of state.
+    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each
+    change of state.
     """
     batch_id = call.names.id_of(batch)
     found = progress_of(call, batch_id, _seconds(timeout), REAL)
     if call.output.on_terminal:
         last = drawn(found, sys.stdout, lambda: shutil.get_terminal_size().columns)
     else:
-        last = printed(found, call, time.monotonic)
+        last = printed(found, call, REAL.monotonic)
     if last.status.result != SUCCEEDED:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -85,11 +86,14 @@ def waited(
     until = None if timeout is None else timer.monotonic() + timeout
     for name, batch_id in names.items():
         left = None if until is None else max(0.0, until - timer.monotonic())
-        status = call.fanin.wait(batch_id, left)
+        pacing = Pacing(batch_id, left, timer)
+        for state in looks(partial(call.api.transport.poll, batch_id), pacing):
+            if state not in ALIVE:
+                break
+        answer = next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
         if call.output.as_json:
-            answer = call.api.get(f"/v1/batches/{batch_id}", documents.status_of)
             call.output.value(answer.document, "")
-        yield name, status
+        yield name, answer.value
 
 
 def drawn(found: Iterator[Seen], terminal: TextIO, width: Callable[[], int]) -> Look:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ WAYS = (
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 WHERE_OPTIONS = ("url", "stage", "profile", "region")
 LOCAL_RUN = "the local run"
+VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,12 @@ class Site:
         """
         from fanin.client.http import HttpTransport  # noqa: PLC0415  # it takes 0.2 s, and `--help` needs none
 
+        return HttpTransport(self.url, region=self.region, sign=self.bearer(), **limits)
+
+    def bearer(self) -> Sign | None:
+        """Return what adds FANIN_TOKEN to the headers of requests; None without it. Raises UsageError."""
         token = None if self.found == LOCAL_RUN else os.environ.get("FANIN_TOKEN")
-        sign = _bearer(self.url, token) if token else None
-        return HttpTransport(self.url, region=self.region, sign=sign, **limits)
+        return _bearer(self.url, token) if token else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,8 @@ def _bearer(url: str, token: str) -> Sign:
     """Return what adds the token to requests. Raises UsageError for a URL over which it would be readable."""
     from fanin.client.http import is_loopback  # noqa: PLC0415  # see transport
 
+    if not VISIBLE.fullmatch(token):
+        raise UsageError("FANIN_TOKEN is not a token: it has spaces or control characters")
     parts = urlsplit(url)
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise UsageError(f"FANIN_TOKEN is sent over https only, and the URL is {url}; unset it or use https")

@@ -33,9 +33,7 @@ def key_or_fresh(given: str | None) -> str:
     if given is None:
         return str(uuid4())
     if not isinstance(given, str) or not _KEY_FORM.fullmatch(given):
-        raise InvalidRequest(
-            "an idempotency key is 1 to 128 printable ASCII characters", field="Idempotency-Key"
-        )
+        raise InvalidRequest("an idempotency key is 1 to 128 printable ASCII characters", field="key")
     return given
 
 
@@ -145,7 +143,7 @@ def reason_given(reason: str | None) -> str | None:
 
 def batch_id_given(batch_id: str) -> str:
     """Return *batch_id*, a text; the transport checks its form."""
-    return text(batch_id, "a batch id", "batchId")
+    return text(batch_id, "a batch id", "batch_id")
 
 
 def item_id_given(item: str | ItemId | None, field: str) -> str | None:

@@ -34,7 +34,7 @@ def _child(transport: Transport, spec: OpenBatch, work: UnderWork) -> tuple[str,
         raise InvalidRequest(
             f"item {work.item_id} has its child batch {work.child} already: add all items to that one, or"
             " pass a key to open another one",
-            field="parentItemId",
+            field="parent",
         )
     for number in range(CHILDREN_MAX):
         key = work.key("child", str(number))
@@ -44,7 +44,7 @@ def _child(transport: Transport, spec: OpenBatch, work: UnderWork) -> tuple[str,
             return batch_id, key
     raise InvalidRequest(
         f"{CHILDREN_MAX} child batches of item {work.item_id} have failed; pass a key to open another one",
-        field="parentItemId",
+        field="parent",
     )
 
 

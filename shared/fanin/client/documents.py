@@ -81,7 +81,9 @@ def open_body(spec: OpenBatch) -> Document:
 
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
-    return {camel(name): str(value) for name, value in filter_of(wanted).items() if value is not None}
+    given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}
+    times = {name: at.isoformat() for name, at in given.items() if isinstance(at, datetime)}
+    return {name: str(value) for name, value in given.items()} | times
 
 
 def map_of(answer: Document) -> BatchMap:

@@ -21,7 +21,6 @@ from fanin.client.checking import (
     listed_ranges,
     ranged,
     reason_given,
-    state_of,
     text,
     text_or_none,
     whole,
@@ -30,6 +29,7 @@ from fanin.client.checking import (
 from fanin.client.children import opened
 from fanin.client.consumers import Consumers
 from fanin.client.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.filtering import FilterOptions, filter_given
 from fanin.client.handing import add_key, taken_over, tasks_key
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
@@ -43,7 +43,7 @@ from fanin.client.slot import TransportSlot
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.client.waiting import Waiting
-from fanin.tracker import Ack, BatchFilter, BatchMap, ItemId, Outcome, Sample, State
+from fanin.tracker import Ack, BatchMap, ItemId, Outcome, Sample, State
 from fanin.tracker.ids import COUNT_MAX
 from fanin.tracker.mapping import CELLS_MAX
 
@@ -182,14 +182,17 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
     def batches(
-        self, user_key: str | None = None, state: State | str | None = None, label: str | None = None
+        self,
+        user_key: str | None = None,
+        state: State | str | None = None,
+        label: str | None = None,
+        **more: Unpack[FilterOptions],
     ) -> Iterator[Summary]:
-        """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all."""
-        wanted = BatchFilter(
-            user_key=text_or_none(user_key, "a user key", "userKey"),
-            state=None if state is None else state_of(state),
-            label=text_or_none(label, "a label", "label"),
-        )
+        """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all.
+
+        *more*: the beginning of the user key, and times of opening; see ``FilterOptions``.
+        """
+        wanted = filter_given(user_key, state, label, more)
         ask = partial(self._transport.batches, wanted)
         return (batch for page in pages(ask) for batch in page.batches)
 
@@ -209,7 +212,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "itemId")))
+        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "item_id")))
         with taken_over(new.item_id):
             return self._transport.register(new, tasks_key([new], key))
 
@@ -220,7 +223,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
 
     def task_status(self, task_id: str) -> TaskStatus:
         """Return the state of a task. Raises NotFound. Over HTTP only."""
-        return self._transport.task(text(task_id, "a task id", "taskId"))
+        return self._transport.task(text(task_id, "a task id", "task_id"))
 
     def _in_parts(
         self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str

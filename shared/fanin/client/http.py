@@ -109,7 +109,7 @@ class HttpTransport:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._base = _checked(url)
-        self._sign = sign or _signer(self._base.host or "", region)
+        self._sign = sign or signer_of(self._base.host or "", region)
         self._attempts = attempts
         self._pause = pause
         timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
@@ -315,7 +315,7 @@ def _checked(url: str) -> Url:
     return parsed
 
 
-def _signer(host: str, region: str | None) -> Sign | None:
+def signer_of(host: str, region: str | None) -> Sign | None:
     """Return the AWS signer; None for a loopback host, because a local run needs no signatures."""
     if is_loopback(host.strip("[]")):
         return None

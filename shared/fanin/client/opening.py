@@ -17,6 +17,7 @@ from fanin.client.checking import (
     retention_of,
     text_or_none,
 )
+from fanin.client.naming import named_as_arguments
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
 from fanin.tracker.thresholds import Threshold, checked_stuck_after, checked_thresholds
 
@@ -71,5 +72,6 @@ def spec_of(user_key: str | None, options: OpenOptions) -> OpenBatch:
     unknown = sorted(options.keys() - CHECKS.keys())
     if unknown:
         raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
-    checked = {RENAMED.get(name, name): CHECKS[name](value) for name, value in options.items()}
-    return OpenBatch(user_key=text_or_none(user_key, "a user key", "userKey"), **checked)
+    with named_as_arguments():
+        checked = {RENAMED.get(name, name): CHECKS[name](value) for name, value in options.items()}
+        return OpenBatch(user_key=text_or_none(user_key, "a user key", "userKey"), **checked)

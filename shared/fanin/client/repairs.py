@@ -18,6 +18,7 @@ from fanin.client.checking import (
 )
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Deleted
+from fanin.client.naming import named_as_arguments
 from fanin.client.paging import pages
 from fanin.client.transport import Transport
 from fanin.errors import FaninError, InvalidRequest
@@ -62,14 +63,15 @@ class Repairs:
         Options that are not given are those of the origin. Raises NotFound, and Conflict if the batch is
         live or has no such items.
         """
-        request = ReopenBatch(
-            origin_batch_id=batch_id_given(batch_id),
-            items=_items_of(items),
-            user_key=text_or_none(user_key, "a user key", "userKey"),
-            labels=labels,
-            deadline=deadline_of(deadline),
-            max_failures=counted(max_failures, "maxFailures", 1),
-        )
+        with named_as_arguments():
+            request = ReopenBatch(
+                origin_batch_id=batch_id_given(batch_id),
+                items=_items_of(items),
+                user_key=text_or_none(user_key, "a user key", "userKey"),
+                labels=labels,
+                deadline=deadline_of(deadline),
+                max_failures=counted(max_failures, "maxFailures", 1),
+            )
         key = key_or_fresh(key)
         return Reopened(cast("Fanin", self), self._transport.reopen(request, key), batch_id, key)
 

@@ -83,7 +83,7 @@ def task_given(task: NewTask) -> NewTask:
         task,
         target=text_or_none(task.target, "a target", "target"),
         payload=json_value(task.payload),
-        task_id=text_or_none(task.task_id, "a task id", "taskId"),
+        task_id=text_or_none(task.task_id, "a task id", "task_id"),
         priority=whole(task.priority, "priority", 0, PRIORITY_MAX),
-        item_id=item_id_given(task.item_id, "itemId"),
+        item_id=item_id_given(task.item_id, "item_id"),
     )

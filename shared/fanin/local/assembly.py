@@ -1,4 +1,4 @@
-"""The cloud assembly: read from a folder, or synthesised by the CDK app and cached under ``build/``."""
+"""The cloud assembly: read from a folder, or synthesised by the CDK app and cached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -20,11 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.local.errors import LocalRunError
+from fanin.local.origin import Origin
 
-ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ("infra/**/*.py", "functions/**/*.py", "shared/**/*.py", "requirements.txt", "cdk.json")
-# Not deployed: see fanin_cdk/code.py.
-NOT_DEPLOYED = ("shared/fanin/local/", "shared/fanin/cli/", "shared/fanin/cost/")
 KEPT = 6
 """The number of cached assemblies; older ones are removed."""
 
@@ -80,40 +77,30 @@ def zipped(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-def fingerprint(root: Path, context: Mapping[str, Any]) -> str:
+def fingerprint(origin: Origin, context: Mapping[str, Any]) -> str:
     """Return a hash of the sources, the context, this Python and machine; 16 hex digits."""
     digest = hashlib.sha256(json.dumps([context, sys.version, platform.platform()], sort_keys=True).encode())
-    for path in _sources(root):
-        digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
+    for path in origin.files():
+        digest.update(f"\0{path.relative_to(origin.folder).as_posix()}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _sources(root: Path) -> Iterable[Path]:
-    found = {path for pattern in SOURCES for path in root.glob(pattern)}
-    deployed = {path for path in found if not path.relative_to(root).as_posix().startswith(NOT_DEPLOYED)}
-    return sorted(deployed)
-
-
-def kept_assembly(root: Path, context: Mapping[str, Any]) -> Path | None:
+def kept_assembly(origin: Origin, context: Mapping[str, Any]) -> Path | None:
     """Return the folder of the cached assembly of these sources and *context*, or None."""
-    folder = _folder(root, context)
+    folder = _folder(origin, context)
     if not folder.is_dir():
         return None
     folder.touch()
     return folder
 
 
-def synthesise(root: Path, context: Mapping[str, Any]) -> Path:
-    """Run the CDK app of the source tree *root* and return the folder of its assembly. Takes about 20 s."""
-    if not (root / "infra" / "app.py").is_file():
-        raise LocalRunError(
-            f"{root} has no infra/app.py to synthesise: run from a clone, or use --template-dir"
-        )
-    kept = _folder(root, context)
-    kept.parent.mkdir(parents=True, exist_ok=True)
+def synthesise(origin: Origin, context: Mapping[str, Any]) -> Path:
+    """Run the CDK app of *origin* and return the folder of its assembly. Takes about 20 s."""
+    kept = _folder(origin, context)
+    _make_cache(kept.parent)
     with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
         outdir = Path(draft) / "cdk.out"
-        _run_app(root, context, outdir)
+        _run_app(origin, context, outdir)
         # Another run may have finished first; its assembly is the same.
         if not kept.exists():
             outdir.rename(kept)
@@ -121,20 +108,28 @@ def synthesise(root: Path, context: Mapping[str, Any]) -> Path:
     return kept
 
 
-def _folder(root: Path, context: Mapping[str, Any]) -> Path:
-    return root / "build" / "local" / fingerprint(root, context)
+def _folder(origin: Origin, context: Mapping[str, Any]) -> Path:
+    return origin.cache / fingerprint(origin, context)
 
 
-def _run_app(root: Path, context: Mapping[str, Any], outdir: Path) -> None:
+def _make_cache(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LocalRunError(f"{folder} cannot be created ({error.strerror}); set XDG_CACHE_HOME") from error
+
+
+def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
     env = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(root / "shared"), str(root)]),
+        "PYTHONPATH": os.pathsep.join(map(str, origin.paths)),
         "CDK_OUTDIR": str(outdir),
         "CDK_CONTEXT_JSON": json.dumps(context),
     }
-    command = [sys.executable, "-m", "fanin.local.synthesis", str(os.getpid()), str(outdir.parent)]
+    module = [sys.executable, "-m", "fanin.local.synthesis"]
+    command = [*module, str(os.getpid()), str(outdir.parent), origin.app]
     app = subprocess.Popen(  # noqa: S603 - our own module
-        command, cwd=root, env=env, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True
+        command, cwd=outdir.parent, env=env, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True
     )
     try:
         said, _ = app.communicate()
@@ -142,10 +137,12 @@ def _run_app(root: Path, context: Mapping[str, Any], outdir: Path) -> None:
         os.killpg(app.pid, signal.SIGKILL)
         raise
     if app.returncode != 0:
-        refused = [line for line in said.splitlines() if line.startswith("configuration: ")]
-        if refused:
-            raise LocalRunError(refused[-1])
-        raise LocalRunError(f"the CDK app failed; run it alone with: make synth\n{said[-4000:]}")
+        raise LocalRunError(_failure(said))
+
+
+def _failure(said: str) -> str:
+    refused = [line for line in said.splitlines() if line.startswith("configuration: ")]
+    return refused[-1] if refused else f"the CDK app failed:\n{said[-4000:]}"
 
 
 def _prune(folder: Path) -> None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from fanin.local.errors import LocalRunError
 
-INSTALL = "make setup, or pip install -e '.[local]', in a clone of fanin's repository"
+INSTALL = "uv tool install 'fanin[local]', or make setup in a clone"
 PACKAGES = {"ministack": "ministack", "moto": "moto", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
 
 

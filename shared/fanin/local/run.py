@@ -13,18 +13,21 @@ from typing import Any, Self
 import urllib3
 
 from fanin.local import assembly, emulator
-from fanin.local.assembly import ROOT, Assembly
+from fanin.local.assembly import Assembly
 from fanin.local.connection import Connection
 from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulator import Emulator
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
+from fanin.local.event_log import EventLog
+from fanin.local.origin import ORIGIN
 from fanin.local.pipe import Pipe
 from fanin.local.pipe_runner import PipeRunner
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
 
 ANSWER_SECONDS = 30.0
+NO_DEMO = "the demo is not in the package: clone the repository and run `make demo` there; or omit --demo"
 CONSUMERS = 4
 """Concurrent Lambda invocations for one queue; each is a process on this machine."""
 
@@ -83,7 +86,7 @@ class LocalRun:
         aws = Connection(started.endpoint)
         stack = deploy(source, aws, progress)
         started.serve_api(stack.outputs["ApiId"])
-        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
+        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws, EventLog(started.directory.path))
         pipe.start()
         run = cls(started, stack, pipe)
         progress("waiting for the API's first answer")
@@ -106,6 +109,11 @@ class LocalRun:
     def environment(self) -> dict[str, str]:
         """The environment variables of a process that uses the run: API, AWS, tables, doorbells, tenant."""
         return environment_of(self.url, self.endpoint, self.outputs)
+
+    @property
+    def event_log(self) -> EventLog:
+        """The last events that the run put on its bus."""
+        return EventLog(self._emulator.directory.path)
 
     def check(self) -> None:
         """Raise LocalRunError if the emulator has exited."""
@@ -150,7 +158,7 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
         pid=os.getpid(),
         host=started.process.pid,
         command=command,
-        checkout=str(ROOT),
+        checkout=str(ORIGIN.folder),
     )
     started.directory.write(state)
 
@@ -167,7 +175,11 @@ def _context(
         raise LocalRunError("-c has no effect with --template-dir, which deploys an existing template")
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
-    context = {"stage": "local", "target": "local", "demo": demo, "consumer_concurrency": CONSUMERS}
+    if demo and not template_dir and not ORIGIN.is_clone:
+        raise LocalRunError(NO_DEMO)
+    context = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
+    if ORIGIN.is_clone:
+        context["demo"] = demo
     if archive:
         context["archive"] = True
     if page_bits is not None:
@@ -176,8 +188,8 @@ def _context(
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:
-    kept = assembly.kept_assembly(ROOT, context)
+    kept = assembly.kept_assembly(ORIGIN, context)
     if kept is not None:
         return kept
     progress("synthesising the deployment (half a minute; kept for the next time)")
-    return assembly.synthesise(ROOT, context)
+    return assembly.synthesise(ORIGIN, context)

@@ -30,8 +30,8 @@ class State:
 
     ``url`` of the API, ``endpoint`` of AWS, ``outputs`` of the stack, empty until the API answers; ``pid`` of
     the process that started it, ``host`` of the one that serves. ``command`` when ``fanin local up`` started
-    it, not another program. ``checkout``: the folder of the source tree that it was started from, empty if
-    an older version wrote the file.
+    it, not another program. ``checkout``: the folder of the clone or of the installed
+    packages that it was started from, empty if an older version wrote the file.
     """
 
     port: int

@@ -1,4 +1,4 @@
-"""The child process that runs the CDK app: ``python -m fanin.local.synthesis PARENT DRAFT``.
+"""The child process that runs the CDK app: ``python -m fanin.local.synthesis PARENT DRAFT APP``.
 
 The app starts processes of its own (Node, uv), all in one process group. When the parent exits, the group is
 killed and DRAFT is removed.
@@ -17,11 +17,11 @@ from pathlib import Path
 from fanin.local import parent_watch
 
 
-def main(parent: int, draft: Path) -> None:
-    """Run the CDK app until it ends or the process *parent* exits."""
+def main(parent: int, draft: Path, app: str) -> None:
+    """Run the CDK app, the module *app*, until it ends or the process *parent* exits."""
     parent_watch.follow(parent, functools.partial(_give_up, draft))
-    sys.argv = ["infra.app"]
-    runpy.run_module("infra.app", run_name="__main__")
+    sys.argv = [app]
+    runpy.run_module(app, run_name="__main__")
 
 
 def _give_up(draft: Path) -> None:
@@ -30,4 +30,4 @@ def _give_up(draft: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    main(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

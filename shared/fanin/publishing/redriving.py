@@ -17,7 +17,7 @@ from fanin.aws.calls import send
 from fanin.client.items import Items
 from fanin.client.transport import Transport
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
-from fanin.publishing.dead_letters import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
 from fanin.publishing.packing import batches
 from fanin.publishing.sources import Sources
 from fanin.tracker import State

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
-from fanin.publishing.dead_letters import DeadLetterMessage
+from fanin.publishing.dead_letter_messages import DeadLetterMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

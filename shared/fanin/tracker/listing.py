@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 
+from fanin.pacing import Each, each_in_turn
 from fanin.tracker.model import SHARDS, Position, Query, State
 from fanin.tracker.options import BatchFilter, filter_of
 from fanin.tracker.store import Listing, TrackerStore
@@ -21,14 +22,16 @@ class ListQuery(BatchFilter):
     after: Position | None = None
 
 
-def listing(store: TrackerStore, tenant: str, query: ListQuery, now: datetime) -> Listing:
+def listing(
+    store: TrackerStore, tenant: str, query: ListQuery, now: datetime, each: Each = each_in_turn
+) -> Listing:
     """Return one page of the tenant's list, without batches that have expired."""
-    page = newest(store, tenant, query)
+    page = newest(store, tenant, query, each)
     seen = (batch for batch in page.batches if batch.state is not State.EXPIRED and batch.expires_at > now)
     return Listing(tuple(seen), page.resume)
 
 
-def newest(store: TrackerStore, tenant: str, query: ListQuery) -> Listing:
+def newest(store: TrackerStore, tenant: str, query: ListQuery, each: Each = each_in_turn) -> Listing:
     """Return one page of the tenant's list, with batches that have expired.
 
     The page goes back only as far as every shard was read, because a shard may hold newer batches beyond
@@ -39,7 +42,7 @@ def newest(store: TrackerStore, tenant: str, query: ListQuery) -> Listing:
     queries = [
         Query(tenant=tenant, shard=shard, limit=limit, before=query.after, **wanted) for shard in shards
     ]
-    parts = [store.listing(part) for part in queries]
+    parts = each(store.listing, queries)
     read_to = max((part.resume for part in parts if part.resume is not None), default=None)
     newest_first = heapq.merge(*(part.batches for part in parts), key=attrgetter("position"), reverse=True)
     known = (batch for batch in newest_first if read_to is None or batch.position >= read_to)

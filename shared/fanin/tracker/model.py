@@ -342,7 +342,7 @@ class Query(BatchFilter):
         """Whether the rows of this list that are read include *batch*, whether it matches or not."""
         listed = shard_of(batch.batch_id) == self.shard if self.user_key is None else self._is_named(batch)
         earlier = self.before is None or batch.position < self.before
-        return batch.tenant == self.tenant and listed and earlier
+        return batch.tenant == self.tenant and listed and earlier and self.includes(batch.created_at)
 
     def _is_named(self, batch: Batch) -> bool:
         return batch.user_key == self.user_key

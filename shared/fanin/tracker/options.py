@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,11 @@ LIFETIME_MAX = timedelta(days=400)
 USER_KEY_MAX = 256
 """Characters of a user key."""
 LABELS_MAX = 10
-LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:]{1,64}")
-LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,256}")
+USER_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,256}")
+LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:\ud800-\udfff]{1,64}")
+LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,256}")
+LABEL = re.compile(f"{LABEL_KEY.pattern}:{LABEL_VALUE.pattern}")
+"""Texts without control characters and lone surrogates, which have no form in UTF-8."""
 
 
 class Mode(StrEnum):
@@ -86,8 +89,7 @@ class OpenBatch(BatchOptions):
     on_failures: OnFailures = OnFailures.SUCCEED
 
     def __post_init__(self) -> None:
-        if self.user_key is not None and not 1 <= len(self.user_key) <= USER_KEY_MAX:
-            raise InvalidRequest(f"a user key has 1 to {USER_KEY_MAX} characters", field="userKey")
+        _check_user_key(self.user_key, "userKey")
         object.__setattr__(self, "labels", _checked_labels(self.labels))
         object.__setattr__(self, "notify_at", checked_thresholds(self.notify_at))
         checked_stuck_after(self.stuck_after)
@@ -98,6 +100,15 @@ class OpenBatch(BatchOptions):
     def token(self) -> TaskToken | None:
         """The task token, or None."""
         return token_given(self.task_token, self.on_failures, self.deadline)
+
+
+def _check_user_key(text: str | None, field: str) -> None:
+    """Raise InvalidRequest for a user key, or the beginning of one, that no batch can have."""
+    if text is not None and not USER_KEY.fullmatch(text):
+        raise InvalidRequest(
+            f"a user key has 1 to {USER_KEY_MAX} characters, no control character and no lone surrogate",
+            field=field,
+        )
 
 
 def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -123,20 +134,34 @@ def options_of(source: BatchOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFilter:
-    """Which batches of a tenant are listed: those that have every property given here."""
+    """Which batches of a tenant are listed: those that have every property given here.
+
+    *opened_from*, *opened_to* (exclusive): aware times, of which milliseconds count.
+    """
 
     user_key: str | None = None
+    user_key_prefix: str | None = None
     state: State | None = None
     label: str | None = None
+    opened_from: datetime | None = None
+    opened_to: datetime | None = None
 
     def __post_init__(self) -> None:
-        if self.label is not None and (not isinstance(self.label, str) or ":" not in self.label):
+        if self.user_key is not None and self.user_key_prefix is not None:
+            raise InvalidRequest(
+                "batches are listed by a whole user key or by its beginning; give one", field="userKeyPrefix"
+            )
+        if self.opened_from and self.opened_to and self.opened_from >= self.opened_to:
+            raise InvalidRequest("batches are listed from a time to a later one", field="openedTo")
+        _check_user_key(self.user_key, "userKey")
+        _check_user_key(self.user_key_prefix, "userKeyPrefix")
+        if self.label is not None and not LABEL.fullmatch(self.label):
             raise InvalidRequest("batches are listed by a label as key:value", field="label")
 
     @property
     def reads_rows(self) -> bool:
-        """Whether rows have to be read to find the batches: only a user key has a list of its own."""
-        return self.state is not None or self.label is not None
+        """Whether rows have to be read to find the batches: a user key has a list, and each list an order."""
+        return any(wanted is not None for wanted in (self.state, self.label, self.user_key_prefix))
 
     @property
     def label_pair(self) -> tuple[str, str] | None:
@@ -147,8 +172,15 @@ class BatchFilter:
     def matches(self, batch: Batch) -> bool:
         """Whether *batch* has every property."""
         same_key = self.user_key is None or batch.user_key == self.user_key
+        same_key = same_key and (batch.user_key or "").startswith(self.user_key_prefix or "")
         labeled = self.label_pair is None or self.label_pair in batch.labels.items()
-        return same_key and labeled and (self.state is None or batch.state is self.state)
+        in_state = self.state is None or batch.state is self.state
+        return same_key and labeled and in_state and self.includes(batch.created_at)
+
+    def includes(self, opened_at: datetime) -> bool:
+        """Whether a batch that was opened then is listed."""
+        late_enough = self.opened_from is None or self.opened_from <= opened_at
+        return late_enough and (self.opened_to is None or opened_at < self.opened_to)
 
 
 def filter_of(source: BatchFilter) -> dict[str, Any]:

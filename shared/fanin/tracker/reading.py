@@ -65,7 +65,7 @@ class Reader:
 
     def list(self, tenant: str, query: ListQuery) -> Listing:
         """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
-        return listing(self.store, tenant, query, self.now())
+        return listing(self.store, tenant, query, self.now(), self.each)
 
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""

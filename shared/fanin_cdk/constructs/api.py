@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 import jsii
 from aws_cdk import aws_apigateway as apigateway
@@ -44,6 +45,7 @@ class Api(Construct):
             self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
         )
         self.functions: list[lambda_.Function] = []
+        self.routes: list[str] = []
         for route, function in routes.items():
             self.add(route, function)
         share = shares(config)
@@ -57,12 +59,26 @@ class Api(Construct):
             access_log_settings=AccessLog(log_group(self, "AccessLog", config)),
         )
 
+    @property
+    def url(self) -> str:
+        """The URL of the API, which ends with a slash."""
+        return self.stage.url
+
+    def arns(self, routes: Sequence[str]) -> list[str]:
+        """Return the ARNs by which IAM authorizes the requests of *routes*, each ``METHOD /path``."""
+        calls = (route.split(" ") for route in routes)
+        return [
+            self.http.arn_for_execute_api(method, re.sub(r"\{\w+\}", "*", path), "$default")
+            for method, path in calls
+        ]
+
     def add(self, route: str, function: lambda_.Function) -> None:
         """Integrate *function* for *route*, ``METHOD /path``."""
         method, path = route.split(" ")
         name = name_of(function)
         if function not in self.functions:
             self.functions.append(function)
+        self.routes.append(route)
         self.http.add_routes(
             path=path,
             methods=[apigatewayv2.HttpMethod(method)],

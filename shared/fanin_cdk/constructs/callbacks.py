@@ -13,23 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import Aws, Fn
+from aws_cdk import Aws
 from aws_cdk import aws_events as events
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin.callbacks.model import ALL_TENANTS, RETRIED_FOR, Callback
 from fanin.names import EVENT_SOURCE
 from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.constructs.deliveries import ATTEMPTS, admit_rules
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import SourceQueue, dead_letter_queue
 from fanin_cdk.constructs.secrets import allow_secret
 from fanin_cdk.handlers import CALL_WEBHOOK
 from fanin_cdk.nag import accept
 
-ATTEMPTS = 185
-"""The maximum of EventBridge, which ends its retries after 24 hours."""
 EVENTS_AT_ONCE = 10
 GROUP = "fanin"
 """The message group of a FIFO queue: a rule has a constant one."""
@@ -45,7 +43,7 @@ class Callbacks(Construct):
         self.bus = bus
         self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         accept(self.dead_letter_queue, "This is the rules' dead-letter queue", "AwsSolutions-SQS3")
-        self._admit_rules(self.dead_letter_queue)
+        admit_rules(self.dead_letter_queue, bus)
         self.webhooks = self._webhooks(config, functions) if config.webhooks else None
         for callback in config.named_callbacks:
             self._rule(callback)
@@ -64,7 +62,7 @@ class Callbacks(Construct):
     def _webhooks(self, config: Config, functions: Functions) -> SourceQueue:
         # An event that fails for a day is received 24 to 40 times; a message may be received 61 times.
         made = SourceQueue.of_consumer(self, "Webhooks", CALL_WEBHOOK.timeout_seconds)
-        self._admit_rules(made.queue)
+        admit_rules(made.queue, self.bus)
         caller = functions.add(CALL_WEBHOOK)
         for webhook in config.webhooks:
             if webhook.secret:
@@ -97,28 +95,6 @@ class Callbacks(Construct):
                     sqs_parameters=fifo if target.endswith(".fifo") else None,
                 )
             ],
-        )
-
-    def _admit_rules(self, queue: sqs.Queue) -> None:
-        """Let the rules of the bus send to *queue*: one statement, because SQS takes 20 in a policy."""
-        rules = Fn.join(
-            "",
-            [
-                f"arn:{Aws.PARTITION}:events:{Aws.REGION}:{Aws.ACCOUNT_ID}:rule/",
-                self.bus.event_bus_name,
-                "/*",
-            ],
-        )
-        queue.add_to_resource_policy(
-            iam.PolicyStatement(
-                actions=["sqs:SendMessage"],
-                principals=[iam.ServicePrincipal("events.amazonaws.com")],
-                resources=[queue.queue_arn],
-                conditions={
-                    "ArnLike": {"aws:SourceArn": rules},
-                    "StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID},
-                },
-            )
         )
 
 

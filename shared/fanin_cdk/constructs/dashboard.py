@@ -30,7 +30,7 @@ from fanin_cdk.constructs.metrics import (
     Emitted,
 )
 from fanin_cdk.constructs.watched import Watched
-from fanin_cdk.group_handlers import REGISTRATIONS
+from fanin_cdk.group_handlers import REGISTRATIONS, TASKS
 from fanin_cdk.handlers import RESUMES
 
 HALF, HEIGHT = 12, 6
@@ -47,7 +47,9 @@ def draw(
         shown = alarms[number : number + ALARMS]
         dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=shown, width=2 * HALF))
     of_batches = (*_of_batches(emitted, watched), *_of_webhooks(emitted, watched))
-    ours = (*of_batches, *_of_bundles(emitted, watched), *_of_jobs(emitted))
+    of_bundles = _of_bundles(emitted, watched) if TASKS in watched.consumed else []
+    of_jobs = _of_jobs(emitted) if "Jobs" in watched.tables else []
+    ours = (*of_batches, *of_bundles, *of_jobs)
     for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard

@@ -25,7 +25,15 @@ from fanin_cdk.nag import accept
 class Functions(Construct):
     """Makes Lambda functions of Handlers, each with the tracker's environment and the grants it names."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, tables: Tables) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        tables: Tables,
+        packages: lambda_.Code | None = None,
+    ) -> None:
+        """*packages*: the layer of third-party packages. Default: it is built at the synthesis."""
         super().__init__(scope, id_)
         self.config = config
         self.tables = tables
@@ -35,7 +43,7 @@ class Functions(Construct):
         self.layer = lambda_.LayerVersion(
             self,
             "Packages",
-            code=layer_code(build),
+            code=packages or layer_code(build),
             # The emulator of the local run ignores both, so the two templates stay the same.
             compatible_architectures=[lambda_.Architecture.ARM_64],
             compatible_runtimes=[self.runtime],
@@ -46,7 +54,7 @@ class Functions(Construct):
 
     def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the tracker's environment, then *environment*, and the grants it names."""
-        own = Construct(self, "".join(part.capitalize() for part in handler.name.split("_")))
+        own = Construct(self, id_of(handler.name))
         group = log_group(own, "Logs", self.config)
         function = lambda_.Function(
             own,
@@ -69,6 +77,10 @@ class Functions(Construct):
         _allow_indexes(function, self.tables.batches, handler.indexes)
         self.made.append(function)
         return function
+
+    def of(self, name: str) -> list[lambda_.Function]:
+        """Return the functions of the handler *name*: one, or none if it is not deployed."""
+        return [each for each in self.made if name_of(each) == id_of(name)]
 
     def _environment(self) -> dict[str, str]:
         anonymous = {"FANIN_ALLOW_ANONYMOUS": "true"} if self.config.target == "local" else {}
@@ -98,8 +110,13 @@ def service_name(config: Config) -> str:
     return f"fanin-{config.stage}"
 
 
+def id_of(name: str) -> str:
+    """Return the handler's *name* in the form of construct ids: ``AddItems`` for ``add_items``."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
 def name_of(function: lambda_.Function) -> str:
-    """Return the handler's name in the form of construct ids: ``AddItems`` for ``add_items``."""
+    """Return the name of the function's handler in the form of construct ids."""
     return function.node.path.split("/")[-2]
 
 

@@ -71,11 +71,18 @@ class GroupTables(Construct):
         return made
 
 
-class Grouper(Construct):
+class FaninGrouper(Construct):
     """The group-batcher's resources; *routes* are its part of the API, *queues* are watched by alarms."""
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        functions: Functions,
+        bus: events.IEventBus,
+        *,
+        has_api: bool = True,
     ) -> None:
         super().__init__(scope, id_)
         self.config = config
@@ -87,7 +94,8 @@ class Grouper(Construct):
             TASKS: SourceQueue.of_consumer(self, "TaskMessages", leader.lambda_.timeout_seconds),
             BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", caller.lambda_.timeout_seconds),
         }
-        self.routes = {each.lambda_.route: self.add(each) for each in GROUP_ROUTES}
+        routes = GROUP_ROUTES if has_api else ()
+        self.routes = {each.lambda_.route: self.add(each) for each in routes}
         self.queues[TASKS].feed(self.add(leader), config, TASKS_AT_ONCE)
         self.queues[BUNDLES].feed(self.add(caller), config, BUNDLES_AT_ONCE)
         if config.grouper_registrations:

@@ -34,25 +34,26 @@ from fanin_cdk.constructs.watched import WatchedTable
 from fanin_cdk.job_handlers import ADD, CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
 from fanin_cdk.nag import accept, accept_wildcards
 
-DEMO_QUEUE = "demo"
 
-
-class Jobs(Construct):
+class FaninQueues(Construct):
     """The work queues' resources; *routes* are their part of the API.
 
     *doorbells*: by queue name, those that the stack makes; the functions make the doorbells of other queues,
     whose ARNs begin with *prefix* too.
     """
 
-    def __init__(self, scope: Construct, id_: str, config: Config, functions: Functions) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, functions: Functions, *, has_api: bool = True
+    ) -> None:
         super().__init__(scope, id_)
         self.functions = functions
         self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
         self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX, TENANT_QUEUES_INDEX])}
         names = doorbell_prefix(config.stage)
         self.prefix = f"arn:{Aws.PARTITION}:sqs:{Aws.REGION}:{Aws.ACCOUNT_ID}:{names}"
-        self.doorbells = {name: _doorbell(self, names, name) for name in _made_by_stack(config)}
-        self.routes = {each.lambda_.route: self.add(each) for each in JOB_ROUTES}
+        self.doorbells = {name: _doorbell(self, names, name) for name in config.job_queues}
+        routes = JOB_ROUTES if has_api else ()
+        self.routes = {each.lambda_.route: self.add(each) for each in routes}
         self.sweep = self.add(SWEEP_JOBS)
         Sweeper(self, "Sweeper", self.sweep)
 
@@ -92,11 +93,6 @@ class Jobs(Construct):
             arns = [f"{prefix}*" for prefix in prefixes]
             accept_wildcards(_role_of(function), "A work queue's doorbell is made with the queue", *arns)
             _allow(function, actions, arns)
-
-
-def _made_by_stack(config: Config) -> list[str]:
-    """Return the queues whose doorbells the stack makes: the configured ones, and the demo's."""
-    return list(dict.fromkeys((*config.job_queues, *([DEMO_QUEUE] if config.demo else []))))
 
 
 def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:

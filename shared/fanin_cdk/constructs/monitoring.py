@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from aws_cdk import Aws, Duration
-from aws_cdk import aws_iam as iam
+from aws_cdk import Duration
+from aws_cdk import aws_apigatewayv2 as apigatewayv2
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin import names
@@ -17,6 +18,7 @@ from fanin_cdk.constructs.alarms import ALARM, LESS, Alarms, Rule
 from fanin_cdk.constructs.dashboard import draw
 from fanin_cdk.constructs.functions import name_of
 from fanin_cdk.constructs.metrics import PERIOD, Emitted
+from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.constructs.watched import Watched
 
 UNSWEPT = {
@@ -36,33 +38,64 @@ SLOW = Rule(threshold=10_000, periods=3, datapoints=3)
 
 
 class Monitoring(Construct):
-    """An SNS topic, the alarms that publish to it, and a dashboard."""
+    """The alarms that publish to *topic*, and a dashboard."""
 
-    def __init__(self, scope: Construct, id_: str, config: Config, watched: Watched) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, config: Config, watched: Watched, topic: sns.ITopic
+    ) -> None:
         super().__init__(scope, id_)
+        self.config = config
         self.emitted = Emitted(config)
-        self.topic = _topic(self)
-        self.alarms = Alarms(self, self.topic, config)
-        if config.alarm_email:
-            self.topic.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
+        self.alarms = Alarms(self, topic, config)
         self._watch_for_failures(watched)
         if config.throttle_alarms:
             self._watch_for_throttles(watched)
-        self._watch_for_delays(config, watched)
-        self._watch_api(watched)
+        self._watch_for_delays(watched)
+        if watched.api:
+            self._watch_api(watched.api)
         self._watch_batches(config, watched)
         self._watch_sweepers(watched)
         draw(self, self.emitted, watched, self.alarms.made)
 
+    def watch_function(self, function: lambda_.Function) -> None:
+        """Add the alarms of a function that no route has."""
+        self._watch_for_errors(function)
+        if self.config.throttle_alarms:
+            self._watch_for_throttled(function)
+
+    def watch_queue(self, name: str, queue: SourceQueue) -> None:
+        """Add the alarms of a queue that a function of the stack consumes."""
+        self._watch_for_waiting(name, queue.queue)
+        self.watch_dead_letters(name, queue.dead_letter_queue)
+
+    def watch_dead_letters(self, name: str, queue: sqs.IQueue) -> None:
+        """Add the alarm of the dead-letter queue of the part *name*."""
+        meaning = f"{name}: messages were given up on"
+        runbook = f"{_anchor(name)}-dead-letter-queue"
+        self.alarms.add(f"{name}DeadLetters", aws_metrics.depth(queue), meaning, runbook)
+
+    def _watch_for_errors(self, function: lambda_.Function) -> None:
+        name, errors = name_of(function), function.metric_errors(period=aws_metrics.MINUTE)
+        self.alarms.add(f"{name}Errors", errors, f"{name}: invocations failed", "failed-invocations")
+
+    def _watch_for_throttled(self, function: lambda_.Function) -> None:
+        name, throttles = name_of(function), function.metric_throttles(period=aws_metrics.MINUTE)
+        meaning = f"{name}: Lambda throttled invocations"
+        self.alarms.add(f"{name}Throttled", throttles, meaning, "throttled-functions")
+
+    def _watch_for_waiting(self, name: str, queue: sqs.IQueue) -> None:
+        minutes = self.config.oldest_message_alarm_minutes
+        meaning, age = (
+            f"{name}: a message has waited for {minutes} minutes",
+            aws_metrics.oldest_message(queue),
+        )
+        self.alarms.add(f"{name}Waiting", age, meaning, "waiting-messages", Rule(threshold=60 * minutes))
+
     def _watch_for_failures(self, watched: Watched) -> None:
         for name, queue in watched.dead_letter_queues.items():
-            meaning = f"{name}: messages were given up on"
-            runbook = f"{_anchor(name)}-dead-letter-queue"
-            self.alarms.add(f"{name}DeadLetters", aws_metrics.depth(queue), meaning, runbook)
+            self.watch_dead_letters(name, queue)
         for function in watched.others:
-            name = name_of(function)
-            errors = function.metric_errors(period=aws_metrics.MINUTE)
-            self.alarms.add(f"{name}Errors", errors, f"{name}: invocations failed", "failed-invocations")
+            self._watch_for_errors(function)
         for first in range(0, len(watched.routes), ROUTES_AN_ALARM):
             routes = watched.routes[first : first + ROUTES_AN_ALARM]
             meaning = f"Routes: invocations failed of {', '.join(map(name_of, routes))}"
@@ -72,29 +105,23 @@ class Monitoring(Construct):
     def _watch_for_throttles(self, watched: Watched) -> None:
         """Alarm on throttled functions and tables; throttled routes are 5xx of the API, on which is one."""
         for function in watched.others:
-            name = name_of(function)
-            throttles = function.metric_throttles(period=aws_metrics.MINUTE)
-            meaning = f"{name}: Lambda throttled invocations"
-            self.alarms.add(f"{name}Throttled", throttles, meaning, "throttled-functions")
+            self._watch_for_throttled(function)
         for name, table in watched.tables.items():
             throttled = aws_metrics.throttles_of_table(table)
             meaning = f"{name}: DynamoDB throttled reads or writes of the table or an index"
             self.alarms.add(f"{name}TableThrottled", throttled, meaning, "throttled-tables")
 
-    def _watch_for_delays(self, config: Config, watched: Watched) -> None:
-        minutes = config.oldest_message_alarm_minutes
+    def _watch_for_delays(self, watched: Watched) -> None:
         for name, queue in watched.consumed.items():
-            meaning = f"{name}: a message has waited for {minutes} minutes"
-            age = aws_metrics.oldest_message(queue)
-            self.alarms.add(f"{name}Waiting", age, meaning, "waiting-messages", Rule(threshold=60 * minutes))
+            self._watch_for_waiting(name, queue)
         for reader in watched.readers:
             name = name_of(reader)
             lag = Rule(threshold=STREAM_LAG.to_milliseconds())
             meaning = f"{name}: records of a stream are an hour old; after 24 hours they are lost"
             self.alarms.add(f"{name}Lag", aws_metrics.iterator_age(reader), meaning, "stream-lag", lag)
 
-    def _watch_api(self, watched: Watched) -> None:
-        errors, slowest = aws_metrics.server_errors(watched.api), aws_metrics.latency(watched.api)
+    def _watch_api(self, api: apigatewayv2.HttpApi) -> None:
+        errors, slowest = aws_metrics.server_errors(api), aws_metrics.latency(api)
         self.alarms.add(
             "ApiErrors", errors, "The API answers 1 % of its requests with 5xx", "api-errors", SERVER_ERRORS
         )
@@ -129,22 +156,3 @@ def _anchor(name: str) -> str:
     What follows a dash is a name of the user.
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.partition("-")[0]).lower()
-
-
-def _topic(scope: Construct) -> sns.Topic:
-    """Return a topic, TLS only, that the alarms of this account and region may publish to.
-
-    The policy that enforces TLS replaces the topic's default policy, which lets CloudWatch publish.
-    """
-    topic = sns.Topic(scope, "Alarms", enforce_ssl=True)
-    alarms = f"arn:{Aws.PARTITION}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm:*"
-    ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}, "ArnLike": {"aws:SourceArn": alarms}}
-    topic.add_to_resource_policy(
-        iam.PolicyStatement(
-            actions=["sns:Publish"],
-            principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
-            resources=[topic.topic_arn],
-            conditions=ours,
-        )
-    )
-    return topic

@@ -12,7 +12,7 @@ from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling,
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from fanin_cdk.code import assemble
+from fanin_cdk.code import assemble, assemble_client, client_digest
 from fanin_cdk.config import Config
 from fanin_cdk.layer import Build, compile_own, install
 from fanin_cdk.paths import FUNCTIONS
@@ -42,6 +42,16 @@ def own_code(scope: Construct, build: Build, config: Config) -> lambda_.Code:
             compile_own(build, Path(folder))
         code = lambda_.Code.from_asset(folder, asset_hash=asset_hash, asset_hash_type=AssetHashType.CUSTOM)
         # Binding copies the folder into the output.
+        code.bind(scope)
+    return code
+
+
+def client_code(scope: Construct) -> lambda_.Code:
+    """Return the client as an asset of a layer: Python sources alone, for each version and architecture."""
+    with TemporaryDirectory() as folder:
+        assemble_client(Path(folder) / "python")
+        hashed = client_digest().hex()
+        code = lambda_.Code.from_asset(folder, asset_hash=hashed, asset_hash_type=AssetHashType.CUSTOM)
         code.bind(scope)
     return code
 

@@ -2,8 +2,9 @@
 
     bus -> rule on `resumes` -> queue -> resume_task, which ends the task
 
-Deployed if ``resumed_state_machines`` names any. An event whose task cannot be ended is retried for 24 hours,
-then goes to the dead-letter queue, as does one that EventBridge cannot deliver to the queue.
+Deployed if ``resumed_state_machines`` names any, or ``FaninTracker.resumes`` is called. An event whose task
+cannot be ended is retried for 24 hours, then goes to the dead-letter queue, as does one that EventBridge
+cannot deliver to the queue.
 
 The service authorization reference names no resource type for ``SendTaskSuccess`` and ``SendTaskFailure``.
 Step Functions authorizes them on the ARN of the state machine all the same, and the CDK's grants for the
@@ -13,6 +14,7 @@ responses of tasks rely on it (aws/aws-cdk, pull request 8486), so nothing wider
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
@@ -48,11 +50,16 @@ class Resuming(Construct):
             max_receives=math.ceil(TRIED_FOR.to_seconds() / VISIBILITY.to_seconds()) + 1,
             retention=RETENTION,
         )
-        function = functions.add(RESUME_TASK)
-        arns = list(config.resumed_state_machines)
-        function.add_to_role_policy(iam.PolicyStatement(actions=list(END_TASKS), resources=arns))
-        self.queue.feed(function, config, EVENTS_AT_ONCE)
+        self.function = functions.add(RESUME_TASK)
+        self.queue.feed(self.function, config, EVENTS_AT_ONCE)
         self.rule = self._rule(bus)
+        if config.resumed_state_machines:
+            self.let_end_tasks(config.resumed_state_machines)
+
+    def let_end_tasks(self, state_machine_arns: Sequence[str]) -> None:
+        """Let the function end the tasks of these state machines, and of no others."""
+        statement = iam.PolicyStatement(actions=list(END_TASKS), resources=list(state_machine_arns))
+        self.function.add_to_role_policy(statement)
 
     def _rule(self, bus: events.IEventBus) -> events.Rule:
         target = targets.SqsQueue(

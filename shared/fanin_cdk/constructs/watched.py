@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aws_cdk import aws_apigatewayv2 as apigatewayv2
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_pipes as pipes
 from aws_cdk import aws_sqs as sqs
+
+from fanin_cdk.constructs.queues import SourceQueue
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,24 +22,30 @@ class WatchedTable:
     indexes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Watched:
-    """All functions, the sweepers among them, and tables and queues by the name of their part.
+    """All functions, the sweepers among them, and tables and queues by the name of their part; each adds its.
 
-    ``routes``: the functions of the API's routes. ``consumed``: the queues that a function of the stack
-    consumes. ``readers``: the functions that read streams; the Pipe reads one, too.
+    ``routes``: the functions of the API's routes, if there is one. ``consumed``: the queues that a function
+    of the stack consumes. ``readers``: the functions that read streams; the Pipe reads one, too.
     """
 
     functions: Sequence[lambda_.Function]
-    routes: Sequence[lambda_.Function]
-    sweepers: Sequence[lambda_.Function]
-    readers: Sequence[lambda_.Function]
-    queues: Mapping[str, sqs.IQueue]
-    consumed: Mapping[str, sqs.IQueue]
-    dead_letter_queues: Mapping[str, sqs.IQueue]
-    tables: Mapping[str, WatchedTable]
-    api: apigatewayv2.HttpApi
     pipe: pipes.CfnPipe
+    api: apigatewayv2.HttpApi | None = None
+    routes: Sequence[lambda_.Function] = ()
+    sweepers: list[lambda_.Function] = field(default_factory=list)
+    readers: list[lambda_.Function] = field(default_factory=list)
+    queues: dict[str, sqs.IQueue] = field(default_factory=dict)
+    consumed: dict[str, sqs.IQueue] = field(default_factory=dict)
+    dead_letter_queues: dict[str, sqs.IQueue] = field(default_factory=dict)
+    tables: dict[str, WatchedTable] = field(default_factory=dict)
+
+    def add(self, queues: Mapping[str, SourceQueue]) -> None:
+        """Add queues that a function of the stack consumes, with their dead-letter queues."""
+        self.queues |= {name: each.queue for name, each in queues.items()}
+        self.consumed |= {name: each.queue for name, each in queues.items()}
+        self.dead_letter_queues |= {name: each.dead_letter_queue for name, each in queues.items()}
 
     @property
     def others(self) -> Sequence[lambda_.Function]:

@@ -80,6 +80,22 @@ QUERIES = [
         querying(20, OPEN, f"label {text!r:.20}", {"label": text})
         for text in ("", "a", "team", "a:\0", "a:" + "x" * 400)
     ),
+    *(
+        querying(20, OPEN, f"userKeyPrefix {text!r:.20}", {"userKeyPrefix": text})
+        for text in ("", "x" * 257, "a\0b", "\x1b[31m")
+    ),
+    querying(20, OPEN, "a key and its beginning", {"userKey": "a", "userKeyPrefix": "a"}),
+    *(
+        querying(29, OPEN, f"{name} {text!r:.24}", {name: text})
+        for name in ("openedFrom", "openedTo")
+        for text in ("", "x", "2026-03-01", "2026-03-01T00:00:00", "1772323200", "2026-13-01T00:00:00Z")
+    ),
+    querying(
+        28,
+        OPEN,
+        "times the wrong way round",
+        {"openedFrom": "2026-03-01T00:00:00Z", "openedTo": "2026-03-01T01:00:00+01:00"},
+    ),
     querying(14, OPEN, "label twice", {"label": ["a:b", "c:d"]}),
     querying(14, OPEN, "userKey twice", {"userKey": ["a", "b"]}),
     *(

@@ -11,6 +11,7 @@ from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
 from fanin.tracker.dynamodb import store as dynamodb
 from fanin.tracker.lifecycle import transition
+from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Query, Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
@@ -143,6 +144,74 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
     assert listed(store, state=State.CLOSED) == []
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
+
+
+def test_a_list_by_the_beginning_of_a_user_key_holds_the_batches_whose_keys_begin_so(store, batch):
+    for number, user_key in enumerate(("orders-1", "orders-12", "order", "Orders-1", None, "käy-1")):
+        store.create(replace(batch, batch_id=f"{batch.batch_id[:-5]}{number}0001", user_key=user_key))
+    store.create(replace(batch, tenant="other", user_key="orders-1"))
+
+    assert listed(store, user_key_prefix="orders-1") == ["10001", "00001"]
+    assert listed(store, user_key_prefix="order") == ["20001", "10001", "00001"]
+    assert listed(store, user_key_prefix="käy") == ["50001"]
+    assert listed(store, user_key_prefix="orders-", state=State.CLOSED) == []
+    assert listed(store, user_key_prefix="orders-", state=State.OPEN, label=None) == ["10001", "00001"]
+
+
+MOMENT = timedelta(milliseconds=1)
+AT = [NOW + number * MOMENT for number in range(4)]
+
+
+@pytest.mark.parametrize("user_key", [None, "käy 🎈"])
+def test_a_list_by_time_holds_the_batches_opened_from_one_moment_on_and_before_another(
+    store, batch, user_key
+):
+    ids = [f"{batch.batch_id[:-5]}{number}0001" for number in range(4)]
+    for batch_id, at in zip(ids, AT, strict=True):
+        store.create(replace(batch, batch_id=batch_id, created_at=at))
+
+    def opened(**query):
+        return [int(found[0]) for found in listed(store, user_key=user_key, **query)]
+
+    assert opened(opened_from=AT[1]) == [3, 2, 1]
+    assert opened(opened_to=AT[2]) == [1, 0]
+    assert opened(opened_from=AT[1], opened_to=AT[3]) == [2, 1]
+    assert opened(opened_from=AT[1], opened_to=AT[1] + MOMENT / 2) == [1]
+    assert opened(opened_from=AT[1] + MOMENT / 2, opened_to=AT[2] + MOMENT / 2) == [2]
+    assert opened(opened_from=AT[0], before=(AT[2], ids[2])) == [1, 0]
+    assert opened(opened_from=AT[1], before=(AT[1], ids[1])) == []
+    assert opened(opened_from=AT[2], before=(AT[0], ids[0])) == []
+    assert opened(opened_to=AT[2], before=(AT[3], ids[3])) == [1, 0]
+    assert opened(opened_to=AT[3], before=(AT[1], ids[1])) == [0]
+    assert opened(opened_from=AT[0] - 60 * 366 * 24 * timedelta(hours=1)) == [3, 2, 1, 0]
+
+
+def test_a_list_goes_on_before_the_batch_with_the_smallest_id_of_a_moment(store, batch):
+    """The key before a position is found by counting down, also from the id of zeros."""
+    ids = ["00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000008"]
+    for batch_id in ids:
+        store.create(replace(batch, batch_id=batch_id))
+    store.create(replace(batch, batch_id=ids[1][:-2] + "10", created_at=NOW - MOMENT))
+    query = Query(tenant=KEY.tenant, shard=0, limit=10, before=(NOW, ids[1]))
+
+    assert [each.batch_id for each in store.listing(query).batches] == [ids[0], ids[1][:-2] + "10"]
+    query = replace(query, before=(NOW, ids[0]))
+    assert [each.batch_id for each in store.listing(query).batches] == [ids[1][:-2] + "10"]
+    query = replace(query, before=(NOW, ids[0]), opened_from=NOW)
+    assert store.listing(query).batches == ()
+
+
+def test_times_are_looked_up_and_the_beginning_of_a_key_is_looked_for(batch, store):
+    """A list reads no rows before or after its times, and 500 a request only where it has to filter."""
+    if isinstance(store, MemoryStore):
+        pytest.skip("nothing is sent")
+    times = Query(tenant="t", shard=1, limit=7, opened_from=NOW, opened_to=LATER)
+    request = lookups.listing("Batches", times)
+
+    assert "BETWEEN" in request["KeyConditionExpression"]
+    assert ("FilterExpression" in request, request["Limit"]) == (False, 7)
+    sought = lookups.listing("Batches", replace(times, user_key_prefix="a"))
+    assert (sought["FilterExpression"], sought["Limit"]) == ("begins_with(userKey, :prefix)", 500)
 
 
 def test_a_list_by_label_holds_the_batches_that_have_it_with_that_value(store, batch):

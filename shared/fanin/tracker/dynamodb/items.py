@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from fanin.aws.rows import Item, number, text
 from fanin.aws.schema import Schema
@@ -134,6 +135,18 @@ def user_list(tenant: str, user_key: str) -> str:
 def created_key(at: datetime, batch_id: str) -> str:
     """Return the sort key of lists: the time of opening, then the id."""
     return f"{milliseconds(at):013d}#{batch_id}"
+
+
+def bound(at: datetime) -> str:
+    """Return the sort key before the lists' rows of the first whole millisecond from *at* on."""
+    return f"{-((EPOCH - at) // MILLISECOND):013d}"
+
+
+def last_before(position: Position) -> str:
+    """Return the last sort key before that of a position."""
+    at, batch_id = position
+    number = UUID(batch_id).int if batch_id else 0
+    return created_key(at, str(UUID(int=number - 1))) if number else f"{milliseconds(at):013d}"
 
 
 def position_of(key: str) -> Position:

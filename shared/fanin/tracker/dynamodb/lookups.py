@@ -6,11 +6,13 @@ from datetime import datetime
 
 from fanin.aws.rows import Item, number, text
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
-from fanin.tracker.dynamodb.items import created_key, due_list, live_list, milliseconds, user_list
+from fanin.tracker.dynamodb.items import bound, due_list, last_before, live_list, milliseconds, user_list
 from fanin.tracker.model import BatchKey, Query
 from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
+UNBOUNDED = ("0", "~")
+"""Sort keys before and after all rows of a list."""
 ROWS_A_LOOK = 10
 """Rows of the live batches in one read: the first is the oldest, unless the index lags."""
 
@@ -52,8 +54,11 @@ def live(table: str, shard: int) -> Item:
     }
 
 
-def listing(table: str, query: Query) -> Item:
-    """Query the rows of one list, newest first, after a position; a filter reads many rows."""
+def listing(table: str, query: Query) -> Item | None:
+    """Query the rows of one list, newest first, after a position; a filter reads many rows.
+
+    None where no row can be between the position and the time from which batches are listed.
+    """
     index, name, value = TENANT_INDEX, "tenantShard", f"{query.tenant}#{query.shard}"
     if query.user_key is not None:
         index, name, value = USER_KEY_INDEX, "tenantUser", user_list(query.tenant, query.user_key)
@@ -65,16 +70,33 @@ def listing(table: str, query: Query) -> Item:
         "ScanIndexForward": False,
         "Limit": ROWS_A_READ if query.reads_rows else query.limit,
     }
-    if query.before is not None:
-        request["KeyConditionExpression"] += " AND createdKey < :before"
-        request["ExpressionAttributeValues"][":before"] = text(created_key(*query.before))
+    low, high = _opened(query)
+    if low > high:
+        return None  # DynamoDB refuses such a condition
+    if (low, high) != UNBOUNDED:
+        request["KeyConditionExpression"] += " AND createdKey BETWEEN :low AND :high"
+        request["ExpressionAttributeValues"] |= {":low": text(low), ":high": text(high)}
     return _filtered(request, query)
 
 
+def _opened(query: Query) -> tuple[str, str]:
+    """Return the sort keys between which the rows of a list are read.
+
+    All of a millisecond's rows come after the millisecond alone, so a bound without an id excludes them.
+    """
+    low = UNBOUNDED[0] if query.opened_from is None else bound(query.opened_from)
+    highs = [] if query.opened_to is None else [bound(query.opened_to)]
+    highs += [] if query.before is None else [last_before(query.before)]
+    return low, min(highs, default=UNBOUNDED[1])
+
+
 def _filtered(request: Item, query: Query) -> Item:
-    """Return *request* with a filter expression for the state and the label."""
+    """Return *request* with a filter expression for what has no list of its own."""
     conditions, names = [], {}
     values = request["ExpressionAttributeValues"]
+    if query.user_key_prefix is not None:
+        conditions.append("begins_with(userKey, :prefix)")
+        values[":prefix"] = text(query.user_key_prefix)
     if query.state is not None:
         conditions.append("#state = :state")
         names["#state"], values[":state"] = "state", text(query.state)
@@ -84,7 +106,8 @@ def _filtered(request: Item, query: Query) -> Item:
         values[":label"] = text(query.label_pair[1])
     if not conditions:
         return request
-    return request | {"FilterExpression": " AND ".join(conditions), "ExpressionAttributeNames": names}
+    filtered = request | {"FilterExpression": " AND ".join(conditions)}
+    return filtered | {"ExpressionAttributeNames": names} if names else filtered
 
 
 def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:

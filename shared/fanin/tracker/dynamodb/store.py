@@ -206,6 +206,8 @@ class DynamoStore:
     def listing(self, query: Query) -> Listing:
         request = lookups.listing(self.tables.batches, query)
         found: list[Batch] = []
+        if request is None:
+            return Listing((), None)
         for _ in range(READS_A_LISTING):
             answer = send(self.client.query, request)
             found += [items.batch_of(row) for row in answer["Items"]]

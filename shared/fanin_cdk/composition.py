@@ -1,0 +1,204 @@
+"""The parts of the tracker, each where its settings enable it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from aws_cdk import Annotations
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from fanin.names import JOB_DEAD
+from fanin_cdk.concurrency import shortage
+from fanin_cdk.config import Config
+from fanin_cdk.constructs.api import Api
+from fanin_cdk.constructs.archive import Archive
+from fanin_cdk.constructs.callbacks import Callbacks
+from fanin_cdk.constructs.confirmation import Confirmation
+from fanin_cdk.constructs.dead_letter_queues import DeadLetterQueues
+from fanin_cdk.constructs.events import EndingEvents
+from fanin_cdk.constructs.functions import Functions, tenant_of_messages
+from fanin_cdk.constructs.grouper import FaninGrouper
+from fanin_cdk.constructs.job_events import DeadJobEvents
+from fanin_cdk.constructs.jobs import FaninQueues
+from fanin_cdk.constructs.queues import SourceQueue
+from fanin_cdk.constructs.resuming import Resuming
+from fanin_cdk.constructs.sweeper import Sweeper
+from fanin_cdk.constructs.tables import Tables
+from fanin_cdk.constructs.watched import Watched
+from fanin_cdk.group_handlers import REGISTRATIONS
+from fanin_cdk.handlers import (
+    CONFIRM_EVENT,
+    CONSUME_ACKS,
+    DEAD_LETTER_HANDLER,
+    DESCRIBE_EVENT,
+    RESUMES,
+    ROUTES,
+    SWEEP,
+)
+
+Authorization = Literal["iam", "jwt"]
+
+
+class Composition(Construct):
+    """All resources of one tracker; ``outputs`` has the names that callers need.
+
+    ``watched``: what alarms and the dashboard watch. ``api``, ``grouper``, ``queues`` and ``archive`` are
+    None where they are not enabled.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        authorization: Authorization | None,
+        packages: lambda_.Code | None,
+    ) -> None:
+        super().__init__(scope, id_)
+        self.config = config
+        self.outputs: dict[str, str] = {}
+        self._warned = False
+        self.tables = Tables(self, "Tables", config)
+        self.functions = Functions(self, "Functions", config, self.tables, packages)
+        self.api = self._api() if authorization else None
+        self.acks = self._acks()
+        self.fail_dead_letters = self.functions.add(DEAD_LETTER_HANDLER)
+        letters = DeadLetterQueues(self, "Letters", config, self.fail_dead_letters)
+        sweep = self.functions.add(SWEEP)
+        Sweeper(self, "Sweeper", sweep)
+        self.events = self._events()
+        self.watched = self._watched(letters, sweep)
+        self.confirmation = self._confirmation()
+        self._output_names(letters)
+        self._add_parts()
+        self.warn_of_shortage()
+
+    def warn_of_shortage(self) -> None:
+        """Add a warning if the shares exceed the concurrent executions, once."""
+        if self._warned or self.config.target != "aws" or not (warning := shortage(self.config)):
+            return
+        self._warned = True
+        Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
+
+    def _api(self) -> Api:
+        routes = [(each.routes, self.functions.add(each)) for each in ROUTES]
+        called = {route: function for several, function in routes for route in several}
+        return Api(self, "Api", self.config, called)
+
+    def _acks(self) -> SourceQueue:
+        acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
+        consumer = self.functions.add(CONSUME_ACKS, tenant_of_messages(self.config))
+        acks.let_isolate(consumer)
+        acks.feed(consumer, self.config)
+        return acks
+
+    def _events(self) -> EndingEvents:
+        describe = self.functions.add(DESCRIBE_EVENT)
+        return EndingEvents(self, "Events", self.config, self.tables.batches, describe)
+
+    def _confirmation(self) -> Confirmation:
+        made = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))
+        self.watched.dead_letter_queues |= {"Confirmation": made.dead_letter_queue}
+        return made
+
+    def _watched(self, letters: DeadLetterQueues, sweep: lambda_.Function) -> Watched:
+        """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""
+        watched = Watched(functions=self.functions.made, pipe=self.events.pipe, sweepers=[sweep])
+        if self.api:
+            watched.api, watched.routes = self.api.http, self.api.functions
+        watched.add({"Acks": self.acks})
+        watched.queues |= letters.by_name
+        watched.consumed |= letters.by_name
+        watched.dead_letter_queues |= {"Events": self.events.dead_letter_queue}
+        watched.tables |= self.tables.watched
+        return watched
+
+    def _add_parts(self) -> None:
+        """Add the parts that the configuration enables."""
+        config = self.config
+        self.queues = self._queues() if config.queues else None
+        if config.named_callbacks:
+            self._add_callbacks()
+        self.resuming = self._resuming() if config.resumed_state_machines else None
+        if self.queues and JOB_DEAD in config.events:
+            self._add_job_events(self.queues)
+        self.grouper = self._grouper() if config.grouper else None
+        self.archive = self._archive() if config.archive else None
+
+    def _queues(self) -> FaninQueues:
+        queues = FaninQueues(self, "Jobs", self.config, self.functions, has_api=bool(self.api))
+        self.watched.sweepers.append(queues.sweep)
+        self._add_routes(queues.routes)
+        self.watched.queues |= {f"Doorbell-{name}": each for name, each in queues.doorbells.items()}
+        self.watched.tables |= queues.watched
+        self.outputs |= {"QueueTable": queues.table.table_name, "DoorbellPrefix": queues.prefix}
+        return queues
+
+    def _add_callbacks(self) -> None:
+        callbacks = Callbacks(self, "Callbacks", self.config, self.functions, self.events.bus)
+        self.watched.queues |= callbacks.queues
+        self.watched.consumed |= callbacks.queues
+        self.watched.dead_letter_queues |= callbacks.dead_letter_queues
+
+    def _resuming(self) -> Resuming:
+        resuming = Resuming(self, "Resuming", self.config, self.functions, self.events.bus)
+        self.watched.add({RESUMES: resuming.queue})
+        return resuming
+
+    def _add_job_events(self, queues: FaninQueues) -> None:
+        job_events = DeadJobEvents(self, "JobEvents", self.functions, queues.table, self.events.bus)
+        self.watched.readers.append(job_events.function)
+        self.watched.dead_letter_queues |= {"JobEvents": job_events.dead_letter_queue}
+
+    def _grouper(self) -> FaninGrouper:
+        bus, has_api = self.events.bus, bool(self.api)
+        grouper = FaninGrouper(self, "Grouper", self.config, self.functions, bus, has_api=has_api)
+        self.watched.sweepers.append(grouper.sweep)
+        self._add_routes(grouper.routes)
+        self.watched.add(grouper.queues)
+        self.watched.tables |= grouper.tables.watched
+        self.outputs |= {
+            "GroupTasksTable": grouper.tables.tasks.table_name,
+            "GroupBundlesTable": grouper.tables.bundles.table_name,
+            "GrouperQueueUrl": grouper.queues["GroupTasks"].queue.queue_url,
+            "BundlesQueueUrl": grouper.queues["GroupBundles"].queue.queue_url,
+        }
+        if self.config.grouper_registrations:
+            self.outputs |= {"RegistrationsQueueUrl": grouper.queues[REGISTRATIONS].queue.queue_url}
+        return grouper
+
+    def _archive(self) -> Archive:
+        archive = Archive(self, "Archive", self.config, self.functions, self._changing())
+        self.watched.readers.append(archive.function)
+        self.watched.dead_letter_queues |= {"Archive": archive.dead_letter_queue}
+        self.outputs |= {"ArchiveBucket": archive.bucket.bucket_name}
+        return archive
+
+    def _changing(self) -> Mapping[str, dynamodb.ITable]:
+        """Return the tables whose changes are archived, by what they hold."""
+        tables = {"batches": self.tables.batches, "pages": self.tables.pages}
+        if self.queues:
+            tables |= {"jobs": self.queues.table}
+        if self.grouper:
+            tables |= {"tasks": self.grouper.tables.tasks, "bundles": self.grouper.tables.bundles}
+        return tables
+
+    def _add_routes(self, routes: Mapping[str, lambda_.Function]) -> None:
+        for route, function in routes.items():
+            if self.api:
+                self.api.add(route, function)
+
+    def _output_names(self, letters: DeadLetterQueues) -> None:
+        if self.api:
+            self.outputs |= {"ApiUrl": self.api.url, "ApiId": self.api.http.api_id}
+        self.outputs |= {
+            "BatchesTable": self.tables.batches.table_name,
+            "PagesTable": self.tables.pages.table_name,
+            "BusName": self.events.bus.event_bus_name,
+            "AcksQueueUrl": self.acks.queue.queue_url,
+        }
+        if letters.kept:
+            self.outputs |= {"KeptMessagesQueueUrl": letters.kept.queue_url}

@@ -1,0 +1,63 @@
+"""How a function of the user reaches the tracker: its grants, its environment and the layer of the client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+
+from fanin_cdk.handlers import CONSUME_ACKS, ROUTES, Handler
+
+ROUTES_BY_NAME = {each.name: each for each in ROUTES}
+OF_PUBLISHER = ("open_batch", "add_items", "close_batch", "cancel_batch", "get_batch")
+OF_READER = ("get_batch", "list_batches", "get_outstanding", "get_failures")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableGrants:
+    """DynamoDB actions on Batches and Pages, and the indexes of Batches that may be queried."""
+
+    batches: tuple[str, ...]
+    pages: tuple[str, ...]
+    indexes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, handlers: Iterable[Handler]) -> TableGrants:
+        """Return what *handlers* together are granted."""
+        found = list(handlers)
+        return cls(
+            batches=_union(each.batches for each in found),
+            pages=_union(each.pages for each in found),
+            indexes=_union(each.indexes for each in found),
+        )
+
+
+def _union(actions: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(sorted({each for some in actions for each in some}))
+
+
+PUBLISH = TableGrants.of(ROUTES_BY_NAME[name] for name in OF_PUBLISHER)
+ACK = TableGrants.of([CONSUME_ACKS])
+READ = TableGrants.of(ROUTES_BY_NAME[name] for name in OF_READER)
+
+
+def grant_tables(
+    grantee: iam.IGrantable, grants: TableGrants, batches: dynamodb.ITable, pages: dynamodb.ITable
+) -> iam.Grant:
+    """Grant *grantee* what *grants* name on the two tables, and nothing else."""
+    arns = [f"{batches.table_arn}/index/{name}" for name in grants.indexes]
+    given = _grant(grantee, grants.batches, [batches.table_arn])
+    given = given.combine(_grant(grantee, grants.pages, [pages.table_arn]))
+    return given.combine(_grant(grantee, ("dynamodb:Query",), arns)) if arns else given
+
+
+def _grant(grantee: iam.IGrantable, actions: Sequence[str], arns: Sequence[str]) -> iam.Grant:
+    return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=list(arns))
+
+
+def takes_layer(function: lambda_.Function) -> bool:
+    """Return whether *function* runs Python from a zip, which a layer can extend."""
+    return function.runtime.family == lambda_.RuntimeFamily.PYTHON

@@ -1,0 +1,51 @@
+"""The settings of FaninTracker as keyword arguments, for editors and type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from fanin_cdk.rules import Target
+
+Rows = Sequence[Mapping[str, Any]] | str
+"""A list of objects, or such a list as JSON text."""
+
+
+class Settings(TypedDict, total=False):
+    """The names of ``Config``, which describes them and has their defaults."""
+
+    stage: str
+    target: Target
+    python_version: str
+    page_bits: int
+    protect_data: bool
+    restored_tables: Sequence[str]
+    max_request_units: int
+    lambda_concurrency: int
+    other_queues: int
+    consumer_concurrency: int
+    throttle_rate: int
+    throttle_burst: int
+    log_retention_days: int
+    jwt_issuer: str
+    jwt_audience: str
+    jwt_tenant_claim: str
+    jwt_caller_claim: str
+    acks_tenant: str
+    oldest_batch_alarm_hours: int
+    oldest_message_alarm_minutes: int
+    throttle_alarms: bool
+    dead_letter_queue_arns: Sequence[str]
+    keep_letters: bool
+    resumed_state_machines: Sequence[str]
+    queues: bool
+    job_queues: Sequence[str]
+    callbacks: Rows
+    events: Sequence[str]
+    grouper: bool
+    grouper_policies: Rows
+    grouper_downstream: Rows
+    grouper_target: str
+    grouper_registrations: bool
+    archive: bool
+    archive_days: int

@@ -1,0 +1,331 @@
+"""The construct that users add to a stack of theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Unpack, get_args
+
+from aws_cdk import Aws, CfnOutput, Stack, Token
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as stepfunctions
+from constructs import Construct
+
+from fanin.names import BATCH_COMPLETED
+from fanin_cdk import consuming, encryption, reaching
+from fanin_cdk.composition import Authorization, Composition
+from fanin_cdk.concurrency import shares
+from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.constructs.callbacks import check_place
+from fanin_cdk.constructs.deliveries import Deliveries
+from fanin_cdk.constructs.events import DETAIL_TYPES
+from fanin_cdk.constructs.monitoring import Monitoring
+from fanin_cdk.constructs.packages import client_code
+from fanin_cdk.constructs.queues import BATCH_WINDOW, feed
+from fanin_cdk.handlers import RESUMES
+from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.rules import STAGE
+from fanin_cdk.settings import Settings
+
+Result = Literal["succeeded", "completed_with_failures"]
+TARGET = "fanin:target"
+"""The context value that makes each tracker of an app one for the local run: ``-c fanin:target=local``."""
+
+
+class FaninTracker(Composition):
+    """A tracker with its tables, API, events and functions; methods connect it to the rest of a stack.
+
+    *api*: how the HTTP API authorizes requests; None for no API. *alarms*: the topic of its alarms; without
+    it there are no alarms and no dashboard. *encryption_key*: of its tables, queues and buckets. *packages*:
+    the layer of third-party packages, which is else installed at synthesis. *settings*: those of ``Config``;
+    ``stage`` is by default a name that no other tracker has. Raises ConfigError for settings that contradict
+    each other.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        api: Authorization | None = "iam",
+        alarms: sns.ITopic | None = None,
+        encryption_key: kms.IKey | None = None,
+        packages: lambda_.Code | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        config = _config(scope, id_, settings)
+        _check_api(api, config)
+        _check_place(scope, config)
+        super().__init__(scope, id_, config, api, packages)
+        self.encryption_key = encryption_key
+        self._client_layer: lambda_.LayerVersion | None = None
+        self._deliveries: Deliveries | None = None
+        self._layered: set[str] = set()
+        self._failed: set[str] = set()
+        self._shared: list[lambda_.CfnEventSourceMapping] = []
+        if encryption_key is not None:
+            encryption.encrypt(self, encryption_key)
+            encryption.admit_events(encryption_key)
+        self.monitoring = Monitoring(self, "Monitoring", config, self.watched, alarms) if alarms else None
+
+    @property
+    def bus(self) -> events.EventBus:
+        """The bus of the events."""
+        return self.events.bus
+
+    @property
+    def acks_queue(self) -> sqs.Queue:
+        """The queue whose messages are acks."""
+        return self.acks.queue
+
+    @property
+    def batches_table(self) -> dynamodb.ITable:
+        """The table of batches."""
+        return self.tables.batches
+
+    @property
+    def pages_table(self) -> dynamodb.ITable:
+        """The table of pages."""
+        return self.tables.pages
+
+    @property
+    def api_url(self) -> str:
+        """The URL of the API. Raises ConfigError without one."""
+        if self.api is None:
+            raise ConfigError(f"{self.node.path} has no API: set api to iam or jwt")
+        return self.api.url
+
+    @property
+    def client_layer(self) -> lambda_.LayerVersion:
+        """The layer with the client: Python sources alone, for Python 3.11 and later."""
+        if self._client_layer is None:
+            about = "The client of fanin, for Python 3.11 and later"
+            code = client_code(self)
+            self._client_layer = lambda_.LayerVersion(self, "Client", code=code, description=about)
+        return self._client_layer
+
+    def grant_publish(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let *grantee* open, fill, close, cancel and read batches on the tables.
+
+        A function also gets the environment of ``Fanin()``, and the client's layer if it runs Python.
+        """
+        return self._grant(grantee, reaching.PUBLISH)
+
+    def grant_ack(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let *grantee* ack and fail items on the tables. A function is equipped as by grant_publish."""
+        return self._grant(grantee, reaching.ACK)
+
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let *grantee* read and list batches, their outstanding items and failures on the tables.
+
+        A read of a batch whose deadline has passed ends it, so this grants updates of batches too. A function
+        is equipped as by grant_publish.
+        """
+        return self._grant(grantee, reaching.READ)
+
+    def grant_call_api(self, grantee: iam.IGrantable, *routes: str) -> iam.Grant:
+        """Let *grantee* call *routes* of the API, each ``METHOD /path`` of docs/openapi.json; default: all.
+
+        A function also gets ``FANIN_URL``, by which ``Fanin()`` then calls the API, and the client's layer.
+        Raises ConfigError for an unknown route, and where IAM does not authorize the API.
+        """
+        if self.api is None or self.config.jwt_issuer:
+            raise ConfigError('grant_call_api needs api="iam": other APIs know no grants of IAM')
+        if unknown := set(routes) - set(self.api.routes):
+            names = ", ".join(sorted(unknown))
+            raise ConfigError(f"grant_call_api: the API has no route {names}; docs/openapi.json lists all")
+        arns = self.api.arns(routes or self.api.routes)
+        self._equip(grantee, {"FANIN_URL": self.api.url})
+        principal = grantee.grant_principal
+        if isinstance(principal, iam.Role):
+            accept_wildcards(principal, "The ids in the paths of requests are not known before", *arns)
+        return iam.Grant.add_to_principal(grantee=grantee, actions=["execute-api:Invoke"], resource_arns=arns)
+
+    def consume(
+        self,
+        queue: sqs.IQueue,
+        worker: lambda_.Function,
+        *,
+        dead_letters: Literal["fail", "keep"] = "fail",
+        batch_size: int = 10,
+        max_concurrency: int | None = None,
+    ) -> None:
+        """Let *worker* consume *queue* and ack the items of its messages.
+
+        *dead_letters*: ``fail`` makes each message of its dead-letter queue a failed ack and deletes it;
+        ``keep`` leaves it there, and its item outstanding. *max_concurrency*: 2 to 1000; default: a share of
+        ``lambda_concurrency``. Raises ConfigError for a queue without dead-letter queue, and for one that
+        hides messages for less than six timeouts of *worker*.
+        """
+        lost = consuming.dead_letter_queue_of(queue)
+        consuming.check_visibility(queue, worker)
+        worker.add_event_source(
+            sources.SqsEventSource(
+                queue,
+                batch_size=batch_size,
+                max_batching_window=None if batch_size <= 10 else BATCH_WINDOW,
+                report_batch_item_failures=True,
+                max_concurrency=max_concurrency or shares(self.config).consumer,
+            )
+        )
+        if max_concurrency is None:
+            self._shared.append(_mappings(worker)[-1])
+        self.grant_ack(worker)
+        self._share_with(1)
+        if dead_letters == "fail":
+            self._fail(lost)
+
+    def on_completed(
+        self,
+        target: events.IRuleTarget,
+        *,
+        user_key_prefix: str = "",
+        result: Result | None = None,
+        id: str | None = None,
+    ) -> events.Rule:
+        """Send the event of each completed batch to *target*; retries for 24 hours, then dead letters.
+
+        *user_key_prefix*: of the batches' user keys. *result*: all items done, or some of them failed;
+        default: both. *id*: of the rule; default: its number.
+        """
+        detail = {"result": [result]} if result else {}
+        return self._deliver(target, (BATCH_COMPLETED,), detail | _of_user_keys(user_key_prefix), id)
+
+    def on_ended(
+        self,
+        target: events.IRuleTarget,
+        *,
+        user_key_prefix: str = "",
+        id: str | None = None,
+    ) -> events.Rule:
+        """Send the event of each batch that ended, in any way, to *target*; otherwise as on_completed."""
+        return self._deliver(target, DETAIL_TYPES, _of_user_keys(user_key_prefix), id)
+
+    def resumes(self, state_machine: stepfunctions.IStateMachine) -> None:
+        """Let the end of a batch that was opened with a task token of *state_machine* end that task."""
+        if self.resuming is None:
+            self.resuming = self._resuming()
+            self._adopt(self.resuming, self.resuming.function)
+            self._share_with(1)
+            if self.monitoring:
+                self.monitoring.watch_queue(RESUMES, self.resuming.queue)
+                self.monitoring.watch_function(self.resuming.function)
+        self.resuming.let_end_tasks([state_machine.state_machine_arn])
+        for opening in self.functions.of("open_batch"):
+            opening.add_environment("FANIN_RESUMES", "true")
+
+    def add_outputs(self) -> None:
+        """Add the outputs that ``fanin --stage`` and the local run read; of one tracker in a stack."""
+        for name, value in self.outputs.items():
+            CfnOutput(Stack.of(self), name, value=value)
+
+    def _grant(self, grantee: iam.IGrantable, grants: reaching.TableGrants) -> iam.Grant:
+        names = {
+            "FANIN_BATCHES_TABLE": self.batches_table.table_name,
+            "FANIN_PAGES_TABLE": self.pages_table.table_name,
+            "FANIN_TENANT": Aws.ACCOUNT_ID,
+            "FANIN_PAGE_BITS": str(self.config.page_bits),
+        }
+        self._equip(grantee, names)
+        if self.encryption_key:
+            encryption.let_use(grantee, self.encryption_key)
+        return reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
+
+    def _equip(self, grantee: iam.IGrantable, environment: dict[str, str]) -> None:
+        """Give a function *environment* and the client's layer, once."""
+        if not isinstance(grantee, lambda_.Function):
+            return
+        for name, value in environment.items():
+            grantee.add_environment(name, value)
+        if reaching.takes_layer(grantee) and grantee.node.path not in self._layered:
+            self._layered.add(grantee.node.path)
+            grantee.add_layers(self.client_layer)
+
+    def _fail(self, lost: sqs.IQueue) -> None:
+        """Make each message of the dead-letter queue *lost* a failed ack; several queues may share it."""
+        consuming.check_dead_letters(lost)
+        if lost.node.path not in self._failed:
+            self._failed.add(lost.node.path)
+            feed(lost, self.fail_dead_letters, self.config)
+            self._share_with(1)
+
+    def _share_with(self, queues: int) -> None:
+        """Divide the concurrent executions again, with *queues* more that functions consume."""
+        self.config = replace(self.config, other_queues=self.config.other_queues + queues)
+        consumer = shares(self.config).consumer
+        scaling = lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=consumer)
+        for mapping in (*_mappings(self), *self._shared):
+            mapping.scaling_config = scaling
+        self.warn_of_shortage()
+
+    def _deliver(
+        self,
+        target: events.IRuleTarget,
+        detail_types: Sequence[str],
+        detail: Mapping[str, Any],
+        id_: str | None,
+    ) -> events.Rule:
+        if self._deliveries is None:
+            self._deliveries = Deliveries(self, "Deliveries", self.bus)
+            self._adopt(self._deliveries)
+            if self.monitoring:
+                self.monitoring.watch_dead_letters("Deliveries", self._deliveries.dead_letter_queue)
+        return self._deliveries.add(target, detail_types, detail, id_)
+
+    def _adopt(self, *parts: Construct) -> None:
+        """Encrypt *parts*, which were added after the others."""
+        if self.encryption_key is None:
+            return
+        for part in parts:
+            encryption.encrypt(part, self.encryption_key)
+
+
+def _mappings(scope: Construct) -> list[lambda_.CfnEventSourceMapping]:
+    """Return the event source mappings of queues in *scope*, in the order in which they were added."""
+    found = (each for each in scope.node.find_all() if isinstance(each, lambda_.CfnEventSourceMapping))
+    return [each for each in found if each.scaling_config is not None]
+
+
+def stage_of(path: str) -> str:
+    """Return the stage of the tracker at *path* of an app: a name that no other path has."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-")
+    if re.fullmatch(STAGE, name):
+        return name
+    return f"t-{name[:9].strip('-')}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+
+
+def _config(scope: Construct, id_: str, settings: Settings) -> Config:
+    target = scope.node.try_get_context(TARGET) or "aws"
+    stage = stage_of("/".join(part for part in (scope.node.path, id_) if part))
+    return Config.of({"stage": stage, "target": target, **settings})
+
+
+def _check_api(api: Authorization | None, config: Config) -> None:
+    if api not in (None, *get_args(Authorization)):
+        raise ConfigError(f"api is {api!r}; it takes iam, jwt or None")
+    if api == "jwt" and not config.jwt_issuer:
+        raise ConfigError('api="jwt" needs jwt_issuer and jwt_audience')
+    if api != "jwt" and config.jwt_issuer:
+        raise ConfigError('jwt_issuer and jwt_audience need api="jwt"')
+    if api is None and (config.throttle_rate or config.throttle_burst):
+        raise ConfigError("throttle_rate and throttle_burst need an API: set api to iam or jwt")
+
+
+def _check_place(scope: Construct, config: Config) -> None:
+    """Refuse callbacks outside the stack's account and region, where these are known."""
+    stack = Stack.of(scope)
+    account, region = (None if Token.is_unresolved(each) else each for each in (stack.account, stack.region))
+    check_place(config, account, region)
+
+
+def _of_user_keys(prefix: str) -> dict[str, list[Any]]:
+    return {"userKey": [{"prefix": prefix}]} if prefix else {}

@@ -1,0 +1,120 @@
+"""What is printed: cells without sequences on a terminal and in a pipe, and progress on a terminal alone."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin.cli.durations import ago, duration
+from fanin.cli.exits import UsageError
+from fanin.cli.output import TABLE_ROWS, Column, Output, Progress
+
+COLUMNS = (
+    Column("Key", "key"),
+    Column("Items", "total", lambda row: f"{row['total']:,}", right=True),
+    Column("Secret", "whole", hidden=True),
+)
+EVIL = "a\x1b[31mb\tc\nd\x9b2J"
+ROW = {"key": EVIL, "total": 1_000, "whole": "w" * 90}
+
+
+class Terminal(io.StringIO):
+    """A stream that people read."""
+
+    def isatty(self):
+        return True
+
+
+def printed(stream, print_, **options):
+    print_(Output(stream=stream, **options))
+    return stream.getvalue()
+
+
+def test_a_cell_in_a_pipe_is_one_cell_whatever_is_in_it():
+    text = printed(io.StringIO(), lambda output: output.table(COLUMNS, [ROW]))
+
+    assert text == f"a\\x1b[31mb\\tc\\nd\\x9b2J\t1000\t{'w' * 90}\n"
+
+
+def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("TERM", "dumb")
+    text = printed(Terminal(), lambda output: output.table(COLUMNS, [ROW, {**ROW, "key": "[red]x"}]))
+
+    assert "\x1b[31m" not in text
+    assert "\x9b" not in text
+    assert "…" not in text
+    assert "www" not in text
+    assert "1,000" in text
+    assert "[red]x" in text
+
+
+def test_a_long_table_is_printed_while_it_is_read():
+    stream, seen = Terminal(), []
+
+    def rows():
+        for number in range(TABLE_ROWS + 1):
+            seen.append("last row" in stream.getvalue())
+            yield {"key": "last row" if number == TABLE_ROWS - 1 else "k", "total": 1}
+
+    Output(stream=stream).table(COLUMNS[:2], rows())
+
+    assert seen == [False] * TABLE_ROWS + [True]
+
+
+def test_a_card_has_names_in_a_pipe_and_no_empty_field_on_a_terminal():
+    fields = (
+        Column("User key", "userKey"),
+        Column("Failed", lambda _: 3, name="failed"),
+        Column("Is it", "is"),
+    )
+    document = {"userKey": None, "is": True}
+
+    assert printed(io.StringIO(), lambda output: output.card(fields, document)) == (
+        "userKey\t\nfailed\t3\nis\ttrue\n"
+    )
+    assert printed(Terminal(), lambda output: output.card(fields, document)) == (
+        "Failed    3\nIs it     true\n"
+    )
+    assert printed(Terminal(), lambda output: output.card(fields, document), as_json=True) == (
+        '{"userKey":null,"is":true}\n'
+    )
+
+
+def test_progress_is_one_line_of_a_terminal_and_nothing_in_a_pipe():
+    times = iter(range(100))
+    for stream, text in ((Terminal(), "\racked 10\racked 9 \r       \r"), (io.StringIO(), "")):
+        progress = Progress(stream, lambda: next(times))
+        progress.show("acked 10")
+        progress.show("acked 9")
+        progress.clear()
+
+        assert stream.getvalue() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1d12h", timedelta(hours=36)),
+        ("2w", timedelta(days=14)),
+        ("0m", timedelta()),
+    ],
+)
+def test_a_duration_has_units(text, time):
+    assert duration(text) == time
+
+
+@pytest.mark.parametrize("text", ["", "6", "6x", "-6h", "1.5h", "6h ", "9" * 10 + "s"])
+def test_what_is_no_duration_is_a_sentence(text):
+    with pytest.raises(UsageError, match="is not a duration: write 90s"):
+        duration(text)
+
+
+def test_a_time_is_shown_in_its_largest_unit():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    shown = [ago(now - timedelta(seconds=seconds), now) for seconds in (0, 59, 60, 7_199, 90_000, -120)]
+
+    assert shown == ["0 s ago", "59 s ago", "1 min ago", "1 h ago", "1 d ago", "in 2 min"]

@@ -1,0 +1,156 @@
+"""Each verb as a process in pipes: its JSON is that of docs/openapi.json, and each exit code is seen."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from openapi_schema_validator import OAS31Validator, oas31_format_checker
+
+from fanin.cli.exits import ExitCode
+from tests.api.published import published
+from tests.cli.conftest import command, variables
+from tests.cli.serving import refusal
+
+ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f…]")
+
+
+def fits(document: Mapping[str, Any], schema: str) -> bool:
+    """Whether *document* is one of this schema, without other fields."""
+    components = published()["components"]
+    root = {**components["schemas"][schema], "components": components}
+    errors = OAS31Validator(root, format_checker=oas31_format_checker).iter_errors(document)
+    return [error.message for error in errors] == []
+
+
+def whole(done):
+    """The lines of a command that succeeded, in which nothing was cut and no terminal is addressed."""
+    assert done.code == ExitCode.DONE, done.err
+    assert not ESCAPES.search(done.out.replace("\n", ""))
+    return done.lines
+
+
+def test_the_json_of_each_verb_is_that_of_the_api(process):
+    def one(schema, *arguments, stdin=None):
+        done = process(*arguments, "--json", stdin=stdin)
+        assert done.code == ExitCode.DONE, done.err
+        assert all(fits(document, schema) for document in done.documents), done.out
+        return done.documents[0]
+
+    key = "a key of some length, which does not fit into forty columns"
+    batch = one("OpenedBatch", "open", key)["batchId"]
+    (group,) = one("AddedItems", "add", key, "5")["groups"]
+    item = f"{batch}:{group['id']}"
+    one("AckedItems", "fail", f"{item}:0", "-m", "because")
+    assert one("RangeAnswer", "outstanding", batch) == {"groupId": group["id"], "from": 1, "to": 4}
+    one("RangeAnswer", "failures", batch)
+    assert one("SampleAnswer", "failures", batch, "--reasons")["reason"] == "because"
+    one("ClosedBatch", "close", batch)
+    assert one("AckedItems", "ack", "-", stdin=f"{item}:0-4\n")["completions"]
+    assert one("BatchAnswer", "status", batch)["state"] == "COMPLETE"
+    assert one("BatchSummary", "list")["userKey"] == key
+    one("NotifiedBatch", "notify", batch)
+    one("CancelledBatch", "cancel", batch, "--yes")
+
+
+def test_in_a_pipe_of_forty_columns_nothing_is_cut_and_no_terminal_is_addressed(fanin, process):
+    key = "ключ of some length, which does not fit into forty columns"
+    batch = fanin("open", key).ok().out.strip()
+    items = fanin("add", batch, "10000").ok().out.strip().rpartition(":")[0]
+    fanin("fail", f"{items}:9", "-m", "a reason that does not fit either, " * 3).ok()
+
+    assert whole(process("list"))[0].split("\t")[:3] == [batch, key, "OPEN"]
+    assert f"userKey\t{key}" in whole(process("status", batch))
+    assert whole(process("outstanding", batch))[0] == f"{items}:0-8"
+    assert whole(process("failures", batch, "--reasons"))[0].count("that does not fit either, a") == 2
+    assert whole(process("close", batch)) == ["CLOSED"]
+
+
+def test_each_exit_code_is_seen(process, served):
+    codes = {code: process(*arguments) for code, arguments in CASES}
+    served.faults.append(refusal(403))
+    codes[ExitCode.DENIED] = process("list")
+
+    assert {code: done.code for code, done in codes.items()} == {code: code for code in codes}
+    for code, done in codes.items():
+        assert (done.err.count("\n") == 1) == (code != ExitCode.DONE), done.err
+        assert "Traceback" not in done.err
+
+
+CASES = (
+    (ExitCode.DONE, ("list",)),
+    (ExitCode.REFUSED, ("status", "nope")),
+    (ExitCode.USAGE, ("status",)),
+    (ExitCode.UNANSWERED, ("list", "--url", "http://127.0.0.1:9")),
+)
+
+
+def test_items_go_from_one_process_to_another(fanin, served, tmp_path):
+    for arguments in (("open", "hello"), ("add", "hello", "10000"), ("close", "hello")):
+        fanin(*arguments).ok()
+    pipe = f"{' '.join(command('outstanding', 'hello'))} | {' '.join(command('ack', '-'))}"
+    done = subprocess.run(
+        ["sh", "-c", pipe], env=variables(served.url, tmp_path), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "accepted\t10000\n"
+    assert done.stderr.splitlines()[1:] == ["complete: hello (succeeded)"]
+
+
+def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, tmp_path):
+    fanin("open", "k").ok()
+    fanin("add", "k", "20000").ok()
+    pipe = f"{' '.join(command('outstanding', 'k', '--ids'))} | head -1"
+    done = subprocess.run(
+        ["sh", "-c", pipe], env=variables(served.url, tmp_path), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.endswith(":0\n")
+    assert done.stderr == ""
+
+
+def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
+    asked = threading.Event()
+    ended = threading.Event()
+    served.faults.append(lambda: asked.set() or (ended.wait(30) and refusal(503)))
+    running = subprocess.Popen(
+        command("list"),
+        env=variables(served.url, tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    asked.wait(30)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    ended.set()
+
+    assert (running.returncode, out, err) == (ExitCode.INTERRUPTED, "", "")
+
+
+def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):
+    for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing"):
+        fanin("open", key).ok()
+    fanin("cancel", "catalog-9", "--yes").ok()
+    done = completed(process, "fanin status ca")
+
+    assert (sorted(done.lines), done.err) == (["catalog-7", "catalog-8"], "")
+
+
+def test_without_an_answer_in_a_second_there_is_no_completion_and_no_message(process, served):
+    ended = threading.Event()
+    served.faults += [lambda: ended.wait(30) and refusal(503)] * 2
+    hanging = completed(process, "fanin status ca")
+    ended.set()
+    nowhere = completed(process, "fanin status ca", FANIN_URL="http://127.0.0.1:9")
+
+    assert [hanging.out.split(), hanging.err, nowhere.out.split(), nowhere.err] == [[], "", [], ""]
+
+
+def completed(process, line, **env):
+    place = str(len(line.split()) - 1)
+    return process(_FANIN_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=place, **env)

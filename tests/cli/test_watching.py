@@ -1,0 +1,210 @@
+"""``fanin watch`` and ``fanin wait``: what they print, how often they ask, and how they end."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+
+from fanin import Fanin, State
+from fanin.cli import watching
+from fanin.cli.exits import ExitCode
+from fanin.cli.verbs import Invocation
+from fanin.cli.where import Where
+from fanin.client import waiting
+from fanin.client.waiting import Timer
+from tests.api.published import checked
+from tests.cli.serving import refusal
+
+JSON = {"content-type": "application/json"}
+
+
+class Clock(Timer):
+    """A clock that a sleep moves; *then* is called after each sleep."""
+
+    def __init__(self, then=lambda: None):
+        self.now, self.then, self.pauses = 0.0, then, []
+        self._random = random.Random(0)
+
+    def monotonic(self):
+        return self.now
+
+    def chance(self):
+        return self._random.random()
+
+    def sleep(self, seconds):
+        self.now += seconds
+        self.pauses.append(seconds)
+        self.then()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the verbs."""
+    clock = Clock()
+    monkeypatch.setattr(watching, "REAL", clock)
+    return clock
+
+
+def batch_of(fanin, key="k", count=40):
+    """A closed batch, and the prefix of its items."""
+    batch_id = fanin("open", key).ok().out.strip()
+    prefix = fanin("add", key, str(count)).ok().out.strip().rpartition(":")[0]
+    fanin("close", key).ok()
+    return batch_id, prefix
+
+
+def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_the_batch(fanin, clock, served):
+    client = Fanin(served.url)
+    batch_id = fanin("open", "k").ok().out.strip()
+    prefix = fanin("add", "k", "40").ok().out.strip().rpartition(":")[0]
+
+    def work():
+        second = int(clock.now)
+        if second >= 20:
+            client.close(batch_id)
+        client.ack([f"{prefix}:{index}" for index in range(min(40, second))])
+
+    clock.then = work
+    done = fanin("watch", "k")
+    lines = [line.split("\t") for line in done.lines]
+
+    assert done.code == 0
+    assert {tuple(line[:2]) for line in lines} == {("k", "OPEN"), ("k", "CLOSED"), ("k", "succeeded")}
+    assert 4 <= len(lines) <= 4 + clock.now / 10
+    assert lines[0] == ["k", "OPEN", "0", "40", "0", "", ""]
+    assert lines[-1][2:5] == ["40", "40", "0"]
+    rates = [float(line[5]) for line in lines[1:-1]]
+    assert all(0.5 < rate < 1.5 for rate in rates)
+    assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])
+
+
+def test_a_watch_asks_at_most_20_times_in_the_first_minute_and_then_12(fanin, clock, served):
+    batch_id, _ = batch_of(fanin)
+    served.asked.clear()
+    done = fanin("watch", batch_id, "--timeout", "5m")
+    at, starts = 0.0, [0.0]
+    for pause in clock.pauses:
+        at += pause
+        starts.append(at)
+
+    assert (done.code, len(served.asked)) == (ExitCode.TIMED_OUT, len(starts))
+    assert f"batch {batch_id} has not ended within 300 s" in done.err
+    assert sum(start < 60 for start in starts) <= 20
+    assert all(sum(start <= each < start + 60 for each in starts) <= 12 for start in starts if start >= 60)
+    assert {line.split("\t")[1] for line in done.lines} == {"CLOSED"}
+    assert 25 <= len(done.lines) <= 31
+
+
+@pytest.mark.parametrize(
+    ("end", "result", "code"),
+    [
+        (("ack", "ITEMS"), "succeeded", 0),
+        (("fail", "ITEMS"), "completed_with_failures", 1),
+        (("cancel", "k", "--yes"), "cancelled", 1),
+    ],
+)
+@pytest.mark.parametrize("verb", ["watch", "wait"])
+def test_the_exit_code_is_0_only_for_a_success(fanin, verb, end, result, code):
+    batch_id, prefix = batch_of(fanin, count=3)
+    fanin(*(f"{prefix}:0-2" if each == "ITEMS" else each for each in end)).ok()
+    done = fanin(verb, "k")
+    document = fanin(verb, batch_id, "--json")
+
+    assert (done.code, document.code) == (code, code)
+    assert [each["result"] for each in document.documents] == [result]
+    checked("GET", f"/v1/batches/{batch_id}", 200, JSON, document.out)
+    if verb == "watch":
+        assert done.lines[0].split("\t")[:2] == ["k", result]
+    else:
+        assert done.out == ""
+        assert done.err == ("" if code == 0 else f"1 of 1 batches did not succeed: k ({result})\n")
+
+
+def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed(fanin, clock, served):
+    for key in ("a", "b", "c"):
+        batch_of(fanin, key, 1)
+    client = Fanin(served.url)
+    ids = {batch.user_key: batch.batch_id for batch in client.batches()}
+    ends = iter(
+        [
+            lambda: client.cancel(ids["c"]),
+            lambda: client.cancel(ids["a"]),
+            lambda: client.ack_ranges(list(client.outstanding(ids["b"]))),
+        ]
+    )
+    clock.then = lambda: next(ends, list)()
+    done = fanin("wait", "a", "b", "c")
+
+    assert (done.code, done.out) == (ExitCode.REFUSED, "")
+    assert done.err == "2 of 3 batches did not succeed: a (cancelled), c (cancelled)\n"
+
+
+def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, served):
+    client = Fanin(served.url)
+    first, _ = batch_of(fanin, "a", 1)
+    batch_of(fanin, "b", 1)
+    clock.then = lambda: clock.now >= 50 and client.cancel(first)
+    done = fanin("wait", "a", "b", "--timeout", "1m30s")
+
+    assert done.code == ExitCode.TIMED_OUT
+    assert clock.now == pytest.approx(90)
+
+
+@pytest.mark.parametrize("verb", ["watch", "wait"])
+def test_no_batch_is_1_a_wrong_timeout_2_no_credentials_4_and_no_answer_5(
+    fanin, clock, served, verb, monkeypatch
+):
+    monkeypatch.setattr(waiting, "FAILURES_MAX", 1)
+    batch_id, _ = batch_of(fanin)
+
+    assert fanin(verb, "nope").code == ExitCode.REFUSED
+    assert fanin(verb, batch_id.replace(batch_id[:4], "ffff")).code == ExitCode.REFUSED
+    assert fanin(verb, batch_id, "--timeout", "soon").code == ExitCode.USAGE
+    served.faults[:] = [refusal(403)]
+    assert fanin(verb, batch_id).code == ExitCode.DENIED
+    served.faults[:] = [refusal(503)] * 200
+    assert fanin(verb, batch_id).code == ExitCode.UNANSWERED
+
+
+class Terminal(io.StringIO):
+    """A terminal of 80 columns."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_that_is_drawn_again(fanin, clock, served):
+    _, prefix = batch_of(fanin, "hello", 40)
+    terminal = Terminal()
+    work = iter(range(40))
+
+    def ack():
+        index = next(work, None)
+        Fanin(served.url).ack([f"{prefix}:{index}"] if index is not None else [])
+
+    clock.then = ack
+    call = Invocation("watch", Where(url=served.url), False, False)
+    found = watching.progress_of(call, call.names.id_of("hello"), None, clock)
+    last = watching.drawn(found, terminal, lambda: 80)
+    lines = terminal.getvalue().split("\r")[1:]
+
+    assert last.status.state is State.COMPLETE
+    assert len(lines) == 41
+    assert all(line.removesuffix("\n").endswith("\x1b[K") for line in lines)
+    assert lines[0].removesuffix("\x1b[K") == "hello ░░░░░░░░░░ 0 of 40"
+    assert lines[-1] == "hello ██████████ 40 of 40  succeeded\x1b[K\n"
+    assert "left" in lines[20]
+
+
+def test_in_a_pipe_of_40_columns_no_line_is_cut_and_none_has_an_escape(fanin, process):
+    key = "a user key of many characters, longer than the line"
+    _, prefix = batch_of(fanin, key, 5)
+    fanin("ack", f"{prefix}:0-4").ok()
+    done = process("watch", key).ok()
+
+    assert "\x1b" not in done.out
+    assert "…" not in done.out
+    assert done.lines[-1].split("\t") == [key, "succeeded", "5", "5", "0", "", ""]
+    assert process("wait", key).ok().out == ""

@@ -1,0 +1,113 @@
+"""The dashboard over the deployed handlers in memory, and a headless Chromium that opens it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from fanin.dashboard import Dashboard, Upstream, start
+from fanin.testing import FakeFanin
+from functions.wiring import tracking
+from tests.api.conftest import TENANT, environment  # noqa: F401  # a fixture
+from tests.api.gateway import Gateway
+from tests.dashboard.asking import Browser
+from tests.dashboard.serving import Api, Served
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+WIDE = {"width": 1100, "height": 800}
+
+
+@pytest.fixture
+def fanin(environment: pytest.MonkeyPatch) -> FakeFanin:  # noqa: F811
+    """The tracker that the handlers use, as a client."""
+    fake = FakeFanin(TENANT)
+    environment.setattr(tracking, "tracker", lambda: fake.tracker)
+    return fake
+
+
+@pytest.fixture
+def api(fanin: FakeFanin) -> Iterator[Api]:
+    api = Api(Gateway())
+    with Served(api):
+        yield api
+
+
+Start = Callable[..., Dashboard]
+
+
+@pytest.fixture
+def starts(api: Api) -> Iterator[Start]:
+    """Start dashboards of the API; they are closed after the test."""
+    with ExitStack() as stack:
+
+        def started(**options: Any) -> Dashboard:
+            dashboard = start(options.pop("upstream", None) or Upstream(api.url), **options)
+            stack.callback(dashboard.close)
+            return dashboard
+
+        yield started
+
+
+@pytest.fixture
+def dashboard(starts: Start) -> Dashboard:
+    return starts(name="test")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opens(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Open a dashboard in a new profile; an error of the page's scripts fails the test."""
+    errors: list[str] = []
+    contexts = []
+
+    def opened(dashboard: Dashboard, hash_: str = "", **options: Any) -> Any:
+        contexts.append(chromium.new_context(**{"viewport": WIDE, "timezone_id": "Europe/Berlin"} | options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(dashboard.address)
+        if hash_:
+            page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def browser(dashboard):
+    browser = Browser(dashboard.address)
+    browser.open()
+    return browser
+
+
+@pytest.fixture
+def writer(starts):
+    browser = Browser(starts(allow_writes=True).address)
+    browser.open()
+    return browser

@@ -1,0 +1,95 @@
+"""Texts and numbers of the page: no markup, rounded down, with their zone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.dashboard.conftest import needs_chromium
+from tests.dashboard.pages import (
+    BILLION,
+    MISSING,
+    TRILLION,
+    clocked,
+    main,
+    opened,
+    picture,
+    polled,
+    status,
+    wait,
+    windowed,
+)
+
+pytestmark = needs_chromium
+
+
+def test_a_user_key_is_text(fanin, api, dashboard, opens):
+    key = "<img src=x onerror=\"document.title='owned'\"><script>1</script>"
+    batch = opened(fanin, key, items=2, acked=0, failed=1, labels={"<b>": "<img onerror=1>"})
+    page = opens(dashboard)
+    wait(page, key)
+    page.goto(page.url.partition("#")[0] + f"#/batches/{batch.id}")
+    wait(page, f"HTTP 500 of {key}")
+    assert page.locator("main img, main script, main b").count() == 0
+    assert page.title() == f"{batch.id} · fanin"
+
+
+@pytest.mark.parametrize(
+    ("total", "acked", "shown"),
+    [
+        (BILLION, BILLION - 1, ["99.9 %", "1,000,000,000"]),
+        (TRILLION, TRILLION - 1, ["99.9 %", "1,000,000,000,000"]),
+        (TRILLION, 1, ["under 0.1 %", "999,999,999,999"]),
+        (TRILLION, TRILLION, ["100 %"]),
+        (3, 1, ["33.3 %"]),
+    ],
+)
+def test_huge_numbers_are_right(api, dashboard, opens, total, acked, shown):
+    api.instead[f"/v1/batches/{MISSING}"] = (200, status(total=total, acked=acked))
+    api.instead[".*/map"] = (200, picture(total, lambda cell, size: size))
+    page = opens(dashboard, f"#/batches/{MISSING}")
+    wait(page, "Outstanding")
+
+    facts = page.inner_text("dl.facts")
+    assert all(each in facts for each in shown)
+
+
+def test_rate_and_time_left_are_of_what_was_polled(api, dashboard, opens):
+    batch, done = f"/v1/batches/{MISSING}", [0]
+    api.instead[batch] = (200, lambda _: status(total=1_000_000, acked=done[0]))
+    api.instead[".*/map"] = windowed(1_000_000)
+    page = clocked(opens, dashboard, f"#/batches/{MISSING}")
+    wait(page, "measuring")
+    for _ in range(3):
+        done[0] += 10_000
+        polled(page, api, batch)
+    rate = float(re.search(r"([\d,]+)/s", main(page))[1].replace(",", ""))
+    assert 1_000 < rate < 10_000
+    assert re.search(r"≈ \d+ (s|min)", main(page))
+
+
+def test_times_say_their_zone_and_their_date(fanin, api, dashboard, opens):
+    opened(fanin, "catalog")
+    page = opens(dashboard)
+    wait(page, "catalog")
+
+    assert re.search(r"UTC\+0[12]:00", page.inner_text("footer"))
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\+0[12]:00", page.get_attribute("tbody time", "title")
+    )
+
+
+def test_an_empty_view_says_what_fills_it(api, starts, opens):
+    api.instead["/v1/targets"] = (200, {"targets": []})
+    api.instead["/v1/queues"] = (200, {"queues": []})
+    page = opens(starts(events=list))
+    wait(page, "Batches")
+    for key, command in {
+        "b": "fanin publish",
+        "t": "/v1/tasks",
+        "q": "create_queue",
+        "e": "fanin close",
+    }.items():
+        page.keyboard.press(key)
+        wait(page, command)

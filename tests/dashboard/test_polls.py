@@ -1,0 +1,125 @@
+"""The page polls: what it asks for, when, and what survives."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dashboard.conftest import needs_chromium
+from tests.dashboard.pages import (
+    MISSING,
+    clocked,
+    focused,
+    main,
+    opened,
+    polled,
+    status,
+    status_is,
+    wait,
+    windowed,
+)
+
+pytestmark = needs_chromium
+
+
+def test_focus_typing_scroll_and_details_survive_polls(fanin, api, dashboard, opens):
+    for number in range(40):
+        opened(fanin, f"batch-{number:02}")
+    page = clocked(opens, dashboard)
+    wait(page, "batch-00")
+    page.click("summary")
+    page.fill("#key", "half-typ")
+    page.evaluate("scrollTo(0, 300)")
+    opened(fanin, "new")
+    polled(page, api, "/v1/batches", 2)
+    wait(page, "new")
+    assert (page.input_value("#key"), focused(page)) == ("half-typ", "key")
+    assert page.evaluate("scrollY") == 300
+    assert page.evaluate("document.querySelector('details').open")
+    row = page.locator("tbody a", has_text="batch-07")
+    row.focus()
+    opened(fanin, "newer")
+    polled(page, api, "/v1/batches")
+    wait(page, "newer")
+    assert page.evaluate("document.activeElement.textContent") == "batch-07"
+
+
+def test_a_zoom_and_its_cell_survive_polls(fanin, api, dashboard, opens):
+    batch = opened(fanin, "catalog", items=5000)
+    api.instead[".*/map"] = windowed(5000)
+    page = clocked(opens, dashboard, f"#/batches/{batch.id}?from=0&to=1000")
+    page.wait_for_selector("canvas")
+    page.keyboard.press("m")
+    page.keyboard.press("ArrowRight")
+    polled(page, api, ".*/map", 2)
+    assert "item 1: 100 % done" in main(page)
+    assert page.evaluate("document.activeElement.localName") == "canvas"
+
+
+def test_a_paused_or_hidden_page_asks_for_nothing(fanin, api, dashboard, opens):
+    opened(fanin, "catalog")
+    page = clocked(opens, dashboard)
+    wait(page, "catalog")
+    page.keyboard.press("p")
+    status_is(page, "paused")
+    before = len(api.log)
+    page.clock.run_for(120_000)
+    page.wait_for_timeout(100)
+    assert len(api.log) == before
+    page.keyboard.press("r")
+    page.wait_for_timeout(200)
+    assert api.asked("/v1/batches") > 1
+    page.keyboard.press("p")
+    page.wait_for_timeout(200)
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    before = len(api.log)
+    page.clock.run_for(120_000)
+    page.wait_for_timeout(100)
+    assert len(api.log) == before
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: false})")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(200)
+    assert len(api.log) > before
+
+
+@pytest.mark.parametrize(("confirmed", "polls"), [(True, False), (False, True)])
+def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, opens, confirmed, polls):
+    event = {"eventId": "e", "type": "BatchCompleted", "confirmed": confirmed}
+    ended = status(state="COMPLETE", isComplete=True, result="succeeded", acked=10, event=event)
+    api.instead[f"/v1/batches/{MISSING}"] = (200, ended)
+    api.instead[".*/map"] = windowed(10)
+    page = clocked(opens, dashboard, f"#/batches/{MISSING}")
+    wait(page, "BatchCompleted")
+    before = len(api.log)
+    page.clock.run_for(60_000)
+    page.wait_for_timeout(200)
+    assert (len(api.log) > before) is polls
+    assert ("confirmed, it is on the bus" if confirmed else "not confirmed yet") in main(page)
+
+
+def test_polls_come_every_ten_answer_times_from_2_to_30_seconds(dashboard, opens):
+    page = opens(dashboard)
+    pauses = page.evaluate(
+        """async () => {
+          const { pause } = await import('/poll.js');
+          const of = (seconds, failures) => [pause(seconds, failures, 0), pause(seconds, failures, 1)];
+          return [of(0.001, 0), of(1, 0), of(40, 0), of(0.001, 2), of(0.001, 50)];
+        }"""
+    )
+
+    assert pauses == [[2, 2.4], [10, 12], [25, 30], [8, 9.6], [25, 30]]
+
+
+def test_a_list_of_ten_thousand_batches_takes_21_requests(fanin, api, dashboard, opens):
+    for number in range(10_000):
+        fanin.open(user_key=f"batch-{number:05}")
+    page = opens(dashboard)
+    page.wait_for_function("() => document.querySelectorAll('progress').length === 20")
+
+    assert page.locator("tbody tr").count() == 50
+    assert api.asked("/v1/batches") == 1
+    assert len(api.log) <= 21
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.keyboard.press("r")
+    page.wait_for_function("() => document.querySelectorAll('progress').length > 20")
+    assert len(api.log) <= 42

@@ -1,0 +1,92 @@
+"""Writes the verbs into docs/cli.md, from the commands: ``python -m website.cli_reference``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from fanin.cli.app import app
+from fanin.cli.verbs import WHERE
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
+MARKER = "<!-- Below, the page is made by: make cli-reference -->"
+COMMON = {*WHERE, "as_json", "help"}
+"""Options of every verb; the page describes them once."""
+
+
+def reference() -> str:
+    """Return a table of the commands, and a section for each of them."""
+    commands = list(_commands(get_command(app), "fanin"))
+    lines = ["## Commands", "", "| command | what it does |", "|---|---|"]
+    lines += [
+        f"| [`{path}`](#{_anchor(path, command)}) | {_summary(command)} |" for path, command in commands
+    ]
+    for path, command in commands:
+        lines += _section(path, command)
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """Return docs/cli.md as it is to be."""
+    return f"{PAGE.read_text().partition(MARKER)[0]}{MARKER}\n\n{reference()}"
+
+
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{path} {name}")
+        elif not command.hidden:
+            yield f"{path} {name}", command
+
+
+def _usage(path: str, command: Any) -> str:
+    given = [_argument(each) for each in command.params if each.param_type_name == "argument"]
+    return " ".join([path, *given])
+
+
+def _argument(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name.upper()).removesuffix("...")
+    more = "..." if parameter.nargs == -1 else ""
+    return f"{name}{more}" if parameter.required else f"[{name}]{more}"
+
+
+def _anchor(path: str, command: Any) -> str:
+    kept = (each for each in _usage(path, command).lower() if each.isalnum() or each in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _paragraphs(command: Any) -> list[str]:
+    text = inspect.cleandoc(command.help or "")
+    return [" ".join(part.split()) for part in text.split("\n\n")]
+
+
+def _summary(command: Any) -> str:
+    return _paragraphs(command)[0]
+
+
+def _section(path: str, command: Any) -> Iterator[str]:
+    yield from ("", f"### `{_usage(path, command)}`")
+    for paragraph in _paragraphs(command):
+        yield from ("", paragraph)
+    rows = [_row(each) for each in command.params if each.name not in COMMON]
+    if rows:
+        yield from ("", "| argument or option | |", "|---|---|", *rows)
+
+
+def _row(parameter: Any) -> str:
+    is_argument = parameter.param_type_name == "argument"
+    name = _argument(parameter) if is_argument else ", ".join(parameter.opts)
+    if not is_argument and not parameter.is_flag:
+        name = f"{name} {parameter.metavar or parameter.name.upper()}"
+    default = parameter.default
+    shown = "" if callable(default) or default in (None, False, (), []) else f" Default: {default}."
+    text = f"{(parameter.help or '').rstrip('.')}.{shown}".replace("|", "\\|")
+    return f"| `{name}` | {text} |".replace("`|", "`|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
