@@ -34,7 +34,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.split()[2])
 def test_the_options_of_a_spark_job_are_its_options(command: str) -> None:
-    _, _, module, *options = shlex.split(command)
+    _, _, module, *options = shlex.split(command.replace("\\\n", ""))
     job = importlib.import_module(module)
 
     job.arguments().parse_args(options)
