@@ -190,6 +190,9 @@ EXAMPLES: dict[str, Any] = {
                 "waitingMore": False,
                 "inFlight": 1,
                 "nextWindowAt": END,
+                "rate": 20,
+                "leaders": 1,
+                "leaseUntil": END,
             }
         ]
     },
