@@ -80,7 +80,7 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
     assert {tuple(line[:2]) for line in lines} == {("k", "OPEN"), ("k", "CLOSED"), ("k", "succeeded")}
     assert 4 <= len(lines) <= 4 + clock.now / 10
     assert lines[0] == ["k", "OPEN", "0", "40", "0", "", ""]
-    assert lines[-1][2:5] == ["40", "40", "0"]
+    assert lines[-1][2:5] + lines[-1][6:] == ["40", "40", "0", ""]
     rates = [float(line[5]) for line in lines[1:-1]]
     assert all(0.5 < rate < 1.5 for rate in rates)
     assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])

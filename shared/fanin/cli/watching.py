@@ -72,7 +72,7 @@ def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: T
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
         rate.see(timer.monotonic(), status.estimate)
-        left = seconds_left(status.total, status.estimate, rate.a_second, status.state is not State.OPEN)
+        left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
         yield answer.document, Look(status, rate.a_second, left)
         if is_ended(status):
             return
