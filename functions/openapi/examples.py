@@ -88,8 +88,8 @@ EXAMPLES: dict[str, Any] = {
     "MapAnswer": {
         "from": 0,
         "to": 10_000,
-        "cellItems": 2_500,
-        "acked": [2_500, 2_500, 1_250, 0],
+        "cellItems": 3_072,
+        "acked": [3_072, 3_072, 1_250, 0],
         "failed": [0, 0, 1, 0],
         "exact": True,
     },
