@@ -122,8 +122,7 @@ class Environment:
     def install(self) -> dict[str, str]:
         """Create the environment, and return the version of each package in it."""
         versions = self.resolve()
-        if not self.interpreter.exists():
-            run([*UV[:-1], "venv", "--quiet", "--python", self.python, str(self.folder)])
+        run([*UV[:-1], "venv", "--quiet", "--clear", "--python", self.python, str(self.folder)])
         _uv("sync", "--quiet", "--python", str(self.interpreter), str(self._file("versions")))
         _uv("install", "--quiet", "--python", str(self.interpreter), "--no-deps", "--editable", str(ROOT))
         return versions
