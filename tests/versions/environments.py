@@ -91,7 +91,8 @@ class Environment:
     @property
     def folder(self) -> Path:
         """Where it is installed."""
-        return FOLDER / f"{self.part}-{self.end}"
+        other = "" if self.python == sys.executable else "".join(c for c in self.python if c.isalnum())
+        return FOLDER / f"{self.part}-{self.end}{other}"
 
     @property
     def interpreter(self) -> Path:
@@ -122,7 +123,8 @@ class Environment:
     def install(self) -> dict[str, str]:
         """Create the environment, and return the version of each package in it."""
         versions = self.resolve()
-        run([*UV[:-1], "venv", "--quiet", "--clear", "--python", self.python, str(self.folder)])
+        if not self.interpreter.exists():
+            run([*UV[:-1], "venv", "--quiet", "--python", self.python, str(self.folder)])
         _uv("sync", "--quiet", "--python", str(self.interpreter), str(self._file("versions")))
         _uv("install", "--quiet", "--python", str(self.interpreter), "--no-deps", "--editable", str(ROOT))
         return versions
