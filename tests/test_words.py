@@ -75,6 +75,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "list_dead_letter_source_queues",  # SQS's request
+        "ListDeadLetterSourceQueues",
         "JAVA_HOME",  # an environment variable
         "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
@@ -88,6 +89,8 @@ KEPT: dict[str, tuple[str, ...]] = {
         "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
+    "shared/fanin_cdk/tracker.py": ("dead_letters",),  # an argument of FaninTracker.consume
+    "docs/constructs.md": ("dead_letters",),  # the same
     "shared/fanin/client/consumers.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
