@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fanin.calling import log_failure
+from fanin.queue.describing import CountedDepth
 from fanin.queue.visiting import visit
 from functions.metrics.counts import measured
 from functions.metrics.queueing import Visited, depths
@@ -34,6 +35,7 @@ def handler(event: Mapping[str, Any], context: Any) -> None:
             depth = visit(queue.context, queueing.doorbells())
             if depth is not None:
                 found.append(Visited(queue.key, depth, queue.context.config().metrics))
+                queueing.registry().record(queue.key, CountedDepth(depth, queue.context.effects.now()))
         except Exception as error:  # an error of one queue must not stop the sweep of the others
             log_failure(logger, "queue %s is left for the next sweep", queue.key, error=error)
             first_error = first_error or error

@@ -56,9 +56,14 @@ def made(tenant: str, name: str) -> Queue:
     return _queue(QueueKey(tenant, name), creator())
 
 
+def known(tenant: str, name: str) -> Queue | None:
+    """Return a queue for readers; None for a queue that does not exist."""
+    return _existing(_queue(QueueKey(tenant, name)))
+
+
 def existing(tenant: str, name: str) -> Queue:
     """Return a queue for readers. Raises NotFound for a queue that does not exist."""
-    return _found(_existing(_queue(QueueKey(tenant, name))), name)
+    return _found(known(tenant, name), name)
 
 
 def ringing(tenant: str, name: str) -> Queue:

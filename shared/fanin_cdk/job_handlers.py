@@ -68,7 +68,7 @@ JOB_ROUTES = (
     ),
     JobHandler(
         lambda_=Handler(name="list_queues", route="GET /v1/queues"),
-        table=("dynamodb:GetItem",),
+        table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
         lists_jobs=True,
         lists_tenants=True,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from moto import mock_aws
@@ -12,9 +13,10 @@ from moto import mock_aws
 from fanin.api.row_cursors import of_name
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.queue.describing import CountedDepth
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.model import PAYLOAD_BYTES_MAX, Member
+from fanin.queue.model import PAYLOAD_BYTES_MAX, Accuracy, Depth, Member
 from functions.wiring import queueing
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
@@ -118,8 +120,9 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
     queue.take(1, wait=0).__enter__()
     (found,) = get(gateway, "/v1/queues")["queues"]
 
-    assert found == get(gateway) | {"oldestSeconds": found["oldestSeconds"]}
+    assert found == get(gateway) | {name: found[name] for name in ("oldestSeconds", "countedAt")}
     assert found.pop("oldestSeconds") >= 0
+    assert datetime.now(UTC) - datetime.fromisoformat(found.pop("countedAt")) < timedelta(minutes=1)
     assert found == {
         "queue": "thumbs",
         "parts": 2,
@@ -129,6 +132,35 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
         "activity": "inUse",
         "depth": {"queued": 1, "inProgress": 1, "delayed": 1, "dead": 1, "accuracy": "exact"},
     }
+
+
+def test_a_list_has_the_depths_that_the_last_sweep_counted_and_counts_nothing(
+    gateway, store, queue, monkeypatch
+):
+    queue.add_all(["a", NewJob("late", delay=60)])
+    registry = queueing.registry()
+    registry.record(queue.key, CountedDepth(queue.depth(), 1_772_323_200_000_000))
+    queue.add("b")
+    monkeypatch.setattr("functions.list_queues.describe", None)
+    (found,) = get(gateway, "/v1/queues")["queues"]
+
+    assert found["depth"] == {"queued": 1, "inProgress": 0, "delayed": 1, "dead": 0, "accuracy": "exact"}
+    assert found["countedAt"] == "2026-03-01T00:00:00.000Z"
+    assert get(gateway)["depth"]["queued"] == 2
+
+
+def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept(store, queue):
+    registry, depth = queueing.registry(), Depth(1, 2, 3, 4, 5, Accuracy.AT_LEAST)
+    registry.record(queue.key, CountedDepth(depth, 20))
+    registry.record(queue.key, CountedDepth(replace(depth, ready=9), 10))
+    registry.record(QueueKey(TENANT, "gone"), CountedDepth(depth, 20))
+
+    config = store.config(queue.key)
+    assert registry.seen([queue.key, QueueKey(TENANT, "gone")]) == {
+        queue.key: (config, CountedDepth(depth, 20))
+    }
+    store.reconfigure(queue.key, replace(config, revision=1, paused=True))
+    assert registry.seen([queue.key])[queue.key][1] == CountedDepth(depth, 20)
 
 
 def test_the_age_of_a_queue_is_the_wait_of_its_oldest_queued_job(gateway, store):

@@ -59,21 +59,32 @@ def handle_all(grouper, answer):
 
 
 def test_each_of_many_tasks_has_its_own_result(gateway, grouper):
-    gateway.send("POST", "/v1/tasks", WISH | {"taskId": "a"})
+    for name in ("a", "e"):
+        gateway.send("POST", "/v1/tasks", WISH | {"taskId": name})
     answer = post(
         gateway,
         WISH | {"taskId": "b"},
         WISH | {"taskId": "a", "payload": "other"},
-        WISH | {"taskId": "a"},
+        WISH | {"taskId": "e"},
         {"payload": 1, "taskId": "c"},
         WISH | {"payload": "x" * 32_769, "taskId": "d"},
     )
     results = answer.body["results"]
 
     assert answer.status == 200
-    assert [each["taskId"] for each in results] == ["b", "a", "a", "c", "d"]
+    assert [each["taskId"] for each in results] == ["b", "a", "e", "c", "d"]
     assert [each.get("state") for each in results] == ["CREATED", None, "CREATED", None, None]
     assert [each["problem"]["status"] for each in results if "problem" in each] == [422, 400, 400]
+
+
+@pytest.mark.parametrize("payload", [WISH["payload"], "other"])
+def test_a_task_id_that_a_request_has_twice_is_refused_and_nothing_is_registered(gateway, grouper, payload):
+    """Which of two different tasks is registered would be a matter of chance."""
+    answer = post(gateway, WISH | {"taskId": "a"}, WISH | {"taskId": "a", "payload": payload})
+
+    assert (answer.status, "taskId" in answer.body["detail"]) == (400, True)
+    assert not grouper.world.store.stored_tasks
+    assert len(post(gateway, WISH, WISH, WISH | {"taskId": "a"}).body["results"]) == 3
 
 
 def test_a_task_that_may_not_be_sent_is_to_be_repeated_alone(gateway, grouper):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from functools import partial
 
 import pytest
 
@@ -45,6 +46,11 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(watching, "REAL", clock)
     return clock
+
+
+def do_next(steps):
+    """Do the next of *steps*, if any is left."""
+    next(steps, list)()
 
 
 def batch_of(fanin, key="k", count=40):
@@ -134,7 +140,7 @@ def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed
             lambda: client.ack_ranges(list(client.outstanding(ids["b"]))),
         ]
     )
-    clock.then = lambda: next(ends, list)()
+    clock.then = partial(do_next, ends)
     done = fanin("wait", "a", "b", "c")
 
     assert (done.code, done.out) == (ExitCode.REFUSED, "")

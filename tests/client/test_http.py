@@ -261,9 +261,9 @@ def test_only_completions_of_this_caller_are_its_own(over_http, service):
 
 def test_the_api_refuses_and_the_client_names_the_field(over_http):
     with pytest.raises(InvalidRequest) as raised:
-        over_http.open(user_key="a\nb")
+        over_http.open(parent="00000000-0000-4000-8000-00000000dead:00000000-0000-8000-8000-000000000000:0")
 
-    assert raised.value.field == "userKey"
+    assert raised.value.field == "parentItemId"
 
 
 def test_an_unknown_route_says_to_check_the_url(over_http, service):

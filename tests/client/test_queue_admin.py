@@ -41,6 +41,9 @@ def queue(monkeypatch, service):
             )
             return keys[:limit]
 
+        def seen(self, keys):
+            return {key: (store.configs[key], None) for key in keys}
+
     monkeypatch.setattr(queueing, "_queue", made)
     monkeypatch.setattr(queueing, "creator", lambda: None)
     monkeypatch.setattr(queueing, "registry", Names)
@@ -63,7 +66,8 @@ def test_queues_are_listed_over_all_pages(over_http, queue):
 
     assert [each.name for each in found] == [*(f"q{number:02}" for number in range(45)), "thumbs"]
     status = over_http.queue_status("q00")
-    assert found[0] == replace(status, oldest_seconds=found[0].oldest_seconds)
+    assert status.counted_at is not None
+    assert found[0] == replace(status, oldest_seconds=found[0].oldest_seconds, counted_at=found[0].counted_at)
     assert (found[0].queued, found[0].activity, found[0].accuracy) == (1, "inUse", "exact")
 
 

@@ -44,8 +44,16 @@ def no_doorbells(environment):
     environment.setattr(queueing, "doorbells", lambda: None)
 
 
+@pytest.fixture(autouse=True)
+def kept(environment):
+    """The depths that the sweep keeps, by queue."""
+    depths = {}
+    environment.setattr(queueing, "registry", lambda: SimpleNamespace(record=depths.__setitem__))
+    return depths
+
+
 @pytest.mark.parametrize("error", [StoreUnavailable, PermissionError])
-def test_a_queue_that_cannot_be_swept_keeps_no_other_from_its_sweep(environment, capsys, error):
+def test_a_queue_that_cannot_be_swept_keeps_no_other_from_its_sweep(environment, capsys, kept, error):
     def broken(*_):
         raise error("refused")
 
@@ -56,6 +64,7 @@ def test_a_queue_that_cannot_be_swept_keeps_no_other_from_its_sweep(environment,
         sweep_jobs.handler({}, SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000))
 
     assert [queue.depth().ready for queue in (first, last)] == [2, 2]
+    assert {queue.tenant: counted.depth.ready for queue, counted in kept.items()} == {"a": 1, "c": 1}
     assert sorted(line["tenant"] for line in emitted(capsys) if "tenant" in line) == ["a", "c"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import Answer, Isolation, Outcome, Policies, Policy, Status, Verdict
 from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, WaitingPlace
+from fanin.grouper.model import Lane, Lease
 from tests.grouper.conftest import TENANT, Bench
 
 TARGET = "search"
@@ -184,6 +185,26 @@ def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
 
     assert view.next_window_at == bench.clock.at
     assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
+    assert view.rate == 0.1
+
+
+def test_a_target_has_the_leases_of_its_leaders_as_long_as_they_are_held():
+    bench = with_policies(("*", Policy(shards=2)))
+    bench.register("a")
+    bench.drain()
+    (view,) = bench.grouper.targets(TENANT).rows
+    assert (view.leaders, view.lease_until, view.rate) == (0, None, None)
+    for shard, seconds in (("0", 5), ("1", 9)):
+        lane = Lane(TENANT, view.target, shard)
+        until = bench.clock.at + timedelta(seconds=seconds)
+        seen = bench.world.store.lease(lane)
+        bench.world.store.put_lease(seen, Lease(lane, 7 + (seen.fence if seen else 0), "leader", until))
+
+    (view,) = bench.grouper.targets(TENANT).rows
+    assert (view.leaders, view.lease_until) == (2, bench.clock.at + timedelta(seconds=9))
+    bench.clock.advance(seconds=5)
+    (view,) = bench.grouper.targets(TENANT).rows
+    assert view.leaders == 1
 
 
 def test_waiting_tasks_are_counted_up_to_a_bound():

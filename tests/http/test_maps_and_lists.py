@@ -48,3 +48,22 @@ def test_batches_are_listed_by_the_beginning_of_their_keys_and_by_time(api):
     with pytest.raises(InvalidRequest):
         list(fanin.batches("a", user_key_prefix="a"))
     assert get(api, "/v1/batches", userKey="a", userKeyPrefix="a")[0] == 400
+
+
+def test_queues_are_listed_with_the_time_of_their_counts_and_an_absent_one_has_no_jobs(api):
+    name = f"counted-{uuid4()}"
+    assert get(api, f"/v1/queues/{name}/jobs")[0] == 404
+    assert Fanin(api.url).create_queue(name).name == name
+    found = Fanin(api.url).queue_status(name)
+
+    assert (found.queued, found.counted_at is None) == (0, False)
+    status, listed = get(api, "/v1/queues", limit=50)
+    assert status == 200
+    assert all("countedAt" in each for each in listed["queues"])
+
+
+def test_a_user_key_that_http_refuses_is_refused_by_the_client_too(api):
+    for bad in ("a\x00b", "\ud800"):
+        with pytest.raises(InvalidRequest, match="user key") as refusal:
+            Fanin(api.url).open(bad)
+        assert refusal.value.field == "user_key"

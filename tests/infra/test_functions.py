@@ -121,7 +121,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "JobsTable/index/by_ix": QUERY,
     },
     "list_queues": {
-        "JobsTable": {"dynamodb:GetItem"},
+        "JobsTable": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "JobsTable/index/by_ix": QUERY,
         "JobsTable/index/by_tenant": QUERY,
     },

@@ -28,7 +28,7 @@ from fanin.queue import (
 )
 from fanin.queue.config import Phase
 from fanin.queue.creating import QueueCreator
-from fanin.queue.describing import describe, status_of
+from fanin.queue.describing import CountedDepth, describe, status_of
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.messages import body
@@ -213,7 +213,9 @@ def look_up(client):
 
 
 def list_queues(client):
-    for key in Registry(client, QUEUE_TABLE).of_tenant(KEY.tenant, None, 10):
+    registry = Registry(client, QUEUE_TABLE)
+    registry.seen([KEY])
+    for key in registry.of_tenant(KEY.tenant, None, 10):
         assert describe(QueueContext(DynamoStore(client, QUEUE_TABLE), MemoryDoorbell(), key)) is not None
 
 
@@ -301,7 +303,8 @@ def sweep_late(client):
             drain_old_parts(client)
         for _ in (*registry.queues(), *registry.sleeping(0)):
             queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
-            visit(queue.context, queue.context.creator.doorbells)
+            if depth := visit(queue.context, queue.context.creator.doorbells):
+                registry.record(queue.key, CountedDepth(depth, late.now()))
             if hours == 3:
                 removing.begin(queue.context, force=True)
 

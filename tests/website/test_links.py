@@ -21,6 +21,7 @@ TITLES = {"docs/client.md": "The Python client"}
         ("docs/howto", "[a](../client.md)", "[a](../client.md)"),
         ("docs/howto", "[a](../../README.md)", "[a](../index.md)"),
         ("docs", "[client.md](client.md#ack)", "[The Python client](client.md#ack)"),
+        ("", "[docs/client.md](docs/client.md)", "[The Python client](client.md)"),
         ("docs", "[peers.md](peers.md)", "[peers.md](peers.md)"),
         ("docs", "[a](#b)", "[a](#b)"),
         ("docs", "[a](https://example.com/b.md)", "[a](https://example.com/b.md)"),

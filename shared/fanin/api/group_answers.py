@@ -114,7 +114,8 @@ class TargetAnswer(Answer):
 
     *waiting*: tasks that wait for a bundle, and more than these if *waitingMore*. *inFlight*: those of its
     newest bundles that have not ended. *nextWindowAt*: when the next bundle is filled at the latest.
-    *nextCallAt*: when the rate of the target allows the next call.
+    *nextCallAt*: when the rate of the target allows the next call. *rate*: calls a second; absent without a
+    limit. *leaders*: how many are filling bundles, and *leaseUntil*: when the last of their leases ends.
     """
 
     target: str
@@ -125,6 +126,9 @@ class TargetAnswer(Answer):
     in_flight: int
     next_window_at: Instant | None = Optional
     next_call_at: Instant | None = Optional
+    rate: float | None = Optional
+    leaders: int
+    lease_until: Instant | None = Optional
 
 
 class ListedTargets(Answer):

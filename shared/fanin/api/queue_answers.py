@@ -39,12 +39,17 @@ class DepthAnswer(Answer):
 
 
 class QueueStatusAnswer(QueueFacts):
-    """A work queue. *oldestSeconds*: how long the oldest queued job has waited."""
+    """A work queue. *oldestSeconds*: how long the oldest queued job has waited.
+
+    *countedAt*: when *depth* and *oldestSeconds* were found: in a list by the last sweep, else by this
+    request.
+    """
 
     activity: Activity
     doorbell_url: str | None = Optional
     depth: DepthAnswer
     oldest_seconds: float
+    counted_at: Instant
 
     @classmethod
     def of(cls, status: QueueStatus) -> Self:
@@ -55,6 +60,7 @@ class QueueStatusAnswer(QueueFacts):
             doorbell_url=status.config.doorbell,
             depth=DepthAnswer.of(status.depth),
             oldest_seconds=status.depth.oldest_us / SECOND_US,
+            counted_at=instant(status.counted_us),
         )
 
 

@@ -40,8 +40,7 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each
-    change of state.
+    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each new state.
     """
     batch_id = call.names.id_of(batch)
     found = progress_of(call, batch_id, _seconds(timeout), REAL)

@@ -150,7 +150,11 @@ def item_id_given(item: str | ItemId | None, field: str) -> str | None:
     """Return *item* in its canonical form, or None."""
     if item is None:
         return None
-    return str(ItemId.parse(text(str(item) if isinstance(item, ItemId) else item, "an item id", field)))
+    given = text(str(item) if isinstance(item, ItemId) else item, "an item id", field)
+    try:
+        return str(ItemId.parse(given))
+    except InvalidRequest as error:
+        raise InvalidRequest(str(error), field=field) from error
 
 
 def json_value(payload: Any) -> Any:

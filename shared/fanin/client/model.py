@@ -193,6 +193,7 @@ class TargetSummary:
 
     *in_flight*: its newest bundles that have not ended. *next_window_at*: when the next bundle is filled at
     the latest, *next_call_at*: when the rate allows a call; None if nothing waits, or a call is allowed now.
+    *rate*: calls a second, None without a limit. *leaders*: how many fill bundles, until *lease_until*.
     """
 
     target: str
@@ -203,6 +204,9 @@ class TargetSummary:
     in_flight: int
     next_window_at: datetime | None
     next_call_at: datetime | None
+    rate: float | None = None
+    leaders: int = 0
+    lease_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def status_of(answer: Document) -> QueueStatus:
         accuracy=depth["accuracy"],
         oldest_seconds=answer["oldestSeconds"],
         doorbell_url=answer.get("doorbellUrl"),
+        counted_at=datetime.fromisoformat(answer["countedAt"]) if "countedAt" in answer else None,
     )
 
 

@@ -13,6 +13,7 @@ class QueueStatus:
 
     *activity*: ``inUse``, ``idle``, ``asleep`` or ``removing``. *accuracy*: of the numbers: ``exact``,
     ``approximate`` or ``atLeast``. *oldest_seconds*: how long the oldest queued job has waited.
+    *counted_at*: when the numbers were found: in a list by the last sweep, which takes place each minute.
     """
 
     name: str
@@ -27,6 +28,7 @@ class QueueStatus:
     accuracy: str
     oldest_seconds: float
     doorbell_url: str | None = None
+    counted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

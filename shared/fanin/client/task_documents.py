@@ -109,6 +109,9 @@ def _target(answer: Document) -> TargetSummary:
         in_flight=answer["inFlight"],
         next_window_at=_time(answer.get("nextWindowAt")),
         next_call_at=_time(answer.get("nextCallAt")),
+        rate=answer.get("rate"),
+        leaders=answer.get("leaders", 0),
+        lease_until=_time(answer.get("leaseUntil")),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from math import ceil
 
-from fanin.grouper.model import RATE, Candidate, Lane
+from fanin.grouper.model import RATE, Candidate, Lane, Lease
 from fanin.grouper.policy import Policies, Policy
 from fanin.grouper.rate import token
 from fanin.grouper.store import Page
@@ -29,6 +29,8 @@ class TargetView:
     *waiting*: tasks that wait for a bundle, *waiting_more* if there are others. *in_flight*: those of the
     newest bundles that have not ended. *next_window_at*: when the next bundle is filled at the latest; None
     if nothing waits. *next_call_at*: when the rate allows a call; None if it does now.
+    *rate*: calls a second that the policy allows; None without a limit. *leaders*: the lanes that a leader
+    fills bundles for, and *lease_until*: when the last of their leases ends.
     """
 
     target: str
@@ -39,6 +41,9 @@ class TargetView:
     in_flight: int
     next_window_at: datetime | None
     next_call_at: datetime | None
+    rate: float | None
+    leaders: int
+    lease_until: datetime | None
 
 
 def page(world: World, tenant: str, limit: int, cursor: str | None) -> Page[TargetView]:
@@ -65,6 +70,7 @@ def _view(world: World, tenant: str, target: str) -> TargetView:
     policy = world.policies.of(target)
     lanes = [Lane(tenant, target, str(shard)) for shard in range(policy.shards)]
     waiting = [world.store.waiting(lane, WAITING_SEEN, None) for lane in lanes]
+    leases = _held(world, lanes)
     return TargetView(
         target=target,
         pattern=_pattern(world.policies, target),
@@ -76,7 +82,16 @@ def _view(world: World, tenant: str, target: str) -> TargetView:
             (_window(each.rows, policy, world.now()) for each in waiting if each.rows), default=None
         ),
         next_call_at=_next_call_at(world, lanes[0], policy),
+        rate=policy.rate,
+        leaders=len(leases),
+        lease_until=max((lease.until for lease in leases), default=None),
     )
+
+
+def _held(world: World, lanes: Sequence[Lane]) -> Sequence[Lease]:
+    """Return the leases of the lanes that have a leader now."""
+    found = [world.store.lease(lane) for lane in lanes]
+    return [lease for lease in found if lease is not None and lease.is_held(world.now())]
 
 
 def _in_flight(world: World, lane: Lane, newest: int) -> int:

@@ -23,12 +23,21 @@ class Activity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CountedDepth:
+    """A depth, and when it was counted."""
+
+    depth: Depth
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """A queue: its config and its depth."""
+    """A queue: its config and its depth, which was counted at *counted_us*."""
 
     name: str
     config: QueueConfig
     depth: Depth
+    counted_us: int
 
     @property
     def activity(self) -> Activity:
@@ -54,4 +63,4 @@ def describe(context: QueueContext) -> QueueStatus | None:
     if config is None:
         return None
     looks = look_at_first(context, [context.part(number) for number in range(config.parts)])
-    return QueueStatus(context.key.name, config, depth_of(context, looks))
+    return QueueStatus(context.key.name, config, depth_of(context, looks), context.effects.now())

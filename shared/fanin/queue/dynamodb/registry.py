@@ -1,12 +1,19 @@
-"""Lists the queues by their config rows."""
+"""Lists the queues by their config rows, with the depths that the sweep keeps there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
+from fanin.aws.reading import read_many
+from fanin.errors import StaleWrite
+from fanin.pacing import pause
+from fanin.queue.config import QueueConfig, existing
+from fanin.queue.describing import CountedDepth
+from fanin.queue.dynamodb import counted as counts
 from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.keys import QueueKey
 
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Reads the config rows of the table *table*; it does not create queues."""
+    """Reads the config rows of the table *table*; it creates no queues."""
 
     client: DynamoDBClient
     table: str
@@ -43,6 +50,18 @@ class Registry:
                 break
             request |= {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
         return [items.queue_of(row) for row in found[:limit]]
+
+    def record(self, queue: QueueKey, counted: CountedDepth) -> None:
+        """Keep what a sweep counted, unless the queue is gone or a later sweep's count is kept."""
+        with suppress(StaleWrite):
+            send(self.client.update_item, counts.record(self.table, queue, counted))
+
+    def seen(self, queues: Sequence[QueueKey]) -> Mapping[QueueKey, tuple[QueueConfig, CountedDepth | None]]:
+        """Return the configs of the queues that exist, each with the depth that the last sweep found."""
+        keys = [items.config_row(queue) for queue in queues]
+        rows = read_many(self.client, self.table, keys, pause, consistent=False)
+        found = {items.queue_of(row): (items.config_of(row), counts.counted_of(row)) for row in rows}
+        return {queue: each for queue, each in found.items() if existing(each[0]) is not None}
 
     def _listed(self, listed: str) -> Iterator[QueueKey]:
         start: dict[str, Any] = {}

@@ -1,0 +1,80 @@
+"""Errors name an argument as the caller wrote it; one form of user keys and labels for all transports."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin import InvalidRequest
+from fanin.client.naming import ARGUMENTS
+from fanin.client.opening import OpenOptions
+from fanin.tracker import OpenBatch
+
+BAD = {
+    "max_failures": 0,
+    "max_failure_percent": 101,
+    "expected_items": -1,
+    "deadline": timedelta(milliseconds=1),
+    "parent": "x",
+    "notify_at": ["60%"],
+    "stuck_after": timedelta(seconds=1),
+    "task_token": "a b",
+    "on_failures": "pass",
+    "mode": "rough",
+    "labels": {"a:b": "c"},
+    "callback": 5,
+    "retention": 5,
+}
+
+
+@pytest.mark.parametrize("option", BAD)
+def test_an_option_out_of_form_is_named_as_it_was_written(fanin, option):
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.open(**{option: BAD[option]})
+
+    assert refusal.value.field == option
+    assert not any(name in str(refusal.value) for name in ARGUMENTS)
+
+
+def test_each_option_has_a_bad_value_here():
+    assert OpenOptions.__annotations__.keys() == BAD.keys()
+
+
+def test_what_options_must_not_be_together_is_named_so_too(fanin):
+    with pytest.raises(InvalidRequest, match=r"deadline") as refusal:
+        fanin.open(task_token="token")
+    assert "deadlineSeconds" not in str(refusal.value)
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.reopen("00000000-0000-4000-8000-000000000001", max_failures=0)
+    assert refusal.value.field == "max_failures"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a" * 257, "a\x00", "a\x1b[31m", "a\x7f", "a\x85", "\ud800", "a\udfffb"]
+)
+def test_a_user_key_that_http_refuses_is_refused_everywhere(fanin, text):
+    for call in (fanin.open, fanin.batches, lambda key: fanin.batches(user_key_prefix=key)):
+        with pytest.raises(InvalidRequest) as refusal:
+            call(text)
+        assert refusal.value.field in ("user_key", "user_key_prefix")
+    with pytest.raises(InvalidRequest):
+        OpenBatch(user_key=text)
+
+
+@pytest.mark.parametrize("labels", [{"\ud800": "a"}, {"a": "\udc00"}, {"a\x00": "a"}, {"a": "\n"}])
+def test_a_label_that_http_refuses_is_refused_everywhere(fanin, labels):
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.open(labels=labels)
+    assert refusal.value.field == "labels"
+    ((key, value),) = labels.items()
+    with pytest.raises(InvalidRequest):
+        fanin.batches(label=f"{key}:{value}")
+
+
+@pytest.mark.parametrize("text", ["käy 🎈", " ", "a" * 256, "\u2028", "\ufffe"])
+def test_any_other_text_is_a_user_key(fanin, text):
+    batch = fanin.open(text)
+
+    assert batch.status().user_key == text
+    assert [each.batch_id for each in fanin.batches(user_key_prefix=text)] == [batch.id]
