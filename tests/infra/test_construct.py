@@ -354,6 +354,9 @@ def test_queues_may_share_a_dead_letter_queue():
         made = sqs.Queue(stack, name, visibility_timeout=Duration.seconds(180), dead_letter_queue=lost)
         tracker.consume(made, function(stack, f"Worker{name}"))
 
+    of_dead = [each for each in tracker.dead_letter_handler.node.children if "Source" in each.node.id]
+    assert len(of_dead) == 1
+
 
 def test_without_an_api_there_is_no_url_and_no_route_to_grant():
     stack, tracker = in_a_stack()
