@@ -137,7 +137,7 @@ cli-reference: setup ## write the verbs into docs/cli.md anew
 	@PYTHONPATH=shared:. $(BIN)/python -m website.cli_reference
 
 docs: setup ## the documentation as a site, offline, into build/site; a broken link ends it
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "wrote build/site/index.html; for its search: $(BIN)/python -m http.server -d build/site"
 
 diagrams: setup ## draw the diagrams of docs/ for the site, after a change of one; needs npm and Chromium

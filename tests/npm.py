@@ -14,7 +14,10 @@ from fanin_cdk.node import packaged_node
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "node_modules"
-INSTALL = ("install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error")
+INSTALL = (
+    *("install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error"),
+    *("--fetch-retries=1", "--fetch-retry-mintimeout=1000"),
+)
 PATIENCE_SECONDS = 300
 
 
@@ -53,7 +56,7 @@ def _install() -> None:
         )
     except subprocess.SubprocessError as error:
         said = str(getattr(error, "stderr", "") or error).strip()
-        pytest.skip(f"`npm install` in {ROOT.name} needs npm's registry: {said[-300:]}")
+        pytest.skip(f"`npm install` in {ROOT.name} needs npm's registry: {said.partition(chr(10))[0]}")
 
 
 def launcher(name: str) -> Path:

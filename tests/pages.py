@@ -37,6 +37,7 @@ RUN = ("python", "console", "sh")
 _BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 120
 """How long a command may print nothing: it hangs."""
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ENDED = "--- the command has ended:"
 
 
@@ -100,7 +101,8 @@ class Shell:
         script.flush()
         printed, _, status = self._until(rf"\n{_ENDED} \d+\n").partition(f"\n{_ENDED} ")
         assert status.split()[0] == "0", f"{command}\n{printed}"
-        return [line.rpartition("\r")[2] for line in printed.rstrip("\n").splitlines()]
+        lines = _CONTROL.sub("", printed).strip("\n").split("\n")
+        return [line.rpartition("\r")[2] for line in lines] if lines != [""] else []
 
     def start(self, command: str, expected: list[str]) -> None:
         """Start *command*, and return once it has printed the *expected* lines."""

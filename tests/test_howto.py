@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.split()[2])
 def test_the_options_of_a_spark_job_are_its_options(command: str) -> None:
-    _, _, module, *options = shlex.split(command)
+    _, _, module, *options = shlex.split(command.replace("\\\n", ""))
     job = importlib.import_module(module)
 
     job.arguments().parse_args(options)
@@ -80,3 +81,11 @@ def test_a_failed_page_fails_its_chapter_and_an_empty_child_is_done() -> None:
     assert pages.status().result == "completed_with_failures"
     assert (book.status().acked, book.status().failed) == (2, 1)
     assert left.status().result == "succeeded"
+
+
+def test_each_command_that_a_page_names_is_in_the_reference() -> None:
+    reference = (FOLDER.parent / "cli.md").read_text()
+    named = {name for page in PAGES for name in re.findall(r"`fanin ((?:local )?\w+)", page.read_text())}
+
+    assert named
+    assert {name for name in named if f"### `fanin {name}" not in reference} == set()

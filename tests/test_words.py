@@ -27,7 +27,7 @@ ROOMS = (
     "Makefile",
     "cdk.json",
 )
-SUFFIXES = {".py", ".md", ".json", ".svg", ".toml", ".yml", ".css", ""}
+SUFFIXES = {".css", ".html", ".js", ".json", ".md", ".py", ".svg", ".toml", ".yml", ""}
 
 # what is not written (as whole words, in any case unless the pattern says otherwise): what is
 WORDS = {
@@ -75,10 +75,13 @@ KEPT: dict[str, tuple[str, ...]] = {
         "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "list_dead_letter_source_queues",  # SQS's request
+        "ListDeadLetterSourceQueues",
         "JAVA_HOME",  # an environment variable
         "XDG_CACHE_HOME",  # an environment variable
         '"HOME"',  # an environment variable
         "$HOME",
+        "Home and End",  # keys
+        "Home: 0,",  # the key
         "letter-spacing",  # a property of CSS
         "--aside",  # the option's name in 0.1.0
         "options.aside",
@@ -86,6 +89,8 @@ KEPT: dict[str, tuple[str, ...]] = {
         "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
+    "shared/fanin_cdk/tracker.py": ("dead_letters",),  # an argument of FaninTracker.consume
+    "docs/constructs.md": ("dead_letters",),  # the same
     "shared/fanin/client/consumers.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 

@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -21,8 +22,10 @@ ROLE = re.compile(r":(?:meth|class|func|attr|mod):(?=<code>)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Expand `folder/*` in the navigation to the pages of the folder, by name."""
-    config.nav = [_expanded(entry, Path(config.docs_dir)) for entry in config.nav or []]
+    """Expand `*` and `folder/*` in the navigation to the pages that no other entry names."""
+    nav, docs = config.nav or [], Path(config.docs_dir)
+    named = {*PAGES.values(), *re.findall(r"[\w/]+\.md", str(nav))}
+    config.nav = [_expanded(entry, docs, named) for entry in nav]
     config.extra_css.append(STYLE)
     return config
 
@@ -57,15 +60,15 @@ def on_page_content(html: str, **_: object) -> str:
     return ROLE.sub("", html)
 
 
-def _expanded(entry: dict[str, object], docs: Path) -> dict[str, object]:
+def _expanded(entry: dict[str, Any], docs: Path, named: set[str]) -> dict[str, Any]:
     (title, children), *_ = entry.items()
     if not isinstance(children, list):
         return entry
-    pages: list[object] = []
+    pages: list[Any] = []
     for child in children:
-        if isinstance(child, str) and child.endswith("/*"):
-            found = sorted((docs / child[:-2]).glob("*.md"))
-            pages += [path.relative_to(docs).as_posix() for path in found]
+        if isinstance(child, str) and child.endswith("*"):
+            found = sorted(path.relative_to(docs).as_posix() for path in docs.glob(f"{child}.md"))
+            pages += [name for name in found if name not in named]
         else:
             pages.append(child)
     return {title: pages}

@@ -38,7 +38,7 @@ def _link(image: str, label: str, link: str, folder: str, titles: Mapping[str, s
         target = source
     else:
         return label
-    if label == posixpath.basename(name):
+    if label in {name, posixpath.basename(name)}:
         label = titles.get(source, label)
     start = "docs" if _is_top(folder) else folder
     relative = posixpath.relpath(target, start)

@@ -190,7 +190,7 @@ EXAMPLES: dict[str, Any] = {
                 "waitingMore": False,
                 "inFlight": 1,
                 "nextWindowAt": END,
-                "rate": 10.0,
+                "rate": 20,
                 "leaders": 1,
                 "leaseUntil": END,
             }

@@ -65,14 +65,14 @@ class Composition(Construct):
         self.functions = Functions(self, "Functions", config, self.tables, packages)
         self.api = self._api() if authorization else None
         self.acks = self._acks()
-        self.fail_dead_letters = self.functions.add(DEAD_LETTER_HANDLER)
-        letters = DeadLetterQueues(self, "Letters", config, self.fail_dead_letters)
+        self.dead_letter_handler = self.functions.add(DEAD_LETTER_HANDLER)
+        users = DeadLetterQueues(self, "Letters", config, self.dead_letter_handler)
         sweep = self.functions.add(SWEEP)
         Sweeper(self, "Sweeper", sweep)
         self.events = self._events()
-        self.watched = self._watched(letters, sweep)
+        self.watched = self._watched(users, sweep)
         self.confirmation = self._confirmation()
-        self._output_names(letters)
+        self._output_names(users)
         self._add_parts()
         self.warn_of_shortage()
 
@@ -104,14 +104,14 @@ class Composition(Construct):
         self.watched.dead_letter_queues |= {"Confirmation": made.dead_letter_queue}
         return made
 
-    def _watched(self, letters: DeadLetterQueues, sweep: lambda_.Function) -> Watched:
+    def _watched(self, users: DeadLetterQueues, sweep: lambda_.Function) -> Watched:
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""
         watched = Watched(functions=self.functions.made, pipe=self.events.pipe, sweepers=[sweep])
         if self.api:
             watched.api, watched.routes = self.api.http, self.api.functions
         watched.add({"Acks": self.acks})
-        watched.queues |= letters.by_name
-        watched.consumed |= letters.by_name
+        watched.queues |= users.by_name
+        watched.consumed |= users.by_name
         watched.dead_letter_queues |= {"Events": self.events.dead_letter_queue}
         watched.tables |= self.tables.watched
         return watched
@@ -191,7 +191,7 @@ class Composition(Construct):
             if self.api:
                 self.api.add(route, function)
 
-    def _output_names(self, letters: DeadLetterQueues) -> None:
+    def _output_names(self, users: DeadLetterQueues) -> None:
         if self.api:
             self.outputs |= {"ApiUrl": self.api.url, "ApiId": self.api.http.api_id}
         self.outputs |= {
@@ -200,5 +200,5 @@ class Composition(Construct):
             "BusName": self.events.bus.event_bus_name,
             "AcksQueueUrl": self.acks.queue.queue_url,
         }
-        if letters.kept:
-            self.outputs |= {"KeptMessagesQueueUrl": letters.kept.queue_url}
+        if users.kept:
+            self.outputs |= {"KeptMessagesQueueUrl": users.kept.queue_url}

@@ -46,8 +46,8 @@ def dead_letter_queue_of(queue: sqs.IQueue) -> sqs.IQueue:
     return found.queue
 
 
-def check_dead_letters(queue: sqs.IQueue) -> None:
-    """Raise ConfigError if the dead-letter *queue* hides messages for less than its consumer may run."""
+def check_dead_letter_queue(queue: sqs.IQueue) -> None:
+    """Raise ConfigError if *queue*, a dead-letter queue, hides messages for less than its consumer runs."""
     hidden = visibility_of(queue)
     if hidden is not None and hidden < DEAD_LETTER_HANDLER.timeout_seconds:
         raise ConfigError(

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 
 from fanin_cdk.handlers import CONSUME_ACKS, ROUTES, Handler
+from fanin_cdk.job_handlers import RING
 
 ROUTES_BY_NAME = {each.name: each for each in ROUTES}
 OF_PUBLISHER = ("open_batch", "add_items", "close_batch", "cancel_batch", "get_batch")
@@ -51,6 +53,19 @@ def grant_tables(
     arns = [f"{batches.table_arn}/index/{name}" for name in grants.indexes]
     given = _grant(grantee, grants.batches, [batches.table_arn])
     given = given.combine(_grant(grantee, grants.pages, [pages.table_arn]))
+    return given.combine(_grant(grantee, ("dynamodb:Query",), arns)) if arns else given
+
+
+def grant_jobs(
+    grantee: iam.IGrantable,
+    jobs: dynamodb.ITable,
+    actions: Sequence[str],
+    indexes: Sequence[str],
+    doorbell: sqs.IQueue,
+) -> iam.Grant:
+    """Grant *actions* on the table of *jobs*, queries of its *indexes*, and rings of *doorbell*."""
+    given = _grant(grantee, actions, [jobs.table_arn]).combine(_grant(grantee, RING, [doorbell.queue_arn]))
+    arns = [f"{jobs.table_arn}/index/{name}" for name in indexes]
     return given.combine(_grant(grantee, ("dynamodb:Query",), arns)) if arns else given
 
 

@@ -20,7 +20,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
-from fanin.names import BATCH_COMPLETED
+from fanin.names import BATCH_COMPLETED, JOBS_INDEX
 from fanin_cdk import consuming, encryption, reaching
 from fanin_cdk.composition import Authorization, Composition
 from fanin_cdk.concurrency import shares
@@ -28,10 +28,12 @@ from fanin_cdk.config import Config, ConfigError
 from fanin_cdk.constructs.callbacks import check_place
 from fanin_cdk.constructs.deliveries import Deliveries
 from fanin_cdk.constructs.events import DETAIL_TYPES
+from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.monitoring import Monitoring
 from fanin_cdk.constructs.packages import client_code
 from fanin_cdk.constructs.queues import BATCH_WINDOW, feed
 from fanin_cdk.handlers import RESUMES
+from fanin_cdk.job_handlers import ADD, WORK
 from fanin_cdk.nag import accept_wildcards
 from fanin_cdk.rules import STAGE
 from fanin_cdk.settings import Settings
@@ -133,8 +135,9 @@ class FaninTracker(Composition):
         return self._grant(grantee, reaching.READ)
 
     def grant_call_api(self, grantee: iam.IGrantable, *routes: str) -> iam.Grant:
-        """Let *grantee* call *routes* of the API, each ``METHOD /path`` of docs/openapi.json; default: all.
+        """Let *grantee* call *routes* of the API, each ``METHOD /path`` of docs/openapi.json.
 
+        Default: all that neither delete nor force an end, which cannot be undone.
         A function also gets ``FANIN_URL``, by which ``Fanin()`` then calls the API, and the client's layer.
         Raises ConfigError for an unknown route, and where IAM does not authorize the API.
         """
@@ -143,7 +146,7 @@ class FaninTracker(Composition):
         if unknown := set(routes) - set(self.api.routes):
             names = ", ".join(sorted(unknown))
             raise ConfigError(f"grant_call_api: the API has no route {names}; docs/openapi.json lists all")
-        arns = self.api.arns(routes or self.api.routes)
+        arns = self.api.arns(routes or [each for each in self.api.routes if not _is_final(each)])
         self._equip(grantee, {"FANIN_URL": self.api.url})
         principal = grantee.grant_principal
         if isinstance(principal, iam.Role):
@@ -168,21 +171,26 @@ class FaninTracker(Composition):
         """
         lost = consuming.dead_letter_queue_of(queue)
         consuming.check_visibility(queue, worker)
-        worker.add_event_source(
-            sources.SqsEventSource(
-                queue,
-                batch_size=batch_size,
-                max_batching_window=None if batch_size <= 10 else BATCH_WINDOW,
-                report_batch_item_failures=True,
-                max_concurrency=max_concurrency or shares(self.config).consumer,
-            )
-        )
-        if max_concurrency is None:
-            self._shared.append(_mappings(worker)[-1])
+        self._feed(queue, worker, batch_size, max_concurrency)
         self.grant_ack(worker)
-        self._share_with(1)
         if dead_letters == "fail":
             self._fail(lost)
+
+    def grant_add_jobs(self, grantee: iam.IGrantable, name: str) -> iam.Grant:
+        """Let *grantee* add jobs to the work queue *name*, one of ``job_queues``.
+
+        A function also gets the environment of ``Queue`` and the client's layer. Raises ConfigError for
+        another queue.
+        """
+        return self._grant_jobs(grantee, name, ADD)
+
+    def consume_jobs(self, name: str, worker: lambda_.Function, *, batch_size: int = 10) -> None:
+        """Let *worker* take jobs of the work queue *name*, one of ``job_queues``, when its doorbell rings.
+
+        A job with an item of a batch needs grant_ack too. Raises ConfigError for another queue.
+        """
+        self._grant_jobs(worker, name, WORK, [JOBS_INDEX])
+        self._feed(self._work_queues(name).doorbells[name], worker, batch_size, None)
 
     def on_completed(
         self,
@@ -192,8 +200,9 @@ class FaninTracker(Composition):
         result: Result | None = None,
         id: str | None = None,
     ) -> events.Rule:
-        """Send the event of each completed batch to *target*; retries for 24 hours, then dead letters.
+        """Send the event of each completed batch to *target*.
 
+        It is tried for 24 hours, then sent to a dead-letter queue, unless the target has retries of its own.
         *user_key_prefix*: of the batches' user keys. *result*: all items done, or some of them failed;
         default: both. *id*: of the rule; default: its number.
         """
@@ -240,6 +249,22 @@ class FaninTracker(Composition):
             encryption.let_use(grantee, self.encryption_key)
         return reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
 
+    def _work_queues(self, name: str) -> FaninQueues:
+        if self.queues is None or name not in self.queues.doorbells:
+            raise ConfigError(
+                f"{self.node.path} makes no doorbell for {name}: set queues, and name it in job_queues"
+            )
+        return self.queues
+
+    def _grant_jobs(
+        self, grantee: iam.IGrantable, name: str, actions: Sequence[str], indexes: Sequence[str] = ()
+    ) -> iam.Grant:
+        queues = self._work_queues(name)
+        self._equip(grantee, {**queues.environment, "FANIN_TENANT": Aws.ACCOUNT_ID})
+        if self.encryption_key:
+            encryption.let_use(grantee, self.encryption_key)
+        return reaching.grant_jobs(grantee, queues.table, actions, indexes, queues.doorbells[name])
+
     def _equip(self, grantee: iam.IGrantable, environment: dict[str, str]) -> None:
         """Give a function *environment* and the client's layer, once."""
         if not isinstance(grantee, lambda_.Function):
@@ -250,12 +275,29 @@ class FaninTracker(Composition):
             self._layered.add(grantee.node.path)
             grantee.add_layers(self.client_layer)
 
+    def _feed(
+        self, queue: sqs.IQueue, worker: lambda_.Function, batch_size: int, max_concurrency: int | None
+    ) -> None:
+        """Add *queue* as event source of *worker*, with partial batch responses."""
+        worker.add_event_source(
+            sources.SqsEventSource(
+                queue,
+                batch_size=batch_size,
+                max_batching_window=None if batch_size <= 10 else BATCH_WINDOW,
+                report_batch_item_failures=True,
+                max_concurrency=max_concurrency or shares(self.config).consumer,
+            )
+        )
+        if max_concurrency is None:
+            self._shared.append(_mappings(worker)[-1])
+        self._share_with(1)
+
     def _fail(self, lost: sqs.IQueue) -> None:
         """Make each message of the dead-letter queue *lost* a failed ack; several queues may share it."""
-        consuming.check_dead_letters(lost)
+        consuming.check_dead_letter_queue(lost)
         if lost.node.path not in self._failed:
             self._failed.add(lost.node.path)
-            feed(lost, self.fail_dead_letters, self.config)
+            feed(lost, self.dead_letter_handler, self.config)
             self._share_with(1)
 
     def _share_with(self, queues: int) -> None:
@@ -278,7 +320,7 @@ class FaninTracker(Composition):
             self._deliveries = Deliveries(self, "Deliveries", self.bus)
             self._adopt(self._deliveries)
             if self.monitoring:
-                self.monitoring.watch_dead_letters("Deliveries", self._deliveries.dead_letter_queue)
+                self.monitoring.watch_dead_letter_queue("Deliveries", self._deliveries.dead_letter_queue)
         return self._deliveries.add(target, detail_types, detail, id_)
 
     def _adopt(self, *parts: Construct) -> None:
@@ -287,6 +329,11 @@ class FaninTracker(Composition):
             return
         for part in parts:
             encryption.encrypt(part, self.encryption_key)
+
+
+def _is_final(route: str) -> bool:
+    """Return whether what *route* does cannot be undone."""
+    return route.startswith("DELETE ") or route.endswith(("/end", "/delete"))
 
 
 def _mappings(scope: Construct) -> list[lambda_.CfnEventSourceMapping]:

@@ -11,6 +11,7 @@ import pytest
 import fanin.errors
 import fanin.queue.errors
 from fanin.api.problems import KINDS
+from fanin.cli.exits import ExitCode
 from fanin.errors import FaninError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text()
@@ -51,6 +52,12 @@ def test_every_kind_of_problem_has_its_row_and_status():
     listed = {(name, int(status)) for names, status in found for name in re.findall(r"`([a-z-]+)`", names)}
 
     assert listed == {(kind.name, kind.status) for kind in KINDS.values()}
+
+
+def test_the_exit_codes_are_those_of_the_command():
+    listed = re.findall(r"^\| (\d+) \| ", PAGE.partition("## Of the command\n")[2], re.MULTILINE)
+
+    assert {int(code) for code in listed} == {code for code in ExitCode if code < 128}
 
 
 @pytest.mark.parametrize("table", [IN_PYTHON, OVER_HTTP])

@@ -29,6 +29,7 @@ class Served:
         self._lock = threading.Lock()  # the stores in memory are not for threads
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
+        self._server.handle_error = lambda *_: None  # a command that is stopped leaves its connection
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> Answer:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.cli.durations import ago, duration
+from fanin.cli.durations import ago, duration, time_of
 from fanin.cli.exits import UsageError
 from fanin.cli.output import TABLE_ROWS, Column, Output, Progress
 
@@ -111,6 +111,16 @@ def test_a_duration_has_units(text, time):
 def test_what_is_no_duration_is_a_sentence(text):
     with pytest.raises(UsageError, match="is not a duration: write 90s"):
         duration(text)
+
+
+def test_a_time_is_a_duration_ago_or_has_a_zone():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+
+    assert time_of("2d", now) == datetime(2025, 12, 31, tzinfo=UTC)
+    assert time_of("2026-03-01T00:00:00+01:00", now) == datetime(2026, 2, 28, 23, tzinfo=UTC)
+    for text in ("2026-03-01T00:00:00", "yesterday", "2x"):
+        with pytest.raises(UsageError, match="is no time: write 2026-03-01T00:00:00Z"):
+            time_of(text, now)
 
 
 def test_a_time_is_shown_in_its_largest_unit():

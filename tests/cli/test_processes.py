@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import subprocess
@@ -9,6 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from openapi_schema_validator import OAS31Validator, oas31_format_checker
 
 from fanin.cli.exits import ExitCode
@@ -113,6 +116,24 @@ def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, t
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("answer", "state"), [("n", "OPEN"), ("y", "CANCELLED")])
+def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
+    batch = fanin("open", "k").ok().out.strip()
+    ours, theirs = pty.openpty()
+    env = variables(served.url, tmp_path, TERM="dumb", COLUMNS="200")
+    running = subprocess.Popen(command("cancel", "k"), env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = ""
+    while "[y/N]" not in shown:
+        shown += os.read(ours, 1_000).decode()
+    os.write(ours, f"{answer}\n".encode())
+
+    assert running.wait(60) == (ExitCode.DONE if answer == "y" else ExitCode.REFUSED)
+    assert f"Cancel k ({batch}), OPEN, 0 items, at {served.url.partition('//')[2]}?" in shown
+    assert f"state\t{state}" in fanin("status", "k").ok().lines
+    os.close(ours)
+
+
 def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
     asked = threading.Event()
     ended = threading.Event()
@@ -142,13 +163,14 @@ def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process)
 
 
 def test_without_an_answer_in_a_second_there_is_no_completion_and_no_message(process, served):
-    ended = threading.Event()
-    served.faults += [lambda: ended.wait(30) and refusal(503)] * 2
+    ended, gave_up = threading.Event(), []
+    served.faults += [lambda: gave_up.append(not ended.wait(20)) or refusal(503)] * 2
     hanging = completed(process, "fanin status ca")
     ended.set()
     nowhere = completed(process, "fanin status ca", FANIN_URL="http://127.0.0.1:9")
 
     assert [hanging.out.split(), hanging.err, nowhere.out.split(), nowhere.err] == [[], "", [], ""]
+    assert True not in gave_up
 
 
 def completed(process, line, **env):

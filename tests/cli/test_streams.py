@@ -11,24 +11,25 @@ from fanin.cli import looking
 from fanin.cli.api import Answer
 from fanin.cli.items import ItemRange, given, item_range, joined
 from fanin.cli.output import Output
-from fanin.tracker import GroupId
+from fanin.client.transport import ranged_requests_of
+from fanin.tracker import Ack, GroupId
 
 BATCH = str(uuid4())
 GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
 
 
-class Page(list):
-    """A page of ranges; the class counts those that are alive."""
+class Range(dict):
+    """A range of an answer; the class counts those that are alive."""
 
     alive = most = 0
 
-    def __init__(self, ranges):
-        super().__init__(ranges)
-        Page.alive += 1
-        Page.most = max(Page.most, Page.alive)
+    def __init__(self, **fields):
+        super().__init__(fields)
+        Range.alive += 1
+        Range.most = max(Range.most, Range.alive)
 
     def __del__(self):
-        Page.alive -= 1
+        Range.alive -= 1
 
 
 class Call:
@@ -47,7 +48,7 @@ class Call:
     def pages(self, path, reader, **query):
         for number in range(self.number):
             firsts = range(number * 3_000, (number + 1) * 3_000, 3)
-            ranges = Page({"groupId": GROUP, "from": first, "to": first + 1} for first in firsts)
+            ranges = [Range(groupId=GROUP, to=first + 1, **{"from": first}) for first in firsts]
             page = Answer({"ranges": ranges}, ranges)
             del ranges
             yield page
@@ -66,11 +67,11 @@ class Lines(io.StringIO):
 
 @pytest.mark.parametrize("pages", [100, pytest.param(1_000, marks=pytest.mark.proof)])
 def test_ranges_are_printed_while_they_are_read(pages):
-    stream, Page.most = Lines(), 0
+    stream, Range.most = Lines(), 0
     looking._print_ranges(Call(pages, stream), BATCH, "outstanding", ids=False)
 
     assert stream.count == pages * 1_000
-    assert Page.most <= 2
+    assert Range.most <= 2_000
 
 
 def test_a_range_is_not_listed_in_memory_when_its_ids_are_printed():
@@ -95,6 +96,22 @@ def test_ten_thousand_neighbours_are_one_request_and_scattered_ones_a_thousand_e
     assert len(left.lines) == 2_500
     assert fanin("fail", "-", stdin=left.out).ok().lines == ["accepted\t2500"]
     assert "failed\t2500" in fanin("status", "k").ok().lines
+
+
+def test_lines_are_sent_while_they_are_read():
+    read, seen = [], []
+
+    def lines():
+        for index in range(0, 10_000, 2):
+            read.append(index)
+            yield f"{BATCH}:{GROUP}:{index}\n"
+
+    for request in ranged_requests_of(
+        Ack(each.batch, each.group_id, each.first, each.last, "c") for each in joined(given(["-"], lines()))
+    ):
+        seen.append((len(read), len(request)))
+
+    assert seen == [(1_002, 1_000), (2_002, 1_000), (3_002, 1_000), (4_002, 1_000), (5_000, 1_000)]
 
 
 def test_the_same_lines_are_sent_as_the_documents_of_the_api(fanin):

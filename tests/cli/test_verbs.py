@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
 import pytest
 
-from fanin.aws.settings_file import SettingsFile
 from fanin.cli.exits import ExitCode
 from fanin.cli.names import BatchNames
-from functions import open_batch
 from tests.api.gateway import JSON, Answer
-
-MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 
 
 def opened(fanin, key, count=0):
@@ -96,6 +93,18 @@ def test_a_list_has_the_newest_first_by_key_state_and_label(fanin):
     assert ids("--state", "OPEN") == [third, first]
 
 
+def test_every_filter_of_a_list_is_sent(fanin, served):
+    served.faults.append(Answer(200, JSON, '{"batches": []}'))
+    options = "--key-prefix cat --state OPEN --label a:b --since 2026-01-01T00:00:00Z"
+    options += " --until 2026-02-01T01:00:00+01:00"
+    assert fanin("list", *options.split()).ok().out == ""
+    sent = dict(parse_qsl(urlsplit(served.asked[0][1]).query))
+
+    assert (sent["userKeyPrefix"], sent["state"], sent["label"]) == ("cat", "OPEN", "a:b")
+    assert sent["openedFrom"] == "2026-01-01T00:00:00+00:00"
+    assert sent["openedTo"] == "2026-02-01T01:00:00+01:00"
+
+
 def test_every_option_of_open_arrives(fanin, tmp_path):
     _, items = opened(fanin, "parent", 2)
     options = "--deadline 1d12h --expected 7 --max-failures 3 --max-failure-percent 50 --mode exact"
@@ -113,10 +122,7 @@ def test_every_option_of_open_arrives(fanin, tmp_path):
 
 
 def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(fanin, tmp_path, environment):
-    settings = SettingsFile(
-        resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"]
-    )
-    environment.setattr(open_batch, "settings_file", lambda: settings)
+    environment.setenv("FANIN_RESUMES", "true")
     file = tmp_path / "token"
     file.write_text("the-token\n")
     for place, stdin in ((str(file), None), ("-", "the-token\n")):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+from tests.pages import ROOT, PageRun, blocks_of
+
+README = (ROOT / "README.md").read_text()
 PUBLISHER, ACKS, CONSUMER = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -35,3 +36,10 @@ def test_the_readmes_publisher_consumer_and_acks_work_together(run, api, monkeyp
     said = re.search(r"print\(status.*#\s*(.*)", ACKS)[1]
     assert capsys.readouterr().out.strip() == _smaller(said)
     assert api.status(batch)["result"] == "completed_with_failures"
+
+
+def test_the_readmes_commands_print_what_it_shows(run, tmp_path):
+    (commands,) = [block for block in blocks_of(ROOT / "README.md") if block.language == "console"]
+
+    with PageRun(tmp_path, run.environment, replaced={"10000": "100", "10,000": "100"}) as page:
+        page.block(commands)

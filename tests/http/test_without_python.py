@@ -15,7 +15,7 @@ from fanin import Fanin
 from fanin.local import LocalRun
 from tests import npm
 from tests.http.recording import Service, is_signed
-from tests.pages import ROOT, Block, PageRun, blocks_of
+from tests.pages import ROOT, Block, PageRun, blocks_of, commands_of
 
 PAGE = ROOT / "docs" / "without_python.md"
 WORK = (
@@ -58,9 +58,8 @@ def page(run: LocalRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     (folder / "npx").write_text(f'#!/bin/sh\nexec node "{npm.launcher("npx")}" "$@"\n')
     (folder / "npx").chmod(0o755)
     with PageRun(folder, {**run.environment, **REGION}) as running:
-        running.shell.run(
-            f'export PATH="{folder}:{npm.node().parent}:$PATH" NO_COLOR=1 NPM_CONFIG_LOGLEVEL=error'
-        )
+        running.shell.run(f'export PATH="{folder}:{npm.node().parent}:$PATH" NPM_CONFIG_LOGLEVEL=error')
+        running.shell.run('export NO_COLOR=1; jq() { command jq --monochrome-output "$@"; }')
         for block in blocks_of(PAGE):
             if block.title:
                 running.block(block)
@@ -118,7 +117,7 @@ def test_the_consumer_of_the_page_acks_what_is_done_and_returns_the_rest(
 def signed_lines() -> list[str]:
     """The commands of the block with signatures."""
     (block,) = [block for block in sections()["With curl"] if "--aws-sigv4" in block.code]
-    return [line.removeprefix("$ ") for line in block.code.splitlines()]
+    return [command for command, _ in commands_of(block.code)]
 
 
 @pytest.mark.parametrize("credentials", CREDENTIALS, ids=["keys", "token"])

@@ -70,6 +70,8 @@ def connected(stack: Any) -> SimpleNamespace:
         stack, "Encrypted", api=None, archive=True, encryption_key=key, job_queues=["thumbs"], queues=True
     )
     encrypted.grant_ack(viewer)
+    encrypted.grant_add_jobs(loader, "thumbs")
+    encrypted.consume_jobs("thumbs", function(stack, "Thumbs"))
     return SimpleNamespace(tracker=tracker, encrypted=encrypted, machine=machine)
 
 

@@ -76,11 +76,13 @@ def test_two_of_them_are_in_one_stack_of_a_user_and_cdk_nag_finds_nothing(stack)
 
 
 def test_a_publisher_may_open_fill_and_close_batches_and_nothing_else(stack):
-    assert granted(stack, "Loader") == {
+    found = granted(stack, "Loader")
+
+    assert {name: actions for name, actions in found.items() if name.startswith("Fanin")} == {
         "FaninTablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         "FaninTablesPages": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
     }
-    assert environment(stack, "Loader") == TABLES
+    assert environment(stack, "Loader") >= TABLES
 
 
 def test_a_reader_may_read_list_and_end_what_is_overdue_and_nothing_else(stack):
@@ -111,6 +113,37 @@ def test_a_worker_may_ack_and_receive_and_its_dead_letters_become_failed_acks(st
     assert by_queue["Work"]["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert by_queue["Work"]["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert written(by_queue["WorkDead"]["FunctionName"]).startswith("FaninFunctionsFailLetters")
+
+
+def test_a_worker_of_jobs_is_fed_by_its_doorbell_and_reaches_its_queue_alone(stack):
+    found, added = granted(stack, "Thumbs"), granted(stack, "Loader")
+    change = {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+    doorbell = next(name for name in found if name.startswith("EncryptedJobsDoorbell"))
+
+    assert found["EncryptedJobsTable"] == change
+    assert found["EncryptedJobsTable/index/by_ix"] == {"dynamodb:Query"}
+    assert {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:SendMessage"} <= found[doorbell]
+    assert added[doorbell] == {"sqs:SendMessage"}
+    assert added["EncryptedJobsTable"] == (change - {"dynamodb:DeleteItem"}) | {"dynamodb:ConditionCheckItem"}
+    assert environment(stack, "Thumbs") == {"FANIN_QUEUE_TABLE", "FANIN_DOORBELL_PREFIX", "FANIN_TENANT"}
+
+
+def test_a_queue_whose_doorbell_is_not_made_here_is_refused():
+    stack, tracker = in_a_stack()
+
+    with pytest.raises(ConfigError, match="Mine/Fanin makes no doorbell for thumbs"):
+        tracker.consume_jobs("thumbs", function(stack, "Worker"))
+
+
+def test_by_default_a_caller_of_the_api_may_not_delete(stack):
+    made = shop()[2].tracker
+    import aws_cdk as cdk
+
+    other = function(cdk.Stack(cdk.App(), "Other"), "Caller")
+    resources = made.grant_call_api(other).principal_statements[0].resources
+
+    assert not [arn for arn in resources if "/DELETE/" in arn or arn.endswith("/end")]
+    assert len(resources) > 8
 
 
 def test_events_of_completed_batches_reach_a_target_for_a_day(stack):
@@ -214,14 +247,14 @@ def test_a_function_that_runs_no_python_gets_no_layer():
     assert set(made["Properties"]["Environment"]["Variables"]) == TABLES
 
 
-def in_a_stack():
+def in_a_stack(**settings):
     """A new stack with a tracker without API, which is quick to make; it is not synthesised."""
     import aws_cdk as cdk
 
     from fanin_cdk import FaninTracker
 
     stack = cdk.Stack(cdk.App(context=UNBUNDLED), "Mine")
-    return stack, FaninTracker(stack, "Fanin", api=None)
+    return stack, FaninTracker(stack, "Fanin", api=None, **settings)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +268,6 @@ def in_a_stack():
         ({"grouper_registrations": True}, "grouper_registrations needs grouper"),
         ({"job_queues": ["a"]}, "job_queues needs queues"),
         ({"events": ["JobDead"]}, "events needs queues for JobDead"),
-        ({"keep_letters": True}, "keep_letters needs dead_letter_queue_arns"),
         ({"page_bits": 1}, "page_bits is 1; it takes"),
         ({"demo": True}, "FaninTracker has unknown settings: demo"),
     ],
@@ -296,6 +328,22 @@ def test_a_dead_letter_queue_must_hide_messages_as_long_as_its_consumer_runs_unl
     tracker.consume(work[1], worker, dead_letters="keep")
 
 
+def test_what_consume_fails_can_be_kept():
+    from aws_cdk import Duration, assertions
+
+    stack, tracker = in_a_stack(keep_letters=True)
+    tracker.consume(queue(stack, "Work", Duration.seconds(180)), function(stack, "Worker"))
+    template = assertions.Template.from_stack(stack)
+
+    kept = {
+        "Variables": assertions.Match.object_like({"FANIN_KEPT_MESSAGES_QUEUE": assertions.Match.any_value()})
+    }
+    template.resource_count_is("AWS::Lambda::EventSourceMapping", 3)
+    template.has_resource_properties(
+        "AWS::Lambda::Function", {"Handler": "functions.fail_letters.handler", "Environment": kept}
+    )
+
+
 def test_queues_may_share_a_dead_letter_queue():
     from aws_cdk import Duration
     from aws_cdk import aws_sqs as sqs
@@ -305,6 +353,9 @@ def test_queues_may_share_a_dead_letter_queue():
     for name in ("A", "B"):
         made = sqs.Queue(stack, name, visibility_timeout=Duration.seconds(180), dead_letter_queue=lost)
         tracker.consume(made, function(stack, f"Worker{name}"))
+
+    of_dead = [each for each in tracker.dead_letter_handler.node.children if "Source" in each.node.id]
+    assert len(of_dead) == 1
 
 
 def test_without_an_api_there_is_no_url_and_no_route_to_grant():

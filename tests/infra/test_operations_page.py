@@ -29,6 +29,7 @@ from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.options import CALLBACKS
+from tests.infra.shop import shop
 from tests.infra.synthesis import Assembly, synthesised, tracker_config
 from tests.infra.test_alarms import EVERYTHING, alarms
 from tests.infra.test_grants_suffice import Sent
@@ -57,7 +58,8 @@ def everything() -> Assembly:
 
 
 def test_each_alarm_links_to_its_runbook_and_each_runbook_has_an_alarm(everything: Assembly) -> None:
-    described = [alarm["Properties"]["AlarmDescription"] for alarm in alarms(everything).values()]
+    of_all = (*alarms(everything).values(), *alarms(shop()[0]).values())
+    described = [alarm["Properties"]["AlarmDescription"] for alarm in of_all]
     linked = [re.fullmatch(rf"(.+)\. What to do: {RUNBOOKS}#([a-z-]+)", text) for text in described]
 
     assert all(linked)

@@ -16,8 +16,8 @@ def test_the_last_events_are_kept_in_two_bounded_files(tmp_path):
     log = EventLog(tmp_path)
     for number in range(3 * KEPT + 7):
         log.add([{"number": number}])
-
-        assert [each["number"] for each in EventLog(tmp_path).last()][-1] == number
+        if number % 100 < 2:
+            assert EventLog(tmp_path).last()[-1]["number"] == number
     found = [each["number"] for each in EventLog(tmp_path).last()]
     assert found == list(range(2 * KEPT + 7, 3 * KEPT + 7))
     assert sum(len(path.read_text().splitlines()) for path in tmp_path.iterdir()) <= 2 * KEPT

@@ -1,86 +1,99 @@
-"""The command ``fanin publish``: its options, its output and its exit codes."""
+"""The command ``fanin publish``: its options, its output and its exit codes, over the deployed handlers."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
-from botocore.exceptions import NoCredentialsError
-from typer.testing import CliRunner
+from moto import mock_aws
 
+from fanin import Fanin
 from fanin.aws import clients
-from fanin.cli import publish as command
-from fanin.cli.app import app
-from fanin.errors import Conflict, StoreUnavailable
-from fanin.publishing.publish import Again
+from fanin.cli.exits import ExitCode
+from fanin.publishing import publish as publishing
+from tests.api.published import checked
+from tests.cli.conftest import environment, fanin, gateway, memory, served
+from tests.cli.serving import refusal
+from tests.contract import moto_clients
 
-URL = "http://127.0.0.1:1"
+__all__ = ["environment", "fanin", "gateway", "memory", "served"]
+
+JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """What the command publishes, in place of doing so."""
-    found = []
-
-    def published(url, request):
-        found.append((url, request))
-        return "an-id"
-
-    monkeypatch.setattr(command, "_published", published)
-    return found
+def sqs(monkeypatch):
+    """SQS with a queue ``work``."""
+    with mock_aws():
+        client = moto_clients.client("sqs")
+        client.create_queue(QueueName="work")
+        monkeypatch.setattr(clients, "sqs", lambda: client)
+        monkeypatch.setattr(publishing, "each_in_threads", publishing.each_in_turn)
+        yield client
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["publish", *arguments], env={"FANIN_URL": URL})
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "catalog-7.jsonl"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(25)))
+    return str(path)
 
 
-def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(asked, tmp_path):
-    result = run(str(tmp_path / "catalog-7.jsonl"), "--queue", "https://sqs/1/work")
-    ((url, request),) = asked
-
-    assert (result.exit_code, result.stdout) == (0, "an-id\n")
-    assert (url, request.user_key, request.queue_url) == (URL, "catalog-7", "https://sqs/1/work")
-    assert (request.chunk, request.rate, request.again) == (None, None, None)
-
-
-def test_every_option_arrives_and_a_queue_may_be_named(asked, monkeypatch):
-    client = SimpleNamespace(get_queue_url=lambda QueueName: {"QueueUrl": f"https://sqs/1/{QueueName}"})  # noqa: N803
-    monkeypatch.setattr(clients, "sqs", lambda: client)
-    given = "--url http://elsewhere --queue work --chunk 64 --rate 2.5 --user-key k --again failed"
-    assert run("rows.csv", *given.split()).exit_code == 0
-    ((url, request),) = asked
-
-    assert (url, request.queue_url, request.user_key) == ("http://elsewhere", "https://sqs/1/work", "k")
-    assert (request.chunk, request.rate, request.again) == (64, 2.5, Again.FAILED)
+def depth(sqs, name="work"):
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    return int(
+        sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"][
+            "ApproximateNumberOfMessages"
+        ]
+    )
 
 
-def test_a_queue_that_does_not_exist_is_named(monkeypatch):
-    class Absent(Exception):
-        """The exception of the client."""
+def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(fanin, sqs, rows, served):
+    done = fanin("publish", rows, "--queue", "work").ok()
+    status = Fanin(served.url).get(done.out.strip())
 
-    def refuse(**_):
-        raise Absent
-
-    names = SimpleNamespace(QueueDoesNotExist=Absent)
-    sqs = SimpleNamespace(get_queue_url=refuse, exceptions=names, meta=SimpleNamespace(endpoint_url="there"))
-    monkeypatch.setattr(clients, "sqs", lambda: sqs)
-    result = run("rows.jsonl", "--queue", "nope")
-
-    assert (result.exit_code, "no queue 'nope'" in result.stderr) == (1, True)
+    assert (status.user_key, status.total, status.state) == ("catalog-7", 25, "CLOSED")
+    assert done.err == f"publish at {served.url.partition('//')[2]}\n"
+    assert depth(sqs) == 25
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [(Conflict("it is CLOSED"), 1), (NoCredentialsError(), 1), (StoreUnavailable("no answer"), 5)],
-)
-def test_a_refusal_is_a_sentence_and_a_code(monkeypatch, error, code):
-    def published(url, request):
-        raise error
+def test_with_json_the_document_of_the_batch_is_printed(fanin, sqs, rows):
+    done = fanin("publish", rows, "--queue", "work", "--chunk", "10", "--json").ok()
+    (document,) = done.documents
 
-    monkeypatch.setattr(command, "_published", published)
-    result = run("rows.csv", "--queue", "https://sqs/1/work")
+    assert depth(sqs) == 3
+    checked("GET", f"/v1/batches/{document['batchId']}", 200, JSON, done.out)
 
-    assert (result.exit_code, result.stdout, result.stderr) == (code, "", f"{error}\n")
+
+def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin, sqs, rows, served):
+    options = ["publish", rows, "--queue", "work", "--user-key", "mine", "--rate", "1000"]
+    fanin(*options).ok()
+    refused = fanin(*options)
+    again = fanin(*options, "--again", "outstanding").ok()
+    client = Fanin(served.url)
+    client.cancel(again.out.strip())
+    over = fanin(*options, "--again", "failed")
+
+    assert (refused.code, depth(sqs)) == (ExitCode.REFUSED, 50)
+    assert "is CLOSED" in refused.err
+    assert "--again outstanding or --again failed" in refused.err
+    assert over.code == ExitCode.REFUSED
+    assert "is CANCELLED; nothing was sent: do its failed items again with fanin.reopen(" in over.err
+
+
+def test_a_file_or_a_queue_that_is_not_there_is_named(fanin, sqs, rows):
+    lost = fanin("publish", f"{rows}.jsonl", "--queue", "work")
+    queue = fanin("publish", rows, "--queue", "nope")
+
+    assert (lost.code, "cannot be read" in lost.err) == (ExitCode.REFUSED, True)
+    assert (queue.code, "there is no queue 'nope'" in queue.err) == (ExitCode.REFUSED, True)
+
+
+def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
+    served.faults[:] = [refusal(403)]
+    assert fanin("publish", rows, "--queue", "work").code == ExitCode.DENIED
+    served.faults[:] = [refusal(503)] * 50
+    assert fanin("publish", rows, "--queue", "work").code == ExitCode.UNANSWERED
+    served.faults.clear()
+    assert fanin("publish", rows, "--queue", "work").code == ExitCode.DONE
 
 
 @pytest.mark.parametrize(
@@ -94,6 +107,5 @@ def test_a_refusal_is_a_sentence_and_a_code(monkeypatch, error, code):
         ("rows.csv", "--queue", "q", "--again", "all"),
     ],
 )
-def test_wrong_options_are_2(asked, arguments):
-    assert run(*arguments).exit_code == 2
-    assert asked == []
+def test_wrong_options_are_2(fanin, sqs, arguments):
+    assert fanin("publish", *arguments).code == ExitCode.USAGE

@@ -6,10 +6,12 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fanin
+from website.hooks import on_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
@@ -99,3 +101,15 @@ def test_the_reference_has_every_public_class(site):
     errors = {name for name in fanin.__all__ if issubclass(getattr(fanin, name), Exception)}
 
     assert set(re.findall(r"^::: fanin\.(\w+)$", page, re.MULTILINE)) == {*fanin.__all__} - errors
+
+
+def test_a_page_that_no_entry_names_is_in_the_navigation(tmp_path):
+    (tmp_path / "howto").mkdir()
+    for name in ("named.md", "new.md", "howto/first.md", "howto/second.md"):
+        (tmp_path / name).write_text("# A page\n")
+    entries = [{"How-to": [{"First": "howto/first.md"}, "howto/*"]}, {"All": ["*"]}, {"Named": "named.md"}]
+
+    config = on_config(SimpleNamespace(nav=entries, docs_dir=str(tmp_path), extra_css=[]))
+
+    assert config.nav[0] == {"How-to": [{"First": "howto/first.md"}, "howto/second.md"]}
+    assert config.nav[1] == {"All": ["new.md"]}

@@ -20,7 +20,9 @@ LIVE = ("OPEN", "CLOSED")
 def batch_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the user keys of live batches that begin with *incomplete*; none for any error."""
     where = Where(**{option: ctx.params.get(option) for option in WHERE_OPTIONS})
-    return [key for key in within(SECONDS, lambda: _live_keys(where)) if key.startswith(incomplete)]
+    return [
+        key for key in within(SECONDS, lambda: _live_keys(where, incomplete)) if key.startswith(incomplete)
+    ]
 
 
 def within(seconds: float, find: Callable[[], list[str]]) -> list[str]:
@@ -37,10 +39,11 @@ def within(seconds: float, find: Callable[[], list[str]]) -> list[str]:
     return list(found)
 
 
-def _live_keys(where: Where) -> list[str]:
+def _live_keys(where: Where, prefix: str) -> list[str]:
     api = Api(where.site().transport(attempts=1, read_seconds=SECONDS))
+    query = {"userKeyPrefix": prefix or None, "limit": str(LIMIT)}
     found: dict[str, None] = {}
     for state in LIVE:
-        page = api.get("/v1/batches", documents.summaries_of, state=state, limit=str(LIMIT)).value
+        page = api.get("/v1/batches", documents.summaries_of, state=state, **query).value
         found |= dict.fromkeys(batch.user_key for batch in page.batches if batch.user_key)
     return list(found)

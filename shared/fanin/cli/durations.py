@@ -24,6 +24,19 @@ def duration(text: str) -> timedelta:
         raise UsageError(f"{text!r} is too long: the longest time is 400 days") from None
 
 
+def time_of(text: str, now: datetime) -> datetime:
+    """Return the time *text*: RFC 3339 with a time zone, or a duration before *now*. Raises UsageError."""
+    if _FORM.fullmatch(text):
+        return now - duration(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise UsageError(f"{text!r} is no time: write 2026-03-01T00:00:00Z, or 2d for two days ago")
+    return time
+
+
 def ago(then: datetime, now: datetime) -> str:
     """Return how long *then* is before *now*, or after it, in its largest unit."""
     seconds = round((now - then).total_seconds())

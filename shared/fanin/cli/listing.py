@@ -13,7 +13,6 @@ from fanin.cli.output import Column, note
 from fanin.cli.verbs import Invocation
 from fanin.client.documents import Document
 
-ROWS_A_PAGE = "100"
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many rows.")]
 Every = Annotated[bool, typer.Option("--all", help="All rows, however many.")]
 
@@ -29,5 +28,5 @@ def print_list(
 
 
 def _rows(call: Invocation, path: str, name: str, query: dict[str, str | None]) -> Iterator[Document]:
-    for page in call.api.pages(path, itemgetter(name), **query, limit=ROWS_A_PAGE):
+    for page in call.api.pages(path, itemgetter(name), **query):
         yield from page.value

@@ -90,7 +90,7 @@ def down(
 ) -> None:
     """Stop the runs that this checkout's `up` started, and remove the files of crashed runs.
 
-    A run belongs to the source tree of the `fanin` that started it, whatever the working directory was.
+    A run belongs to the clone or the installation of the `fanin` that started it.
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")

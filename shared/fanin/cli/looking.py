@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Annotated, Literal, get_args
 
@@ -9,6 +10,7 @@ import typer
 
 from fanin.cli.arguments import Batch
 from fanin.cli.columns import BATCH, BATCHES, time_ago
+from fanin.cli.durations import time_of
 from fanin.cli.exits import UsageError
 from fanin.cli.items import joined, range_of
 from fanin.cli.listing import Every, Limit, print_list
@@ -27,6 +29,16 @@ InState = Annotated[
         "--state", metavar="STATE", help=f"Only batches in this state: {', '.join(get_args(State))}."
     ),
 ]
+Prefix = Annotated[
+    str | None, typer.Option("--key-prefix", metavar="TEXT", help="Only batches whose user key begins so.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="TIME", help="Only batches opened since: 2d for two days ago, or RFC 3339."
+    ),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only batches opened before.")]
 Label = Annotated[
     str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
 ]
@@ -59,13 +71,17 @@ def status(call: Invocation, batch: Batch) -> None:
 def list_(
     call: Invocation,
     key: UserKey = None,
+    key_prefix: Prefix = None,
     state: InState = None,
     label: Label = None,
+    since: Since = None,
+    until: Until = None,
     limit: Limit = 50,
     every: Every = False,
 ) -> None:
     """List batches, newest first."""
-    query = {"userKey": key, "state": state, "label": label}
+    times = {"openedFrom": _time(since), "openedTo": _time(until)}
+    query = {"userKey": key, "userKeyPrefix": key_prefix, "state": state, "label": label, **times}
     print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
 
 
@@ -93,6 +109,10 @@ def failures(
         raise UsageError("--reasons and --ids exclude each other; give one of them")
     answer = call.api.get(call.path(batch, "/failures"), itemgetter("samples"), limit="1")
     call.output.table(FAILURES, answer.value)
+
+
+def _time(text: str | None) -> str | None:
+    return None if text is None else time_of(text, datetime.now(UTC)).isoformat()
 
 
 def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:

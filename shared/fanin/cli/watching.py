@@ -40,8 +40,7 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each
-    change of state.
+    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each new state.
     """
     batch_id = call.names.id_of(batch)
     found = progress_of(call, batch_id, _seconds(timeout), REAL)
@@ -73,7 +72,7 @@ def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: T
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
         rate.see(timer.monotonic(), status.estimate)
-        left = seconds_left(status.total, status.estimate, rate.a_second, status.state is not State.OPEN)
+        left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
         yield answer.document, Look(status, rate.a_second, left)
         if is_ended(status):
             return

@@ -89,7 +89,7 @@ class Door:
         return fits
 
     def refusal_before_opening(self, request: Request) -> Refusal | None:
-        """Return why *request* is refused whoever sends it, or None: host, then method."""
+        """Return why *request* is refused from any sender, or None: host, then method."""
         hosts = request.values("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return MISDIRECTED

@@ -49,7 +49,7 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
 
 def _bootstrap(aws: Connection) -> None:
     aws.client("s3").create_bucket(Bucket=BUCKET)
-    aws.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String")
+    aws.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
 
 
 def _upload(assembly: Assembly, aws: Connection) -> None:

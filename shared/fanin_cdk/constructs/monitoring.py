@@ -66,9 +66,9 @@ class Monitoring(Construct):
     def watch_queue(self, name: str, queue: SourceQueue) -> None:
         """Add the alarms of a queue that a function of the stack consumes."""
         self._watch_for_waiting(name, queue.queue)
-        self.watch_dead_letters(name, queue.dead_letter_queue)
+        self.watch_dead_letter_queue(name, queue.dead_letter_queue)
 
-    def watch_dead_letters(self, name: str, queue: sqs.IQueue) -> None:
+    def watch_dead_letter_queue(self, name: str, queue: sqs.IQueue) -> None:
         """Add the alarm of the dead-letter queue of the part *name*."""
         meaning = f"{name}: messages were given up on"
         runbook = f"{_anchor(name)}-dead-letter-queue"
@@ -93,7 +93,7 @@ class Monitoring(Construct):
 
     def _watch_for_failures(self, watched: Watched) -> None:
         for name, queue in watched.dead_letter_queues.items():
-            self.watch_dead_letters(name, queue)
+            self.watch_dead_letter_queue(name, queue)
         for function in watched.others:
             self._watch_for_errors(function)
         for first in range(0, len(watched.routes), ROUTES_AN_ALARM):

@@ -21,9 +21,16 @@ export async function ask(path, signal, options = {}) {
     throw new Failure(0, "unreachable", "The dashboard does not answer", String(error.message ?? error));
   }
   if (answer.ok) return body;
-  const kind = String(body.type ?? "").split(":").pop();
+  const kind = String(body.type ?? "")
+    .split(":")
+    .pop();
   const fields = (body.errors ?? []).map((each) => `${each.field}: ${each.detail}`);
-  throw new Failure(answer.status, kind, body.title ?? `Status ${answer.status}`, [body.detail, ...fields].join(" · "));
+  throw new Failure(
+    answer.status,
+    kind,
+    body.title ?? `Status ${answer.status}`,
+    [body.detail, ...fields].join(" · "),
+  );
 }
 
 // A write. Its key makes a repetition the same request; the header shows that this page sent it.
@@ -39,17 +46,21 @@ export const write = (path, body = {}) =>
   });
 
 export const query = (values) => {
-  const given = Object.entries(values).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  const given = Object.entries(values).filter(
+    ([, value]) => value !== "" && value !== undefined && value !== null,
+  );
   return given.length ? `?${new URLSearchParams(given)}` : "";
 };
 
 const ADVICE = {
-  unreachable: "Start it again with `fanin dashboard`, and open the address that it prints.",
-  "not-opened": "Run `fanin dashboard` again and open the address that it prints: one address opens one browser.",
-  "no-answer": "Check the API's address and your network; for a local run: `fanin local list`. This page asks again.",
+  "unreachable": "Start it again with `fanin dashboard`, and open the address that it prints.",
+  "not-opened":
+    "Run `fanin dashboard` again and open the address that it prints: one address opens one browser.",
+  "no-answer":
+    "Check the API's address and your network; for a local run: `fanin local list`. This page asks again.",
   "no-credentials": "Sign in again, for example with `aws sso login`. This page asks again.",
-  forbidden: "Check account, profile and the policy of your credentials: `fanin where` shows what is in use.",
-  credentials: "Set FANIN_TOKEN to a valid token and start `fanin dashboard` again.",
+  "forbidden": "Check account, profile and policy: `fanin where` shows what is in use. Then press r.",
+  "credentials": "Set FANIN_TOKEN to a valid token and start `fanin dashboard` again.",
 };
 
 export function advice(failure) {

@@ -21,9 +21,15 @@ const VIEWS = [
 const $ = (id) => document.getElementById(id);
 const page = {
   facts: {}, // of the dashboard: where the API is, and whether writes are allowed
-  shown: "", data: null, read: null, // the address that is shown, its data, and when that was read
-  failure: null, failures: 0, // of the last reads, in a row
-  paused: false, turn: 0, timer: 0, stop: null, // of the polls
+  shown: "",
+  data: null,
+  read: null, // the address that is shown, its data, and when that was read
+  failure: null,
+  failures: 0, // of the last reads, in a row
+  paused: false,
+  turn: 0,
+  timer: 0,
+  stop: null, // of the polls
 };
 
 // The address as {path, id, query, view, hash}; whatever is not known is the list of batches.
@@ -49,7 +55,10 @@ async function refresh() {
   clearTimeout(page.timer);
   page.stop?.abort();
   page.stop = new AbortController();
-  const { signal } = page.stop, mine = ++page.turn, now = route(), began = performance.now();
+  const { signal } = page.stop,
+    mine = ++page.turn,
+    now = route(),
+    began = performance.now();
   const reader = (path) => ask(path, signal);
   const early = (data) => mine === page.turn && show(now, data);
   try {
@@ -70,7 +79,8 @@ function again(milliseconds) {
 }
 
 function fail(now, error, milliseconds) {
-  const failure = error instanceof Failure ? error : new Failure(0, "defect", "The page failed", String(error));
+  const failure =
+    error instanceof Failure ? error : new Failure(0, "defect", "The page failed", String(error));
   const isKnown = page.shown === now.hash && page.data;
   if (!isKnown) Object.assign(page, { data: null, read: null });
   Object.assign(page, { failures: page.failures + 1, failure, shown: now.hash });
@@ -94,11 +104,15 @@ const place = (hash) => hash.split("?")[0];
 
 function draw(now = route()) {
   const views = VIEWS.filter((view) => view.name).map((view) =>
-    h("a", { href: `#/${view.path}`, "aria-current": view.path === now.path ? "page" : null }, view.name));
+    h("a", { "href": `#/${view.path}`, "aria-current": view.path === now.path ? "page" : null }, view.name),
+  );
   patch($("views"), views);
   const context = { redraw: () => draw(), refresh, facts: page.facts };
   const body = page.data ? now.view.draw(page.data, now, context) : [];
-  patch($("main"), [note(page.failure), h("div", { key: place(now.hash), class: page.failure ? "old" : "" }, body)]);
+  patch($("main"), [
+    note(page.failure),
+    h("div", { key: place(now.hash), class: page.failure ? "old" : "" }, body),
+  ]);
   document.title = `${now.id || now.path} · fanin`;
   status();
 }
@@ -107,16 +121,23 @@ function draw(now = route()) {
 function note(failure) {
   if (!failure) return null;
   const title = page.data ? h("p", {}, h("b", {}, failure.title)) : h("h1", {}, failure.title);
-  return h("div", { key: "note", class: "note", role: "alert" }, title,
-    failure.message === failure.title ? null : h("p", {}, failure.message), h("p", {}, advice(failure)));
+  return h(
+    "div",
+    { key: "note", class: "note", role: "alert" },
+    title,
+    failure.message === failure.title ? null : h("p", {}, failure.message),
+    h("p", {}, advice(failure)),
+  );
 }
 
 function status() {
   const at = page.read ? `as of ${clock(page.read)}` : "";
-  const words = page.failure ? ["not current", page.read ? `, ${at}` : ""] : [at];
-  patch($("status"), [...words, page.paused ? " · paused" : ""].filter(Boolean));
+  const caption = page.failure ? ["not current", page.read ? `, ${at}` : ""] : [at];
+  patch($("status"), [...caption, page.paused ? " · paused" : ""].filter(Boolean));
   $("status").className = page.failure ? "bad" : "";
-  patch($("foot"), [`Times are of this browser's zone, ${zone()}; point at one for its date. Press ? for the keys.`]);
+  patch($("foot"), [
+    `Times are of this browser's zone, ${zone()}; point at one for its date. Press ? for the keys.`,
+  ]);
   patch($("where"), [page.facts.name || page.facts.api || ""]);
   $("where").title = page.facts.api ?? "";
 }

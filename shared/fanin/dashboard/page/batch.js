@@ -7,7 +7,9 @@ import * as map from "/map.js";
 import { address, bar, done, facts, isEnded, link, nameOf, stateOf, table, time } from "/parts.js";
 import { buttons } from "/writes.js";
 
-const SAMPLES = 20, RANGES = 50, REASONS = 128;
+const SAMPLES = 20,
+  RANGES = 50,
+  REASONS = 128;
 const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
 const open = { id: "", outstanding: false };
@@ -44,20 +46,33 @@ function speed() {
 
 export function draw({ batch, picture, failures, outstanding }, now, context) {
   return [
-    h("h1", {}, nameOf(batch)), subtitle(batch), buttons(batch, context), card(batch), settings(batch),
-    drawn(batch, picture, now, context), failed(batch, failures), left(batch, outstanding, context), event(batch),
+    h("h1", {}, nameOf(batch)),
+    subtitle(batch),
+    buttons(batch, context),
+    card(batch),
+    settings(batch),
+    drawn(batch, picture, now, context),
+    failed(batch, failures),
+    left(batch, outstanding, context),
+    event(batch),
   ];
 }
 
 function subtitle(batch) {
-  const times = [["opened", batch.createdAt], ["closed", batch.closedAt], ["complete", batch.completedAt]];
+  const times = [
+    ["opened", batch.createdAt],
+    ["closed", batch.closedAt],
+    ["complete", batch.completedAt],
+  ];
   const ended = batch.completedAt ? [] : [["ended", batch.endedAt]];
   const said = [...times, ...ended].filter(([, at]) => at).map(([name, at]) => [` · ${name} `, time(at)]);
   return h("p", { class: "soft" }, h("code", {}, batch.batchId), said);
 }
 
 function card(batch) {
-  const { progress, total } = batch, part = Math.min(done(progress), total), about = progress.exact ? "" : "≈ ";
+  const { progress, total } = batch,
+    part = Math.min(done(progress), total),
+    about = progress.exact ? "" : "≈ ";
   const bounds = progress.exact ? null : `between ${count(progress.acked)} and ${count(progress.upperBound)}`;
   const late = batch.deadlineAt && !isEnded(batch);
   return facts([
@@ -85,20 +100,42 @@ function settings(batch) {
   const at = (text) => (text ? absolute(text) : null);
   const parent = batch.parentItemId;
   const pairs = [
-    ["Opened", at(batch.createdAt)], ["Closed", at(batch.closedAt)],
-    ["Ended", at(batch.completedAt ?? batch.endedAt)], ["Ended by", batch.endedBy],
-    ["Deadline", at(batch.deadlineAt)], ["Kept until", at(batch.expiresAt)],
-    ["Mode", batch.mode], ["Most failures", limit(batch)], ["Callback", batch.callback],
-    ["Reports at", [...(batch.notifyAt ?? []), batch.stuckAfterSeconds ? `stuck for ${duration(batch.stuckAfterSeconds)}` : ""].filter(Boolean).join(", ")],
+    ["Opened", at(batch.createdAt)],
+    ["Closed", at(batch.closedAt)],
+    ["Ended", at(batch.completedAt ?? batch.endedAt)],
+    ["Ended by", batch.endedBy],
+    ["Deadline", at(batch.deadlineAt)],
+    ["Kept until", at(batch.expiresAt)],
+    ["Mode", batch.mode],
+    ["Most failures", limit(batch)],
+    ["Callback", batch.callback],
+    [
+      "Reports at",
+      [
+        ...(batch.notifyAt ?? []),
+        batch.stuckAfterSeconds ? `stuck for ${duration(batch.stuckAfterSeconds)}` : "",
+      ]
+        .filter(Boolean)
+        .join(", "),
+    ],
     ["Parent item", parent ? link(`#/batches/${parent.split(":")[0]}`, parent) : null],
-    ["Reopened from", batch.originBatchId ? link(`#/batches/${batch.originBatchId}`, batch.originBatchId) : null],
+    [
+      "Reopened from",
+      batch.originBatchId ? link(`#/batches/${batch.originBatchId}`, batch.originBatchId) : null,
+    ],
   ];
   const labels = Object.entries(batch.labels ?? {}).map(([key, value]) =>
-    link(address("batches", { label: `${key}:${value}` }), `${key}:${value}`, { class: "label" }));
-  const links = pairs.filter(([name, value]) => value && (name === "Parent item" || name === "Reopened from"));
+    link(address("batches", { label: `${key}:${value}` }), `${key}:${value}`, { class: "label" }),
+  );
+  const links = pairs.filter(
+    ([name, value]) => value && (name === "Parent item" || name === "Reopened from"),
+  );
   const rest = pairs.filter(([name, value]) => value && name !== "Parent item" && name !== "Reopened from");
-  return [labels.length ? h("p", {}, labels) : null, ...links.map(([name, value]) => h("p", {}, `${name} `, value)),
-    h("details", {}, h("summary", {}, "Times and settings"), facts(rest))];
+  return [
+    labels.length ? h("p", {}, labels) : null,
+    ...links.map(([name, value]) => h("p", {}, `${name} `, value)),
+    h("details", {}, h("summary", {}, "Times and settings"), facts(rest)),
+  ];
 }
 
 function limit(batch) {
@@ -107,21 +144,40 @@ function limit(batch) {
 }
 
 function drawn(batch, picture, now, context) {
-  if (!batch.total) return h("div", { class: "empty" }, h("p", {}, "No items yet. This adds some:"), h("p", {}, h("code", {}, `fanin add ${batch.batchId} 10000`)));
+  if (!batch.total)
+    return h(
+      "div",
+      { class: "empty" },
+      h("p", {}, "No items yet. This adds some:"),
+      h("p", {}, h("code", {}, `fanin add ${batch.batchId} 10000`)),
+    );
   if (picture.failure) return h("p", { class: "note" }, `There is no map: ${picture.failure.message}`);
   return picture.acked.length ? map.draw(picture, now, context.redraw) : null;
 }
 
 function failed(batch, failures) {
   if (!failures) return null;
-  if (failures.failure) return h("p", { class: "note" }, `The failures could not be read: ${failures.failure.message}`);
+  if (failures.failure)
+    return h("p", { class: "note" }, `The failures could not be read: ${failures.failure.message}`);
   const rows = failures.samples.slice(0, SAMPLES).map((each) => ({
-    key: each.itemId, cells: [h("code", { title: each.itemId }, nearer(each.itemId)), each.reason, time(each.at)],
+    key: each.itemId,
+    cells: [h("code", { title: each.itemId }, nearer(each.itemId)), each.reason, time(each.at)],
   }));
   const all = `fanin failures ${batch.batchId} --reasons`;
-  return h("section", {}, h("h2", {}, "Failures"),
-    rows.length ? table("Failures", [["Item", "name"], ["Reason", "reason"], ["When"]], rows) : spans(batch, failures.ranges),
-    h("p", { class: "soft" }, `The first failures, with reasons of ${REASONS} items at most. All of them: `, h("code", {}, all)));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Failures"),
+    rows.length
+      ? table("Failures", [["Item", "name"], ["Reason", "reason"], ["When"]], rows)
+      : spans(batch, failures.ranges),
+    h(
+      "p",
+      { class: "soft" },
+      `The first failures, with reasons of ${REASONS} items at most. All of them: `,
+      h("code", {}, all),
+    ),
+  );
 }
 
 // An item id without its batch, which is on the page already.
@@ -130,9 +186,23 @@ const nearer = (itemId) => itemId.split(":").slice(1).join(":");
 function spans(batch, ranges) {
   const rows = ranges.slice(0, RANGES).map((each) => ({
     key: `${each.groupId}:${each.from}`,
-    cells: [h("code", {}, each.from === each.to ? `${each.groupId}:${each.from}` : `${each.groupId}:${each.from}-${each.to}`), count(each.to - each.from + 1)],
+    cells: [
+      h(
+        "code",
+        {},
+        each.from === each.to ? `${each.groupId}:${each.from}` : `${each.groupId}:${each.from}-${each.to}`,
+      ),
+      count(each.to - each.from + 1),
+    ],
   }));
-  return table("Ranges", [["Group and range", "name"], ["Items", "n"]], rows);
+  return table(
+    "Ranges",
+    [
+      ["Group and range", "name"],
+      ["Items", "n"],
+    ],
+    rows,
+  );
 }
 
 function left(batch, outstanding, { refresh }) {
@@ -142,21 +212,39 @@ function left(batch, outstanding, { refresh }) {
     Object.assign(open, { id: batch.batchId, outstanding: event.target.open });
     if (event.target.open && !was) refresh();
   };
-  return h("details", { key: "outstanding", ontoggle: toggle }, h("summary", {}, "Outstanding: the first ranges"), ranges(batch, outstanding));
+  return h(
+    "details",
+    { key: "outstanding", ontoggle: toggle },
+    h("summary", {}, "Outstanding: the first ranges"),
+    ranges(batch, outstanding),
+  );
 }
 
 function ranges(batch, outstanding) {
   if (!outstanding) return h("p", { class: "soft" }, "reading…");
   if (outstanding.failure) return h("p", { class: "note" }, outstanding.failure.message);
   if (!outstanding.ranges.length) return h("p", {}, "Nothing is outstanding.");
-  const all = outstanding.cursor ? h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin outstanding ${batch.batchId}`)) : null;
+  const all = outstanding.cursor
+    ? h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin outstanding ${batch.batchId}`))
+    : null;
   return [spans(batch, outstanding.ranges), all];
 }
 
 function event(batch) {
-  if (!isEnded(batch)) return h("section", {}, h("h2", {}, "Event"), h("p", { class: "soft" }, "None yet: it is sent when the batch ends."));
+  if (!isEnded(batch))
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Event"),
+      h("p", { class: "soft" }, "None yet: it is sent when the batch ends."),
+    );
   if (!batch.event) return null;
   const { type, eventId, confirmed } = batch.event;
-  const words = confirmed ? "confirmed, it is on the bus" : "not confirmed yet; the sweeper sends it again";
-  return h("section", {}, h("h2", {}, "Event"), h("p", {}, `${type} `, h("code", {}, eventId), ": ", words));
+  const caption = confirmed ? "confirmed, it is on the bus" : "not confirmed yet; the sweeper sends it again";
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Event"),
+    h("p", {}, `${type} `, h("code", {}, eventId), ": ", caption),
+  );
 }

@@ -15,10 +15,14 @@ export async function load({ query: asked }, ask, early) {
   const wanted = Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, asked[name]]));
   const found = await ask(`/v1/batches${query({ limit: PAGE, ...wanted })}`);
   early(found);
-  await Promise.all(inSight(found.batches.filter((each) => !isEnded(each))).map(async ({ batchId }) => {
-    const read = await ask(`/v1/batches/${batchId}`).catch((error) => (error.status === 404 ? {} : Promise.reject(error)));
-    if (read.progress) progress.set(batchId, read.progress);
-  }));
+  await Promise.all(
+    inSight(found.batches.filter((each) => !isEnded(each))).map(async ({ batchId }) => {
+      const read = await ask(`/v1/batches/${batchId}`).catch((error) =>
+        error.status === 404 ? {} : Promise.reject(error),
+      );
+      if (read.progress) progress.set(batchId, read.progress);
+    }),
+  );
   keepOnly(found.batches);
   return found;
 }
@@ -29,8 +33,11 @@ function inSight(batches) {
     const box = document.getElementById(`row-${batch.batchId}`)?.getBoundingClientRect();
     return box && (box.bottom < 0 || box.top > innerHeight) ? 1 : 0;
   };
-  return batches.map((each) => [away(each), each]).sort((one, other) => one[0] - other[0])
-    .slice(0, LIVE_ROWS).map(([, each]) => each);
+  return batches
+    .map((each) => [away(each), each])
+    .sort((one, other) => one[0] - other[0])
+    .slice(0, LIVE_ROWS)
+    .map(([, each]) => each);
 }
 
 function keepOnly(batches) {
@@ -43,17 +50,29 @@ export function draw(found, { query: asked, hash }) {
   const older = found.cursor ? address("batches", { ...asked, cursor: found.cursor }) : null;
   const rows = found.batches.map((each) => ({ key: each.batchId, cells: cells(each) }));
   const columns = [["Batch", "name"], ["State"], ["Items", "n"], ["Done", "done"], ["Opened"]];
-  const nothing = isFiltered || asked.cursor
-    ? empty(found.cursor ? "No batch of this page fits; older ones may." : "No batch fits.")
-    : empty("There is no batch yet. This opens one, adds items and closes it:", "fanin publish rows.jsonl --queue QUEUE");
-  return [h("h1", {}, "Batches"), filters(asked), rows.length ? table("Batches", columns, rows) : nothing, pages(hash, older)];
+  const nothing =
+    isFiltered || asked.cursor
+      ? empty(found.cursor ? "No batch of this page fits; older ones may." : "No batch fits.")
+      : empty(
+          "There is no batch yet. This opens one, adds items and closes it:",
+          "fanin publish rows.jsonl --queue QUEUE",
+        );
+  return [
+    h("h1", {}, "Batches"),
+    filters(asked),
+    rows.length ? table("Batches", columns, rows) : nothing,
+    pages(hash, older),
+  ];
 }
 
 function cells(batch) {
   const labels = Object.entries(batch.labels ?? {}).map(([key, value]) =>
-    link(address("batches", { label: `${key}:${value}` }), `${key}:${value}`, { class: "label" }));
-  const name = link(`#/batches/${batch.batchId}`, batch.userKey ?? short(batch.batchId),
-    { id: `row-${batch.batchId}`, title: batch.batchId });
+    link(address("batches", { label: `${key}:${value}` }), `${key}:${value}`, { class: "label" }),
+  );
+  const name = link(`#/batches/${batch.batchId}`, batch.userKey ?? short(batch.batchId), {
+    id: `row-${batch.batchId}`,
+    title: batch.batchId,
+  });
   return [[name, labels], stateOf(batch), count(batch.total), share(batch), time(batch.createdAt)];
 }
 
@@ -62,33 +81,54 @@ function share(batch) {
   if (isEnded(batch)) return h("span", { class: "soft" }, batch.reason ?? "ended early");
   const known = progress.get(batch.batchId);
   if (known) return bar(known, batch.total);
-  return h("span", { class: "soft", title: `progress is read of ${LIVE_ROWS} live batches on the screen` }, "…");
+  return h(
+    "span",
+    { class: "soft", title: `progress is read of ${LIVE_ROWS} live batches on the screen` },
+    "…",
+  );
 }
 
 function filters(asked) {
   const isPrefix = !asked.userKey;
   const more = asked.label || asked.openedFrom || asked.openedTo;
-  return h("form", { class: "filters", onsubmit: submit, role: "search", "aria-label": "Filters" },
+  return h(
+    "form",
+    { "class": "filters", "onsubmit": submit, "role": "search", "aria-label": "Filters" },
     choice("state", "State", asked.state ?? "", [["", "any"], ...STATES.map((each) => [each, each])], submit),
-    choice("match", "User key", isPrefix ? "userKeyPrefix" : "userKey",
-      [["userKeyPrefix", "begins with"], ["userKey", "is"]]),
-    h("input", { id: "key", "aria-label": "User key", value: asked.userKey ?? asked.userKeyPrefix ?? "", autocomplete: "off" }),
-    h("details", { open: more ? true : undefined }, h("summary", {}, "More filters"),
+    choice("match", "User key", isPrefix ? "userKeyPrefix" : "userKey", [
+      ["userKeyPrefix", "begins with"],
+      ["userKey", "is"],
+    ]),
+    h("input", {
+      "id": "key",
+      "aria-label": "User key",
+      "value": asked.userKey ?? asked.userKeyPrefix ?? "",
+      "autocomplete": "off",
+    }),
+    h(
+      "details",
+      { open: more ? true : undefined },
+      h("summary", {}, "More filters"),
       field("label", "Label", asked.label, { placeholder: "key:value" }),
       field("from", `Opened from (${zone()})`, toInput(asked.openedFrom), { type: "datetime-local" }),
-      field("to", "to", toInput(asked.openedTo), { type: "datetime-local" })),
+      field("to", "to", toInput(asked.openedTo), { type: "datetime-local" }),
+    ),
     h("button", {}, "Apply"),
-    FILTERS.some((name) => asked[name]) ? link("#/batches", "Clear") : null);
+    FILTERS.some((name) => asked[name]) ? link("#/batches", "Clear") : null,
+  );
 }
 
-const field = (id, words, value, more) =>
-  h("label", {}, `${words} `, h("input", { id, value: value ?? "", autocomplete: "off", ...more }));
+const field = (id, caption, value, more) =>
+  h("label", {}, `${caption} `, h("input", { id, value: value ?? "", autocomplete: "off", ...more }));
 
 function submit(event) {
   event.preventDefault();
   const said = (id) => document.getElementById(id).value.trim();
   location.hash = address("batches", {
-    state: said("state"), [said("match")]: said("key"), label: said("label"),
-    openedFrom: fromInput(said("from")), openedTo: fromInput(said("to")),
+    state: said("state"),
+    [said("match")]: said("key"),
+    label: said("label"),
+    openedFrom: fromInput(said("from")),
+    openedTo: fromInput(said("to")),
   });
 }

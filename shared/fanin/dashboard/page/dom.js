@@ -7,7 +7,11 @@ const isShown = (kid) => kid !== null && kid !== undefined && kid !== false && k
 // its siblings; `after`, called with the element each time it was written.
 export const h = (tag, props, ...kids) => ({ tag, props: props ?? {}, kids });
 
-const shown = (kids) => kids.flat(Infinity).filter(isShown).map((kid) => (typeof kid === "object" ? kid : String(kid)));
+const shown = (kids) =>
+  kids
+    .flat(Infinity)
+    .filter(isShown)
+    .map((kid) => (typeof kid === "object" ? kid : String(kid)));
 
 const written = new WeakMap(); // element -> its description
 
@@ -32,7 +36,8 @@ export function patch(parent, described) {
   }
 }
 
-const made = (kid) => (typeof kid === "string" ? document.createTextNode("") : document.createElement(kid.tag));
+const made = (kid) =>
+  typeof kid === "string" ? document.createTextNode("") : document.createElement(kid.tag);
 
 function fitting(at, kid) {
   if (typeof kid === "string") return at?.nodeType === Node.TEXT_NODE ? at : undefined;

@@ -6,18 +6,39 @@ import { empty, link, nameOf, table, time } from "/parts.js";
 
 const KEPT = 500;
 
-export const load = async (_, ask) => ask("/events").catch((failure) => (failure.status === 404 ? {} : Promise.reject(failure)));
+export const load = async (_, ask) =>
+  ask("/events").catch((failure) => (failure.status === 404 ? {} : Promise.reject(failure)));
 export const isOver = (found) => !found.events;
 
 export function draw(found) {
   const title = h("h1", {}, "Events");
   if (!found.events) {
-    return [title, empty("Events of a stack on AWS are on its event bus, which this page does not read. The page of a batch shows its ending event.", "fanin dashboard --url http://127.0.0.1:8787")];
+    return [
+      title,
+      empty(
+        "Events of a stack on AWS are on its event bus, which this page does not read. The page of a batch shows its ending event.",
+        "fanin dashboard --url http://127.0.0.1:8787",
+      ),
+    ];
   }
-  if (!found.events.length) return [title, empty("The local run has sent no event yet. A batch sends one when it ends:", "fanin close BATCH")];
+  if (!found.events.length)
+    return [
+      title,
+      empty("The local run has sent no event yet. A batch sends one when it ends:", "fanin close BATCH"),
+    ];
   const columns = [["Event", "name"], ["Batch"], ["Result"], ["Sent"], ["Detail", "reason"]];
-  const rows = [...found.events].reverse().map((each, at) => ({ key: `${found.events.length - at} ${each.time}`, cells: cells(each) }));
-  return [title, h("p", { class: "soft" }, `The last ${KEPT} that the Pipe of this local run put; an event can be there twice.`), table("Events", columns, rows)];
+  const rows = [...found.events]
+    .reverse()
+    .map((each, at) => ({ key: `${found.events.length - at} ${each.time}`, cells: cells(each) }));
+  return [
+    title,
+    h(
+      "p",
+      { class: "soft" },
+      `The last ${KEPT} that the Pipe of this local run put; an event can be there twice.`,
+    ),
+    table("Events", columns, rows),
+  ];
 }
 
 function cells({ time: at, detailType, detail = {} }) {

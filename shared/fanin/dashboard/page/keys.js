@@ -29,8 +29,11 @@ export function open(title, kids, onclose = null) {
 export const close = () => dialog.close();
 
 function help() {
-  const rows = KEYS.map(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)]);
-  open("Keys", [h("dl", { class: "keys" }, rows), h("button", { type: "button", onclick: close }, "Close (Esc)")]);
+  const rows = KEYS.map(([key, caption]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, caption)]);
+  open("Keys", [
+    h("dl", { class: "keys" }, rows),
+    h("button", { type: "button", onclick: close }, "Close (Esc)"),
+  ]);
 }
 
 const first = (selector) => document.querySelector(selector);
@@ -40,9 +43,11 @@ const go = (path) => () => (location.hash = `#/${path}`);
 function up({ path, id, query }) {
   const { from, up: above = "", ...rest } = query;
   delete rest.to;
-  const windows = above.split(".").filter(Boolean), [low, high] = (windows.pop() ?? "").split("-");
+  const windows = above.split(".").filter(Boolean),
+    [low, high] = (windows.pop() ?? "").split("-");
   const outer = high === undefined ? {} : { from: low, to: high, up: windows.join(".") };
-  if (id && from !== undefined) location.hash = address(`${path}/${encodeURIComponent(id)}`, { ...rest, ...outer });
+  if (id && from !== undefined)
+    location.hash = address(`${path}/${encodeURIComponent(id)}`, { ...rest, ...outer });
   else if (id) location.hash = `#/${path === "bundles" ? "tasks" : path}`;
 }
 
@@ -58,10 +63,20 @@ function move(step) {
 
 export function listen({ refresh, pause, now }) {
   const does = {
-    b: go("batches"), t: go("tasks"), q: go("queues"), e: go("events"), r: refresh, p: pause, "?": help,
-    "/": () => first("form input, form select")?.focus(), m: () => first("canvas")?.focus(),
-    n: () => first("a[rel=next]")?.click(), N: () => first("a[rel=prev]")?.click(),
-    Escape: () => up(now()), ArrowDown: () => move(1), ArrowUp: () => move(-1),
+    "b": go("batches"),
+    "t": go("tasks"),
+    "q": go("queues"),
+    "e": go("events"),
+    "r": refresh,
+    "p": pause,
+    "?": help,
+    "/": () => first("form input, form select")?.focus(),
+    "m": () => first("canvas")?.focus(),
+    "n": () => first("a[rel=next]")?.click(),
+    "N": () => first("a[rel=prev]")?.click(),
+    "Escape": () => up(now()),
+    "ArrowDown": () => move(1),
+    "ArrowUp": () => move(-1),
   };
   document.getElementById("help").onclick = help;
   addEventListener("keydown", (event) => {

@@ -6,7 +6,8 @@ import { count, percent } from "/format.js";
 import { address, link } from "/parts.js";
 
 const COLUMNS = 64;
-const LARGEST = 16, SMALLEST = 4; // pixels of a cell's side
+const LARGEST = 16,
+  SMALLEST = 4; // pixels of a cell's side
 const cursor = { window: "", cell: -1 };
 
 const sizeOf = (map, cell) => Math.min(map.cellItems, map.to - map.from - cell * map.cellItems);
@@ -15,14 +16,18 @@ const sum = (values) => values.reduce((all, each) => all + each, 0);
 const few = (map, part, size) => `${map.exact ? "" : "about "}${percent(Math.min(part, size), size)} done`;
 
 export function describe(map, cell) {
-  const low = firstOf(map, cell), size = sizeOf(map, cell);
+  const low = firstOf(map, cell),
+    size = sizeOf(map, cell);
   const items = size === 1 ? `item ${count(low)}` : `items ${count(low)} to ${count(low + size - 1)}`;
   return `${items}: ${few(map, map.acked[cell], size)}${map.failed[cell] ? ", some failed" : ""}`;
 }
 
 function summary(map) {
-  const failed = map.failed.filter(Boolean).length, size = map.to - map.from;
-  const cells = failed ? `${count(failed)} of ${count(map.failed.length)} cells hold failures` : "no failures";
+  const failed = map.failed.filter(Boolean).length,
+    size = map.to - map.from;
+  const cells = failed
+    ? `${count(failed)} of ${count(map.failed.length)} cells hold failures`
+    : "no failures";
   return `items ${count(map.from)} to ${count(map.to - 1)}: ${few(map, sum(map.acked), size)}, ${cells}`;
 }
 
@@ -30,43 +35,63 @@ export function draw(map, now, redraw) {
   const window = `${now.id} ${map.from} ${map.to}`;
   if (cursor.window !== window) Object.assign(cursor, { window, cell: -1 });
   cursor.cell = Math.min(cursor.cell, map.acked.length - 1);
-  const spoken = cursor.cell < 0 ? "" : describe(map, cursor.cell);
+  const read = cursor.cell < 0 ? "" : describe(map, cursor.cell);
   const point = (cell) => {
     cursor.cell = Math.max(0, Math.min(map.acked.length - 1, cell));
     redraw();
   };
   const zoom = () => cursor.cell >= 0 && map.cellItems > 1 && (location.hash = inside(map, now, cursor.cell));
-  return h("section", { "aria-labelledby": "map-title" }, h("h2", { id: "map-title" }, "Items"), where(map, now),
+  return h(
+    "section",
+    { "aria-labelledby": "map-title" },
+    h("h2", { id: "map-title" }, "Items"),
+    where(map, now),
     h("canvas", {
-      key: "map", tabindex: 0, role: "application", "aria-label": `Map of the batch, ${summary(map)}. Arrows choose a cell, Enter looks into it.`,
-      after: (canvas) => paint(canvas, map),
-      onkeydown: (event) => pressed(event, map, point, zoom),
-      onpointermove: (event) => event.pointerType === "mouse" && point(under(event, map)),
-      onclick: (event) => (point(under(event, map)), zoom()),
-      onfocus: () => cursor.cell < 0 && point(0),
+      "key": "map",
+      "tabindex": 0,
+      "role": "application",
+      "aria-label": `Map of the batch, ${summary(map)}. Arrows choose a cell, Enter looks into it.`,
+      "after": (canvas) => paint(canvas, map),
+      "onkeydown": (event) => pressed(event, map, point, zoom),
+      "onpointermove": (event) => event.pointerType === "mouse" && point(under(event, map)),
+      "onclick": (event) => (point(under(event, map)), zoom()),
+      "onfocus": () => cursor.cell < 0 && point(0),
     }),
-    h("p", { class: "spoken", "aria-live": "polite" }, spoken || summary(map)),
-    legend(map), rows(map));
+    h("p", { "class": "cell", "aria-live": "polite" }, read || summary(map)),
+    legend(map),
+    rows(map),
+  );
 }
 
 function where(map, now) {
   if (now.query.from === undefined) return null;
-  return h("p", {}, `Items ${count(map.from)} to ${count(map.to - 1)} · `,
-    link(`#/batches/${now.id}`, "whole batch"), h("span", { class: "soft" }, " (Esc: one step out)"));
+  return h(
+    "p",
+    {},
+    `Items ${count(map.from)} to ${count(map.to - 1)} · `,
+    link(`#/batches/${now.id}`, "whole batch"),
+    h("span", { class: "soft" }, " (Esc: one step out)"),
+  );
 }
 
 // The address of one cell; `up` remembers the windows around it.
 function inside(map, now, cell) {
-  const low = firstOf(map, cell), { from, to, up = "" } = now.query;
+  const low = firstOf(map, cell),
+    { from, to, up = "" } = now.query;
   const above = [up, from === undefined ? "" : `${from}-${to}`].filter(Boolean).join(".");
   return address(`batches/${now.id}`, { from: low, to: low + sizeOf(map, cell), up: above });
 }
 
 function pressed(event, map, point, zoom) {
-  const last = map.acked.length - 1, here = cursor.cell;
+  const last = map.acked.length - 1,
+    here = cursor.cell;
   const to = {
-    ArrowRight: here + 1, ArrowLeft: here - 1, ArrowDown: here + COLUMNS > last ? here : here + COLUMNS,
-    ArrowUp: here < COLUMNS ? here : here - COLUMNS, Home: 0, End: last,
+    ArrowRight: here + 1,
+    ArrowLeft: here - 1,
+    ArrowDown: here + COLUMNS > last ? here : here + COLUMNS,
+    ArrowUp: here < COLUMNS ? here : here - COLUMNS,
+    Home: 0,
+    End: last,
   }[event.key];
   if (to !== undefined) point(to);
   else if (event.key === "Enter") zoom();
@@ -77,31 +102,39 @@ function pressed(event, map, point, zoom) {
 const across = (map) => Math.min(COLUMNS, map.acked.length);
 
 function under(event, map) {
-  const box = event.currentTarget.getBoundingClientRect(), columns = across(map);
+  const box = event.currentTarget.getBoundingClientRect(),
+    columns = across(map);
   const column = Math.floor(((event.clientX - box.left) / box.width) * columns);
   const row = Math.floor(((event.clientY - box.top) / box.height) * Math.ceil(map.acked.length / columns));
   return row * columns + Math.min(columns - 1, column);
 }
 
 function paint(canvas, map) {
-  const columns = across(map), many = map.acked.length, scale = devicePixelRatio || 1;
+  const columns = across(map),
+    many = map.acked.length,
+    scale = devicePixelRatio || 1;
   const room = canvas.parentElement?.clientWidth || COLUMNS * 12;
   const side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / COLUMNS)));
-  const width = columns * side, height = Math.ceil(many / columns) * side;
+  const width = columns * side,
+    height = Math.ceil(many / columns) * side;
   Object.assign(canvas, { width: width * scale, height: height * scale });
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const style = getComputedStyle(document.documentElement);
-  const colours = Object.fromEntries(["done", "none", "bad", "paper", "ink"].map((name) => [name, style.getPropertyValue(`--${name}`)]));
+  const colours = Object.fromEntries(
+    ["done", "none", "bad", "paper", "ink"].map((name) => [name, style.getPropertyValue(`--${name}`)]),
+  );
   const pen = canvas.getContext("2d");
   pen.scale(scale, scale);
   for (let cell = 0; cell < many; cell++) {
     fill(pen, (cell % columns) * side, Math.floor(cell / columns) * side, side, map, cell, colours);
   }
-  if (cursor.cell >= 0) frame(pen, (cursor.cell % columns) * side, Math.floor(cursor.cell / columns) * side, side, colours);
+  if (cursor.cell >= 0)
+    frame(pen, (cursor.cell % columns) * side, Math.floor(cursor.cell / columns) * side, side, colours);
 }
 
 function fill(pen, x, y, side, map, cell, colours) {
-  const inner = side - 1, share = Math.max(0, Math.min(1, map.acked[cell] / sizeOf(map, cell)));
+  const inner = side - 1,
+    share = Math.max(0, Math.min(1, map.acked[cell] / sizeOf(map, cell)));
   pen.fillStyle = colours.none;
   pen.fillRect(x, y, inner, inner);
   pen.globalAlpha = share === 1 ? 1 : share > 0 ? 0.1 + share * 0.65 : 0; // complete stands out
@@ -142,15 +175,38 @@ function legend(map) {
 function rows(map) {
   const body = [];
   for (let first = 0; first < map.acked.length; first += COLUMNS) body.push(row(map, first));
-  return h("details", { class: "as-table" }, h("summary", {}, "The map as a table"),
-    h("table", {}, h("thead", {}, h("tr", {}, ["Items", "Done", "Cells with failures"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, body)));
+  return h(
+    "details",
+    { class: "as-table" },
+    h("summary", {}, "The map as a table"),
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["Items", "Done", "Cells with failures"].map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      h("tbody", {}, body),
+    ),
+  );
 }
 
 function row(map, first) {
   const last = Math.min(first + COLUMNS, map.acked.length) - 1;
-  const low = firstOf(map, first), high = firstOf(map, last) + sizeOf(map, last);
-  const done = sum(map.acked.slice(first, last + 1)), failed = map.failed.slice(first, last + 1).filter(Boolean).length;
-  return h("tr", {}, h("th", { scope: "row" }, `${count(low)} to ${count(high - 1)}`),
-    h("td", {}, few(map, done, high - low)), h("td", {}, failed ? count(failed) : "none"));
+  const low = firstOf(map, first),
+    high = firstOf(map, last) + sizeOf(map, last);
+  const done = sum(map.acked.slice(first, last + 1)),
+    failed = map.failed.slice(first, last + 1).filter(Boolean).length;
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, `${count(low)} to ${count(high - 1)}`),
+    h("td", {}, few(map, done, high - low)),
+    h("td", {}, failed ? count(failed) : "none"),
+  );
 }

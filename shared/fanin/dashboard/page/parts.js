@@ -3,8 +3,8 @@
 import { h } from "/dom.js";
 import { absolute, ago, count, percent } from "/format.js";
 
-export const time = (text, words = ago(text)) =>
-  text ? h("time", { datetime: text, title: absolute(text) }, words) : null;
+export const time = (text, caption = ago(text)) =>
+  text ? h("time", { datetime: text, title: absolute(text) }, caption) : null;
 
 const LIVE = new Set(["OPEN", "CLOSED"]);
 const ENDED = new Set(["COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT", "EXPIRED"]);
@@ -20,7 +20,7 @@ export function stateOf(batch) {
   return tag(said, tone);
 }
 
-export const tag = (words, tone = "live") => h("span", { class: `state ${tone}` }, words);
+export const tag = (caption, tone = "live") => h("span", { class: `state ${tone}` }, caption);
 
 export const nameOf = (batch) => batch.userKey ?? batch.batchId;
 
@@ -28,32 +28,55 @@ export const done = (progress) => (progress.exact ? progress.acked : (progress.e
 
 export function bar(progress, total) {
   const part = Math.min(done(progress), total);
-  const words = `${progress.exact ? "" : "≈ "}${percent(part, total)}`;
+  const caption = `${progress.exact ? "" : "≈ "}${percent(part, total)}`;
   const failed = progress.failed ? h("span", { class: "bad" }, `, ${count(progress.failed)} failed`) : null;
   return [
-    h("progress", { max: Math.max(1, total), value: part, "aria-label": `${words} done` }),
-    h("span", { class: "beside" }, words, failed),
+    h("progress", { "max": Math.max(1, total), "value": part, "aria-label": `${caption} done` }),
+    h("span", { class: "beside" }, caption, failed),
   ];
 }
 
 // columns: [heading, class]; rows: {key, cells}. On a narrow screen a row becomes a card, so roles are explicit.
 export function table(label, columns, rows) {
-  const heads = columns.map(([name, kind]) => h("th", { scope: "col", role: "columnheader", class: kind }, name));
+  const heads = columns.map(([name, kind]) =>
+    h("th", { scope: "col", role: "columnheader", class: kind }, name),
+  );
   const body = rows.map(({ key, cells }) =>
-    h("tr", { key, role: "row" }, cells.map((cell, at) =>
-      h("td", { role: "cell", class: columns[at][1], "data-label": columns[at][0] }, cell))));
-  return h("table", { role: "table", "aria-label": label },
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads)), h("tbody", { role: "rowgroup" }, body));
+    h(
+      "tr",
+      { key, role: "row" },
+      cells.map((cell, at) =>
+        h("td", { "role": "cell", "class": columns[at][1], "data-label": columns[at][0] }, cell),
+      ),
+    ),
+  );
+  return h(
+    "table",
+    { "role": "table", "aria-label": label },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads)),
+    h("tbody", { role: "rowgroup" }, body),
+  );
 }
 
 export const facts = (pairs) =>
-  h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, ...value]) =>
-    h("div", { key: name }, h("dt", {}, name), h("dd", {}, value))));
+  h(
+    "dl",
+    { class: "facts" },
+    pairs
+      .filter(Boolean)
+      .map(([name, ...value]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, value))),
+  );
 
-export const empty = (words, command, ...more) =>
-  h("div", { class: "empty" }, h("p", {}, words), command ? h("p", {}, h("code", {}, command)) : null, more);
+export const empty = (caption, command, ...more) =>
+  h(
+    "div",
+    { class: "empty" },
+    h("p", {}, caption),
+    command ? h("p", {}, h("code", {}, command)) : null,
+    more,
+  );
 
-export const link = (href, words, props = {}) => h("a", { href, ...props }, words);
+export const link = (href, caption, props = {}) => h("a", { href, ...props }, caption);
 
 // Links to the older and, if this page of the browser knows them, the newer rows.
 const before = new Map(); // address of an older page -> the address that it was reached from
@@ -61,16 +84,30 @@ const before = new Map(); // address of an older page -> the address that it was
 export function pages(here, older) {
   if (older) before.set(older, here);
   const newer = before.get(here) ?? (here.includes("cursor=") ? here.replace(/[?&]cursor=[^&]*/, "") : null);
-  const words = before.has(here) ? "Newer (N)" : "Newest (N)";
-  return h("p", { class: "pages" }, newer ? link(newer, words, { rel: "prev" }) : null,
-    older ? link(older, "Older (n)", { rel: "next" }) : null);
+  const caption = before.has(here) ? "Newer (N)" : "Newest (N)";
+  return h(
+    "p",
+    { class: "pages" },
+    newer ? link(newer, caption, { rel: "prev" }) : null,
+    older ? link(older, "Older (n)", { rel: "next" }) : null,
+  );
 }
 
 export const address = (path, values = {}) => {
-  const given = Object.entries(values).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  const given = Object.entries(values).filter(
+    ([, value]) => value !== "" && value !== undefined && value !== null,
+  );
   return `#/${path}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
 };
 
 export const choice = (id, label, value, options, onchange) =>
-  h("label", {}, `${label} `, h("select", { id, value, onchange }, options.map(([name, words]) =>
-    h("option", { value: name, selected: name === value }, words))));
+  h(
+    "label",
+    {},
+    `${label} `,
+    h(
+      "select",
+      { id, value, onchange },
+      options.map(([name, caption]) => h("option", { value: name, selected: name === value }, caption)),
+    ),
+  );

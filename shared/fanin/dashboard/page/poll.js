@@ -1,6 +1,9 @@
 // When the page asks again.
 
-const LEAST = 2, MOST = 25, SLOWER = 10, SPREAD = 0.2; // seconds, seconds, answer times, share
+const LEAST = 2,
+  MOST = 25,
+  SLOWER = 10,
+  SPREAD = 0.2; // seconds, seconds, answer times, share
 
 // Seconds until the next poll: ten answer times, twice as many after each failure; 2 to 30, spread by *chance* (0 to 1).
 export function pause(answerSeconds, failures, chance) {

@@ -6,27 +6,43 @@ import { count } from "/format.js";
 import { address, choice, empty, facts, link, pages, table, tag, time } from "/parts.js";
 
 const PAGE = 50;
-const BAD = new Set(["FAILED", "DEAD"]), GOOD = new Set(["SUCCEEDED", "DONE"]);
+const BAD = new Set(["FAILED", "DEAD"]),
+  GOOD = new Set(["SUCCEEDED", "DONE"]);
 const STATES = ["CREATED", "BUNDLED", "IN_PROGRESS", "SUCCEEDED", "FAILED", "DEAD"];
-const word = (state) => tag(state, BAD.has(state) ? "bad" : GOOD.has(state) ? "good" : "live");
+const stateTag = (state) => tag(state, BAD.has(state) ? "bad" : GOOD.has(state) ? "good" : "live");
 const pathOf = (target) => `tasks/${encodeURIComponent(target)}`;
 
 export const targets = {
   load: ({ query: asked }, ask) => ask(`/v1/targets${query({ limit: PAGE, cursor: asked.cursor })}`),
   draw(found, { query: asked, hash }) {
-    const columns = [["Target", "name"], ["Waiting", "n"], ["In flight", "n"], ["Next call"], ["Next window"]];
+    const columns = [
+      ["Target", "name"],
+      ["Waiting", "n"],
+      ["In flight", "n"],
+      ["Next call"],
+      ["Next window"],
+    ];
     const rows = found.targets.map((each) => ({ key: each.target, cells: targetCells(each) }));
     const command = `curl -X POST "$FANIN_URL/v1/tasks" -H 'Content-Type: application/json' -d '{"target": "mail", "payload": {}}'`;
     const older = found.cursor ? address("tasks", { ...asked, cursor: found.cursor }) : null;
-    return [h("h1", {}, "Targets of tasks"),
-      rows.length ? table("Targets", columns, rows) : empty("No target has tasks. This registers one:", command),
-      pages(hash, older)];
+    return [
+      h("h1", {}, "Targets of tasks"),
+      rows.length
+        ? table("Targets", columns, rows)
+        : empty("No target has tasks. This registers one:", command),
+      pages(hash, older),
+    ];
   },
 };
 
+const isAhead = (text) => Boolean(text) && Date.parse(text) > Date.now();
+
 const targetCells = (each) => [
-  link(`#/${pathOf(each.target)}`, each.target), `${count(each.waiting)}${each.waitingMore ? " or more" : ""}`,
-  count(each.inFlight), time(each.nextCallAt) ?? "now", time(each.nextWindowAt) ?? "–",
+  link(`#/${pathOf(each.target)}`, each.target),
+  `${count(each.waiting)}${each.waitingMore ? " or more" : ""}`,
+  count(each.inFlight),
+  isAhead(each.nextCallAt) ? time(each.nextCallAt) : "now",
+  time(each.nextWindowAt) ?? "–",
 ];
 
 export const target = {
@@ -40,11 +56,36 @@ export const target = {
   draw({ tasks, bundles }, { id, query: asked, hash }) {
     const change = (event) => (location.hash = address(pathOf(id), { state: event.target.value }));
     const older = tasks.cursor ? address(pathOf(id), { ...asked, cursor: tasks.cursor }) : null;
-    const rows = tasks.tasks.map((each) => ({ key: each.taskId, cells: [h("code", {}, each.taskId), word(each.state), time(each.dueAt), bundleLink(each.bundleId), each.reason ?? ""] }));
+    const rows = tasks.tasks.map((each) => ({
+      key: each.taskId,
+      cells: [
+        h("code", {}, each.taskId),
+        stateTag(each.state),
+        time(each.dueAt),
+        bundleLink(each.bundleId),
+        each.reason ?? "",
+      ],
+    }));
     const columns = [["Task", "name"], ["State"], ["Due"], ["Bundle"], ["Reason", "reason"]];
-    return [h("h1", {}, id), h("h2", {}, "Bundles"), bundleTable(bundles.bundles), h("h2", {}, "Tasks"),
-      h("form", { class: "filters" }, choice("task-state", "State", asked.state ?? "", [["", "any"], ...STATES.map((each) => [each, each])], change)),
-      rows.length ? table("Tasks", columns, rows) : empty("No task is in this list."), pages(hash, older)];
+    return [
+      h("h1", {}, id),
+      h("h2", {}, "Bundles"),
+      bundleTable(bundles.bundles),
+      h("h2", {}, "Tasks"),
+      h(
+        "form",
+        { class: "filters" },
+        choice(
+          "task-state",
+          "State",
+          asked.state ?? "",
+          [["", "any"], ...STATES.map((each) => [each, each])],
+          change,
+        ),
+      ),
+      rows.length ? table("Tasks", columns, rows) : empty("No task is in this list."),
+      pages(hash, older),
+    ];
   },
 };
 
@@ -53,18 +94,40 @@ const bundleLink = (id) => (id ? link(`#/bundles/${id}`, h("code", {}, id)) : "�
 function bundleTable(bundles) {
   const columns = [["Bundle", "name"], ["State"], ["Tasks", "n"], ["Attempt", "n"], ["Created"]];
   const rows = bundles.map((each) => ({
-    key: each.bundleId, cells: [bundleLink(each.bundleId), word(each.state), count(each.size), count(each.attempt), time(each.createdAt)],
+    key: each.bundleId,
+    cells: [
+      bundleLink(each.bundleId),
+      stateTag(each.state),
+      count(each.size),
+      count(each.attempt),
+      time(each.createdAt),
+    ],
   }));
-  return rows.length ? table("Bundles", columns, rows) : empty("No bundle is under way: tasks wait for more of them, or for their time.");
+  return rows.length
+    ? table("Bundles", columns, rows)
+    : empty("No bundle is under way: tasks wait for more of them, or for their time.");
 }
 
 export const bundle = {
   load: ({ id }, ask) => ask(`/v1/bundles/${encodeURIComponent(id)}`),
   isOver: (found) => found.state === "DONE" || found.state === "FAILED",
   draw(found) {
-    const rows = found.members.map((each) => ({ key: each.taskId, cells: [h("code", {}, each.taskId), each.verdict ?? "–", each.reason ?? ""] }));
-    return [h("h1", {}, "Bundle"), h("p", {}, h("code", {}, found.bundleId)),
-      facts([["State", word(found.state)], ["Target", link(`#/${pathOf(found.target)}`, found.target)], ["Tasks", count(found.size)], ["Attempt", count(found.attempt)], ["Created", time(found.createdAt)]]),
-      h("h2", {}, "Tasks"), table("Tasks of the bundle", [["Task", "name"], ["Verdict"], ["Reason", "reason"]], rows)];
+    const rows = found.members.map((each) => ({
+      key: each.taskId,
+      cells: [h("code", {}, each.taskId), each.verdict ?? "–", each.reason ?? ""],
+    }));
+    return [
+      h("h1", {}, "Bundle"),
+      h("p", {}, h("code", {}, found.bundleId)),
+      facts([
+        ["State", stateTag(found.state)],
+        ["Target", link(`#/${pathOf(found.target)}`, found.target)],
+        ["Tasks", count(found.size)],
+        ["Attempt", count(found.attempt)],
+        ["Created", time(found.createdAt)],
+      ]),
+      h("h2", {}, "Tasks"),
+      table("Tasks of the bundle", [["Task", "name"], ["Verdict"], ["Reason", "reason"]], rows),
+    ];
   },
 };

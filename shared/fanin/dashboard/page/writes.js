@@ -8,23 +8,46 @@ import { isEnded, nameOf } from "/parts.js";
 export function buttons(batch, { facts, refresh }) {
   if (!facts.allowWrites) return null;
   const button = (name, act) => h("button", { type: "button", onclick: () => act(batch, refresh) }, name);
-  return h("p", { class: "writes" },
+  return h(
+    "p",
+    { class: "writes" },
     batch.state === "OPEN" ? button("Close…", confirmClose) : null,
     isEnded(batch) ? null : button("Cancel…", confirmCancel),
-    isEnded(batch) ? button("Send the event again…", confirmNotify) : null);
+    isEnded(batch) ? button("Send the event again…", confirmNotify) : null,
+  );
 }
 
 const confirmClose = (batch, refresh) =>
-  confirm(batch, refresh, "close", "Close the batch", `No items can be added to ${nameOf(batch)} after this.`);
+  confirm(
+    batch,
+    refresh,
+    "close",
+    "Close the batch",
+    `No items can be added to ${nameOf(batch)} after this.`,
+  );
 
 const confirmNotify = (batch, refresh) =>
-  confirm(batch, refresh, "notify", "Send the event again", `Consumers get the ending event of ${nameOf(batch)} a second time.`);
+  confirm(
+    batch,
+    refresh,
+    "notify",
+    "Send the event again",
+    `Consumers get the ending event of ${nameOf(batch)} a second time.`,
+  );
 
 function confirmCancel(batch, refresh) {
-  const words = `Later acks do not count, and this cannot be undone. Type ${nameOf(batch)} to confirm.`;
-  confirm(batch, refresh, "cancel", "Cancel the batch", words, [
-    h("p", {}, h("label", {}, "Name ", h("input", { id: "typed", autocomplete: "off", oninput: allow(batch) }))),
-    h("p", {}, h("label", {}, "Reason, optional ", h("input", { id: "reason", maxlength: 512, autocomplete: "off" }))),
+  const caption = `Later acks do not count, and this cannot be undone. Type ${nameOf(batch)} to confirm.`;
+  confirm(batch, refresh, "cancel", "Cancel the batch", caption, [
+    h(
+      "p",
+      {},
+      h("label", {}, "Name ", h("input", { id: "typed", autocomplete: "off", oninput: allow(batch) })),
+    ),
+    h(
+      "p",
+      {},
+      h("label", {}, "Reason, optional ", h("input", { id: "reason", maxlength: 512, autocomplete: "off" })),
+    ),
   ]);
 }
 
@@ -32,7 +55,7 @@ const allow = (batch) => (event) => {
   document.getElementById("do").disabled = event.target.value !== nameOf(batch);
 };
 
-function confirm(batch, refresh, action, title, words, fields = []) {
+function confirm(batch, refresh, action, title, caption, fields = []) {
   const send = async (event) => {
     event.preventDefault();
     const reason = document.getElementById("reason")?.value.trim();
@@ -44,8 +67,20 @@ function confirm(batch, refresh, action, title, words, fields = []) {
       patch(document.getElementById("refused"), [`${failure.title}: ${failure.message}`]);
     }
   };
-  open(`${title}?`, [h("form", { onsubmit: send }, h("p", {}, words), fields,
-    h("p", { id: "refused", class: "bad", role: "alert" }),
-    h("p", {}, h("button", { id: "do", disabled: fields.length > 0 }, title), " ",
-      h("button", { type: "button", onclick: close }, "Go back (Esc)")))]);
+  open(`${title}?`, [
+    h(
+      "form",
+      { onsubmit: send },
+      h("p", {}, caption),
+      fields,
+      h("p", { id: "refused", class: "bad", role: "alert" }),
+      h(
+        "p",
+        {},
+        h("button", { id: "do", disabled: fields.length > 0 }, title),
+        " ",
+        h("button", { type: "button", onclick: close }, "Go back (Esc)"),
+      ),
+    ),
+  ]);
 }

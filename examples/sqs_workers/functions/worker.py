@@ -1,0 +1,16 @@
+"""Indexes a row; the return acks its item, an exception sends the message back to the queue."""
+
+import json
+from typing import Any
+
+from fanin import Fanin
+
+fanin = Fanin()
+
+
+@fanin.acks
+def handler(record: dict[str, Any]) -> None:
+    row = json.loads(record["body"])["row"]
+    if not row["title"]:
+        raise ValueError("no title")
+    print("indexed", row["title"])  # stands for your work

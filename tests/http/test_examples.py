@@ -1,0 +1,89 @@
+"""The examples as their users deploy them, each a stack of its own beside the run's; their events arrive."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fanin.local import LocalRun
+from fanin.local.assembly import ROOT, Assembly
+from fanin.local.connection import Connection
+from fanin.local.deployment import Stack, deploy
+from fanin.local.pipe import Pipe
+from fanin.local.pipe_runner import PipeRunner
+from tests.infra.examples import EXAMPLES, stack_of
+from tests.infra.synthesis import scratch_folder
+
+PATIENCE_SECONDS = 60
+
+
+@contextmanager
+def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
+    """The example *name* on the emulator of *run*, with the Pipe that carries its events."""
+    import aws_cdk as cdk
+
+    folder = scratch_folder()
+    lend_packages(folder)
+    app = cdk.App(context={"fanin:target": "local"}, outdir=str(folder))
+    stack_of(name, app)
+    app.synth()
+    source, aws = Assembly.read(folder), Connection(run.endpoint)
+    stack = deploy(source, aws, lambda _: None)
+    pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
+    pipe.start()
+    yield stack
+    pipe.stop()
+    aws.client("cloudformation").delete_stack(StackName=EXAMPLES[name])
+
+
+def lend_packages(folder: Path) -> None:
+    """Give the synthesis into *folder* the layer of the run, so that nothing is installed again."""
+    for layer in (ROOT / "build" / "local").glob("*/asset.*/python"):
+        lent = folder / layer.parent.name
+        if not lent.exists():
+            lent.symlink_to(layer.parent)
+
+
+def received(run: LocalRun, url: str) -> dict[str, Any]:
+    """The next event in the queue *url*."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < give_up:
+        for message in run.client("sqs").receive_message(QueueUrl=url, WaitTimeSeconds=5).get("Messages", []):
+            event: dict[str, Any] = json.loads(message["Body"])
+            return event
+    raise AssertionError("no event arrived")
+
+
+def test_the_event_of_a_load_arrives_when_its_workers_are_done(run):
+    with deployed(run, "sqs_workers") as stack:
+        rows = [{"title": f"row {number}"} for number in range(30)]
+        payload = json.dumps({"load": "catalog-8", "rows": rows}).encode()
+        answer = run.client("lambda").invoke(FunctionName=stack.outputs["LoaderName"], Payload=payload)
+        batch_id = json.loads(answer["Payload"].read())
+
+        event = received(run, stack.outputs["DoneUrl"])
+
+    assert "FunctionError" not in answer, batch_id
+    assert (event["detail-type"], event["detail"]["batchId"]) == ("BatchCompleted", batch_id)
+    assert (event["detail"]["userKey"], event["detail"]["result"]) == ("catalog-8", "succeeded")
+    assert event["detail"]["acked"] == 30
+
+
+def test_an_execution_goes_on_when_its_workers_are_done(run):
+    with deployed(run, "step_functions") as stack:
+        machines = run.client("stepfunctions")
+        given = json.dumps({"rows": ["order 1", "order 2"]})
+        arn = machines.start_execution(stateMachineArn=stack.outputs["MachineArn"], input=given)[
+            "executionArn"
+        ]
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while (found := machines.describe_execution(executionArn=arn))["status"] == "RUNNING":
+            assert time.monotonic() < give_up
+            time.sleep(0.2)
+
+    assert found["status"] == "SUCCEEDED", found
+    assert json.loads(found["output"])["batch"]["acked"] == 2

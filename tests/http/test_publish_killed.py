@@ -1,0 +1,106 @@
+"""``fanin publish``, killed at random moments and run again: every row is sent, and the batch completes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from fanin import Fanin
+from fanin.local import LocalRun
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = 120
+RATE = 200
+"""Messages a second, so that the sends take most of the time of a run."""
+MOMENTS = [random.Random(seed).random() for seed in range(50)]
+"""Parts of the time of a run."""
+
+
+@pytest.fixture
+def queue(run: LocalRun) -> Iterator[str]:
+    sqs = run.client("sqs")
+    url = sqs.create_queue(QueueName=f"work-{uuid4().hex[:8]}")["QueueUrl"]
+    yield url
+    sqs.delete_queue(QueueUrl=url)
+
+
+@pytest.fixture(scope="module")
+def seconds(run: LocalRun, tmp_path_factory: pytest.TempPathFactory) -> float:
+    """The time of a whole run."""
+    sqs = run.client("sqs")
+    url = sqs.create_queue(QueueName=f"work-{uuid4().hex[:8]}")["QueueUrl"]
+    started = time.monotonic()
+    assert publish(run, rows(tmp_path_factory.mktemp("rows")), url).wait(60) == 0
+    sqs.delete_queue(QueueUrl=url)
+    return time.monotonic() - started
+
+
+def rows(folder: Path) -> Path:
+    path = folder / f"rows-{uuid4().hex[:8]}.jsonl"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(ROWS)))
+    return path
+
+
+def publish(run: LocalRun, path: Path, queue: str) -> subprocess.Popen[str]:
+    # No AWS of the environment: the command finds the queues of the run that its URL is of.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared"), "FANIN_URL": run.url}
+    command = [sys.executable, "-m", "fanin.cli.main", "publish", str(path), "--queue", queue]
+    return subprocess.Popen(
+        [*command, "--rate", str(RATE)],
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def sent(run: LocalRun, queue: str) -> dict[str, int]:
+    """The row of each item id in the queue; one id never has two rows."""
+    found: dict[str, int] = {}
+    asked = {"QueueUrl": queue, "MaxNumberOfMessages": 10, "VisibilityTimeout": 600}
+    while messages := run.client("sqs").receive_message(**asked).get("Messages"):
+        for message in messages:
+            body = json.loads(message["Body"])
+            assert found.setdefault(body["itemId"], body["record"]["n"]) == body["record"]["n"]
+    return found
+
+
+def killed_and_run_again(run: LocalRun, path: Path, queue: str, moment: float) -> None:
+    first = publish(run, path, queue)
+    with suppress(subprocess.TimeoutExpired):
+        first.wait(moment)
+    first.kill()
+    first.wait()
+    fanin = Fanin(run.url)
+    was_closed = any(batch.state == "CLOSED" for batch in fanin.batches(user_key=path.stem))
+    again = publish(run, path, queue)
+    out, _ = again.communicate(timeout=60)
+    (batch,) = fanin.batches(user_key=path.stem)
+    found = sent(run, queue)
+
+    assert (again.returncode, out) == ((1, "") if was_closed else (0, f"{batch.batch_id}\n"))
+    assert batch.state == "CLOSED"
+    assert sorted(found.values()) == list(range(ROWS))
+    fanin.ack(list(found))
+    assert fanin.get(batch.batch_id).result == "succeeded"
+
+
+@pytest.mark.parametrize("part", MOMENTS[:3])
+def test_killed_at_a_random_moment_and_run_again_every_row_is_sent(run, queue, tmp_path, seconds, part):
+    killed_and_run_again(run, rows(tmp_path), queue, part * seconds)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("part", MOMENTS)
+def test_killed_at_50_random_moments(run, queue, tmp_path, seconds, part):
+    killed_and_run_again(run, rows(tmp_path), queue, part * seconds)

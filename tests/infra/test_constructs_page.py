@@ -1,0 +1,81 @@
+"""docs/constructs.md: its app is synthesised from an installed package, and its tables have what is there."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.paths import ROOT
+
+PAGE = (ROOT / "docs" / "constructs.md").read_text()
+APP, TEST = re.findall(r"```python[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+NOT_INSTALLED = shutil.ignore_patterns("__pycache__")
+CHECK = """
+from cdk_nag import AwsSolutionsChecks
+cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The package as the wheel has it, without anything else of the clone."""
+    site = tmp_path_factory.mktemp("site")
+    for name in ("fanin", "fanin_cdk"):
+        shutil.copytree(ROOT / "shared" / name, site / name, ignore=NOT_INSTALLED)
+    shutil.copytree(ROOT / "functions", site / "fanin_cdk" / "functions", ignore=NOT_INSTALLED)
+    shutil.copyfile(ROOT / "requirements.txt", site / "fanin_cdk" / "requirements.txt")
+    return site
+
+
+def run(installed: Path, folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    (folder / "app.py").write_text(code)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    env |= {
+        "PYTHONPATH": str(installed),
+        "CDK_OUTDIR": str(folder / "cdk.out"),
+        "CDK_CONTEXT_JSON": '{"aws:cdk:bundling-stacks": []}',
+        # No package may be installed: what would be has no place to come from.
+        "UV_OFFLINE": "1",
+    }
+    command = [sys.executable, "-P", "app.py"]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_app_and_the_test_of_the_page_run_outside_a_clone(installed, tmp_path):
+    done = run(installed, tmp_path, APP + TEST)
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "cdk.out" / "Catalog.template.json").is_file()
+
+
+def test_cdk_nag_finds_nothing_in_the_tracker_of_the_page(installed, tmp_path):
+    code = APP.replace("app.synth()", CHECK + "app.synth()")
+    done = run(installed, tmp_path, code)
+
+    # Findings in the page's own functions and queues, which are as short as they can be.
+    found = re.findall(r"^ +(Catalog/\S+)", done.stderr, re.MULTILINE)
+    assert found
+    assert [path for path in found if path.startswith("Catalog/Fanin")] == []
+
+
+def test_every_public_method_and_property_is_on_the_page():
+    from fanin_cdk import FaninTracker
+
+    own = {name for name in vars(FaninTracker) if not name.startswith("_")}
+
+    assert {name for name in own if f"`{name}" not in PAGE} == set()
+
+
+def test_the_arguments_of_the_page_are_those_of_the_construct():
+    from fanin_cdk import FaninTracker
+
+    rows = set(re.findall(r"^\| `(\w+)` \| (?:`\"\w+\"`|None) \|", PAGE, re.MULTILINE))
+    given = inspect.signature(FaninTracker.__init__).parameters
+    assert rows == given.keys() - {"self", "scope", "id_", "settings"}

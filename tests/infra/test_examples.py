@@ -1,0 +1,64 @@
+"""The example stacks: synthesised without network, looked at by cdk-nag and cfn-lint."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from infra.paths import ROOT
+from tests.infra.examples import EXAMPLES, module, stack_of
+from tests.infra.shop import findings
+from tests.infra.synthesis import UNBUNDLED, scratch_folder
+from tests.infra.test_options import ACCEPTED
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_has_no_finding_of_cdk_nag_and_of_cfn_lint(name, monkeypatch):
+    import aws_cdk as cdk
+    from cdk_nag import AwsSolutionsChecks
+    from cfnlint import api as cfn_lint
+
+    # What would install packages, and need a network.
+    monkeypatch.setattr("fanin_cdk.constructs.packages.install", None)
+    folder = scratch_folder()
+    app = cdk.App(context=UNBUNDLED, outdir=str(folder))
+    stack_of(name, app)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    template = app.synth().get_stack_by_name(EXAMPLES[name]).template
+
+    found = cfn_lint.lint(json.dumps(template), regions=["us-east-1"])
+    assert findings(folder) == []
+    assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+
+
+def test_every_folder_of_examples_is_tested_and_says_what_it_is():
+    folders = {path.parent.name for path in (ROOT / "examples").glob("*/app.py")}
+
+    assert folders == set(EXAMPLES)
+    for name in EXAMPLES:
+        assert len((ROOT / "examples" / name / "README.md").read_text().splitlines()) < 20
+
+
+def test_the_nightly_script_gives_the_spark_job_arguments_that_it_takes():
+    from pipeline.jobs.fan_out import arguments
+
+    asked = [
+        "--lake",
+        "s3://datasets",
+        "--api-url",
+        "https://a/",
+        "--queue-url",
+        "https://q",
+        "--region",
+        "r",
+    ]
+    glues = ["--JOB_NAME", "nightly", "--TempDir", "s3://t/"]
+    given = module("spark_nightly/job/nightly.py").options(
+        [*glues, *asked, "--region", "r"], date(2026, 3, 3)
+    )
+
+    options = arguments().parse_args(given)
+    assert options.dataset == "s3://datasets/catalog/dt=2026-03-02/"
+    assert (options.user_key, options.chunk) == ("catalog-2026-03-02", 64)
