@@ -47,6 +47,10 @@ class StackConfig(Config):
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.demo and not self.queues:
             raise ConfigError("demo needs queues: the demo adds jobs to a work queue")
+        if self.keep_letters and not self.dead_letter_queue_arns:
+            raise ConfigError(
+                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+            )
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         # A dataclass with slots is made twice, and super() without arguments names the first of the two.

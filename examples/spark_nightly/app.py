@@ -51,7 +51,9 @@ class Nightly(cdk.Stack):
         role = job_role(self, lake)
         tracker.grant_call_api(role, *OPENING)
         work.grant_send_messages(role)
-        job(self, role, lake, pipeline, {"--api-url": tracker.api_url, "--queue-url": work.queue_url})
+        places = {"--api-url": tracker.api_url, "--queue-url": work.queue_url}
+        nightly = job(self, role, pipeline, {"--lake": f"s3://{lake.bucket_name}", **places})
+        at_night(self, nightly)
 
 
 def worker(scope: Construct) -> lambda_.Function:
@@ -83,16 +85,14 @@ def job_role(scope: Construct, lake: s3.IBucket) -> iam.Role:
     return role
 
 
-def job(
-    scope: Construct, role: iam.Role, lake: s3.IBucket, pipeline: Path, arguments: dict[str, str]
-) -> glue.CfnJob:
-    """Return the Glue job that publishes each night's partition, and its schedule."""
+def job(scope: Construct, role: iam.Role, pipeline: Path, arguments: dict[str, str]) -> glue.CfnJob:
+    """Return the Glue job that publishes a night's partition."""
     script = assets.Asset(scope, "Script", path=str(HERE / "job" / "nightly.py"))
     code = assets.Asset(scope, "Pipeline", path=str(pipeline))
     for each in (script, code):
         key = each.bucket.arn_for_objects(each.s3_object_key)
         role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=[key]))
-    made = glue.CfnJob(
+    return glue.CfnJob(
         scope,
         "Job",
         role=role.role_arn,
@@ -102,7 +102,6 @@ def job(
         ),
         default_arguments={
             "--extra-py-files": code.s3_object_url,
-            "--lake": f"s3://{lake.bucket_name}",
             "--region": cdk.Aws.REGION,
             **arguments,
         },
@@ -112,15 +111,18 @@ def job(
         max_retries=1,
         security_configuration=security(scope, role).ref,
     )
+
+
+def at_night(scope: Construct, nightly: glue.CfnJob) -> None:
+    """Start the job *nightly* at 2:15 UTC."""
     glue.CfnTrigger(
         scope,
         "Schedule",
         type="SCHEDULED",
         schedule="cron(15 2 * * ? *)",
         start_on_creation=True,
-        actions=[glue.CfnTrigger.ActionProperty(job_name=made.ref)],
+        actions=[glue.CfnTrigger.ActionProperty(job_name=nightly.ref)],
     )
-    return made
 
 
 def security(scope: Construct, role: iam.Role) -> glue.CfnSecurityConfiguration:

@@ -47,7 +47,28 @@ class Orders(cdk.Stack):
 
 def waiting_machine(scope: Construct, publisher: lambda_.Function) -> stepfunctions.StateMachine:
     """Return a state machine whose one task waits for the end of the batch that *publisher* opens."""
-    fan_out = tasks.LambdaInvoke(
+    task = fan_out(scope, publisher)
+    task.add_catch(stepfunctions.Fail(scope, "NotDone"), errors=ENDS, result_path="$.error")
+    machine = stepfunctions.StateMachine(
+        scope,
+        "Machine",
+        definition_body=stepfunctions.DefinitionBody.from_chainable(
+            task.next(stepfunctions.Succeed(scope, "Done"))
+        ),
+        logs=stepfunctions.LogOptions(
+            destination=logs.LogGroup(scope, "MachineLog", retention=logs.RetentionDays.TWO_WEEKS),
+            level=stepfunctions.LogLevel.ALL,
+        ),
+        tracing_enabled=True,
+    )
+    accept(machine, "Log delivery and X-Ray take no resource", "AwsSolutions-IAM5[Resource::*]")
+    accept_wildcards(machine, "Versions of the publisher", f"{publisher.function_arn}:*")
+    return machine
+
+
+def fan_out(scope: Construct, publisher: lambda_.Function) -> tasks.LambdaInvoke:
+    """Return the task that starts *publisher* with its token, and waits."""
+    return tasks.LambdaInvoke(
         scope,
         "FanOut",
         lambda_function=publisher,
@@ -62,22 +83,6 @@ def waiting_machine(scope: Construct, publisher: lambda_.Function) -> stepfuncti
         task_timeout=stepfunctions.Timeout.duration(cdk.Duration.hours(7)),
         result_path="$.batch",
     )
-    fan_out.add_catch(stepfunctions.Fail(scope, "NotDone"), errors=ENDS, result_path="$.error")
-    machine = stepfunctions.StateMachine(
-        scope,
-        "Machine",
-        definition_body=stepfunctions.DefinitionBody.from_chainable(
-            fan_out.next(stepfunctions.Succeed(scope, "Done"))
-        ),
-        logs=stepfunctions.LogOptions(
-            destination=logs.LogGroup(scope, "MachineLog", retention=logs.RetentionDays.TWO_WEEKS),
-            level=stepfunctions.LogLevel.ALL,
-        ),
-        tracing_enabled=True,
-    )
-    accept(machine, "Log delivery and X-Ray take no resource", "AwsSolutions-IAM5[Resource::*]")
-    accept_wildcards(machine, "Versions of the publisher", f"{publisher.function_arn}:*")
-    return machine
 
 
 def function(

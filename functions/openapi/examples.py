@@ -88,8 +88,8 @@ EXAMPLES: dict[str, Any] = {
     "MapAnswer": {
         "from": 0,
         "to": 10_000,
-        "cellItems": 2_500,
-        "acked": [2_500, 2_500, 1_250, 0],
+        "cellItems": 3_072,
+        "acked": [3_072, 3_072, 1_250, 0],
         "failed": [0, 0, 1, 0],
         "exact": True,
     },
@@ -190,6 +190,9 @@ EXAMPLES: dict[str, Any] = {
                 "waitingMore": False,
                 "inFlight": 1,
                 "nextWindowAt": END,
+                "rate": 20,
+                "leaders": 1,
+                "leaseUntil": END,
             }
         ]
     },
@@ -203,6 +206,7 @@ EXAMPLES: dict[str, Any] = {
         "doorbellUrl": DOORBELL,
         "depth": {"queued": 40, "inProgress": 8, "delayed": 0, "dead": 1, "accuracy": "exact"},
         "oldestSeconds": 3.2,
+        "countedAt": END,
     },
     "RemovedQueue": {"queue": "thumbs", "state": "REMOVING"},
     "ListedSessions": {

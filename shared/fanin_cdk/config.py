@@ -121,10 +121,6 @@ class Config:
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
-        if self.keep_letters and not self.dead_letter_queue_arns:
-            raise ConfigError(
-                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
-            )
         self._check_grouper()
         self._check_queues()
         _check_entries("grouper_policies", policies_of, self.grouper_policies)

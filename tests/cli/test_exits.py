@@ -80,6 +80,12 @@ def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served
     assert done.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
 
 
+def test_a_command_line_that_is_wrong_is_one_sentence_and_names_the_help(fanin):
+    assert fanin("close").err == "Missing argument 'BATCH'; see fanin close --help\n"
+    assert fanin("lisst").err.endswith("Did you mean 'list'? See fanin --help\n")
+    assert fanin("list", "--nope").err.endswith("; see fanin list --help\n")
+
+
 def test_an_answer_that_is_not_of_the_api_is_a_sentence(fanin, served):
     served.faults.append(refusal(200))
     done = fanin("list")

@@ -68,6 +68,10 @@ def test_a_paused_or_hidden_page_asks_for_nothing(fanin, api, dashboard, opens):
     page.keyboard.press("r")
     page.wait_for_timeout(200)
     assert api.asked("/v1/batches") > 1
+    before = len(api.log)
+    page.clock.run_for(120_000)
+    page.wait_for_timeout(100)
+    assert len(api.log) == before
     page.keyboard.press("p")
     page.wait_for_timeout(200)
     page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")

@@ -208,6 +208,7 @@ def test_connections_that_send_nothing_leave_room_for_a_browser(dashboard, monke
 
 
 def test_a_connection_that_sends_nothing_is_closed(dashboard, monkeypatch):
+    assert 1 <= dashboard.RequestHandlerClass.timeout <= 30
     monkeypatch.setattr(dashboard.RequestHandlerClass, "timeout", 0.1)
     with socket.create_connection(("127.0.0.1", dashboard.door.port), timeout=10) as raw:
         raw.sendall(b"GET / HTTP/1.1\r\nHo")

@@ -247,14 +247,14 @@ def test_a_function_that_runs_no_python_gets_no_layer():
     assert set(made["Properties"]["Environment"]["Variables"]) == TABLES
 
 
-def in_a_stack():
+def in_a_stack(**settings):
     """A new stack with a tracker without API, which is quick to make; it is not synthesised."""
     import aws_cdk as cdk
 
     from fanin_cdk import FaninTracker
 
     stack = cdk.Stack(cdk.App(context=UNBUNDLED), "Mine")
-    return stack, FaninTracker(stack, "Fanin", api=None)
+    return stack, FaninTracker(stack, "Fanin", api=None, **settings)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,6 @@ def in_a_stack():
         ({"grouper_registrations": True}, "grouper_registrations needs grouper"),
         ({"job_queues": ["a"]}, "job_queues needs queues"),
         ({"events": ["JobDead"]}, "events needs queues for JobDead"),
-        ({"keep_letters": True}, "keep_letters needs dead_letter_queue_arns"),
         ({"page_bits": 1}, "page_bits is 1; it takes"),
         ({"demo": True}, "FaninTracker has unknown settings: demo"),
     ],
@@ -329,6 +328,22 @@ def test_a_dead_letter_queue_must_hide_messages_as_long_as_its_consumer_runs_unl
     tracker.consume(work[1], worker, dead_letters="keep")
 
 
+def test_what_consume_fails_can_be_kept():
+    from aws_cdk import Duration, assertions
+
+    stack, tracker = in_a_stack(keep_letters=True)
+    tracker.consume(queue(stack, "Work", Duration.seconds(180)), function(stack, "Worker"))
+    template = assertions.Template.from_stack(stack)
+
+    kept = {
+        "Variables": assertions.Match.object_like({"FANIN_KEPT_MESSAGES_QUEUE": assertions.Match.any_value()})
+    }
+    template.resource_count_is("AWS::Lambda::EventSourceMapping", 3)
+    template.has_resource_properties(
+        "AWS::Lambda::Function", {"Handler": "functions.fail_letters.handler", "Environment": kept}
+    )
+
+
 def test_queues_may_share_a_dead_letter_queue():
     from aws_cdk import Duration
     from aws_cdk import aws_sqs as sqs
@@ -338,6 +353,9 @@ def test_queues_may_share_a_dead_letter_queue():
     for name in ("A", "B"):
         made = sqs.Queue(stack, name, visibility_timeout=Duration.seconds(180), dead_letter_queue=lost)
         tracker.consume(made, function(stack, f"Worker{name}"))
+
+    of_dead = [each for each in tracker.dead_letter_handler.node.children if "Source" in each.node.id]
+    assert len(of_dead) == 1
 
 
 def test_without_an_api_there_is_no_url_and_no_route_to_grant():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -70,3 +71,24 @@ def test_what_has_expired_is_on_no_list(tracker, clock):
     clock.at += 8 * DAY
 
     assert tracker.list("t", ListQuery()).batches == ()
+
+
+def test_a_page_among_ten_thousand_batches_reads_as_many_rows_of_each_part(tracker, clock, monkeypatch):
+    for _ in range(200):
+        clock.at += timedelta(seconds=1)
+        opened(tracker)
+    (batch, *_) = tracker.store.batches.values()
+    rows = {f"00000000-0000-4000-8000-{number:012x}": number for number in range(9_800)}
+    for batch_id, number in rows.items():
+        older = replace(batch, batch_id=batch_id, created_at=batch.created_at - timedelta(seconds=number))
+        tracker.store.batches[older.key] = older
+    asked, listing = [], tracker.store.listing
+    monkeypatch.setattr(tracker.store, "listing", lambda query: asked.append(query) or listing(query))
+    page = tracker.list("t", ListQuery(limit=50))
+
+    assert len(page.batches) == 50
+    assert sorted(query.shard for query in asked) == list(range(SHARDS))
+    assert {query.limit for query in asked} == {50}
+    asked.clear()
+    tracker.list("t", ListQuery(limit=50, user_key="mailing-3"))
+    assert len(asked) == 1

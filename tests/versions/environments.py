@@ -91,7 +91,8 @@ class Environment:
     @property
     def folder(self) -> Path:
         """Where it is installed."""
-        return FOLDER / f"{self.part}-{self.end}"
+        other = "" if self.python == sys.executable else "".join(c for c in self.python if c.isalnum())
+        return FOLDER / f"{self.part}-{self.end}{other}"
 
     @property
     def interpreter(self) -> Path:

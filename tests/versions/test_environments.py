@@ -12,7 +12,7 @@ from tests.versions.environments import PARTS, ROOT, Environment
 
 UNREACHABLE = ("error sending request", "failed to lookup address", "network connectivity is disabled")
 TOOLS_ALONE = {"demo", "dev"}
-QUICK = ("tests/aws/test_clients.py", "tests/client/test_http.py", "tests/cli/test_imports.py")
+QUICK = ("tests/aws/test_clients.py", "tests/client/test_signing.py", "tests/cli/test_imports.py")
 
 
 def extras() -> dict[str, list[str]]:

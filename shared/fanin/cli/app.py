@@ -106,7 +106,8 @@ def _misused(error: Any) -> ExitCode:
         _say(text)
     else:
         path = error.ctx.command_path if getattr(error, "ctx", None) else "fanin"
-        _say(f"{' '.join(text.split()).rstrip('.')}; see {path} --help")
+        sentence = " ".join(text.split()).rstrip(".")
+        _say(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {path} --help")
     return ExitCode.USAGE
 
 
