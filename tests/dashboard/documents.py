@@ -8,19 +8,14 @@ from tests.dashboard.serving import Api
 
 AT = "2026-11-22T12:00:00.000Z"
 BUNDLE = "b-0f8d2a31"
-TARGET: dict[str, Any] = {"shards": 4, "waiting": 0, "waitingMore": False, "inFlight": 2}
+TARGET: dict[str, Any] = {"shards": 4, "waiting": 0, "waitingMore": False, "inFlight": 2, "leaders": 0}
+UNTIL = "2099-01-01T00:00:00.000Z"
+LED: dict[str, Any] = {"leaders": 2, "leaseUntil": UNTIL, "rate": 2.5, "nextCallAt": AT}
 SAMPLES: dict[str, dict[str, Any]] = {
     "/v1/targets": {
         "targets": [
-            {
-                "target": "mail/eu",
-                "shards": 4,
-                "waiting": 120,
-                "waitingMore": True,
-                "inFlight": 2,
-                "nextCallAt": AT,
-            },
-            {"target": "search", "shards": 1, "waiting": 0, "waitingMore": False, "inFlight": 0},
+            TARGET | LED | {"target": "mail/eu", "waiting": 120, "waitingMore": True},
+            TARGET | {"target": "search"},
         ]
     },
     "/v1/tasks": {
@@ -65,6 +60,7 @@ QUEUE: dict[str, Any] = {
     "activity": "inUse",
     "depth": {"queued": 1042, "inProgress": 16, "delayed": 3, "dead": 2, "accuracy": "approximate"},
     "oldestSeconds": 37.5,
+    "countedAt": AT,
 }
 JOB: dict[str, Any] = {
     "key": "photo-17",

@@ -2,7 +2,7 @@
 
 import { query } from "/api.js";
 import { h } from "/dom.js";
-import { count } from "/format.js";
+import { count, rate } from "/format.js";
 import { address, choice, empty, facts, link, pages, table, tag, time } from "/parts.js";
 
 const PAGE = 50;
@@ -18,7 +18,9 @@ export const targets = {
     const columns = [
       ["Target", "name"],
       ["Waiting", "n"],
-      ["In flight", "n"],
+      ["Bundles", "n"],
+      ["Lease"],
+      ["Rate", "n"],
       ["Next call"],
       ["Next window"],
     ];
@@ -35,12 +37,18 @@ export const targets = {
   },
 };
 
+// How many leaders fill bundles of the target, and until when the last of their leases lasts.
+const lease = ({ leaders = 0, leaseUntil }) =>
+  leaders ? [`${count(leaders)}, ends `, time(leaseUntil)] : "none";
+
 const isAhead = (text) => Boolean(text) && Date.parse(text) > Date.now();
 
 const targetCells = (each) => [
   link(`#/${pathOf(each.target)}`, each.target),
   `${count(each.waiting)}${each.waitingMore ? " or more" : ""}`,
   count(each.inFlight),
+  lease(each),
+  each.rate === undefined ? "no limit" : rate(each.rate),
   isAhead(each.nextCallAt) ? time(each.nextCallAt) : "now",
   time(each.nextWindowAt) ?? "–",
 ];
