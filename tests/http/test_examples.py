@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fanin.local import LocalRun
-from fanin.local.assembly import ROOT, Assembly
+from fanin.local.assembly import Assembly
 from fanin.local.connection import Connection
 from fanin.local.deployment import Stack, deploy
 from fanin.local.pipe import Pipe
 from fanin.local.pipe_runner import PipeRunner
+from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder
 
