@@ -18,7 +18,6 @@ OWN = {
     "docs/client.md": "tests/http/test_client_page.py",
     "docs/constructs.md": "tests/infra/test_constructs_page.py",
     "docs/consumers.md": "tests/http/test_consumers_page.py",
-    "docs/constructs.md": "tests/infra/test_constructs_page.py",
     "docs/queue.md": "tests/queue/test_docs.py",
     "docs/repair.md": "tests/http/test_repair_page.py",
     "docs/results.md": "tests/client/test_results_page.py",

@@ -66,7 +66,7 @@ def detail_of(batch_id: str) -> dict[str, Any]:
 
 
 def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock: Clock) -> None:
-    batch_id = tracker.open(TENANT, OpenBatch(user_key='"}],"x\n')).batch_id
+    batch_id = tracker.open(TENANT, OpenBatch(user_key='"}],"x')).batch_id
     clock.at += timedelta(seconds=1)
     finished = tracker.close(TENANT, batch_id, "a test").batch
 
@@ -75,7 +75,7 @@ def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock
         "eventId": f"{batch_id}:COMPLETE",
         "tenant": TENANT,
         "batchId": batch_id,
-        "userKey": '"}],"x\n',
+        "userKey": '"}],"x',
         "labels": {},
         "result": "succeeded",
         "reason": None,

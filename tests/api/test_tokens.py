@@ -14,7 +14,7 @@ from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb.items import token_item
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.tokens import TaskToken
-from functions import open_batch
+from functions.wiring import deployed
 from tests.api.gateway import Gateway
 from tests.archive.streams import record
 
@@ -31,7 +31,7 @@ def tracker() -> Tracker:
 @pytest.fixture
 def resuming(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SettingsFile(resumed_state_machines=[MACHINE])
-    monkeypatch.setattr(open_batch, "settings_file", lambda: settings)
+    monkeypatch.setattr(deployed, "settings_file", lambda: settings)
 
 
 @pytest.mark.usefixtures("resuming")
@@ -79,7 +79,7 @@ def test_a_malformed_token_is_not_repeated_in_the_answer(any_gateway: Gateway) -
 def test_a_token_that_nothing_would_answer_is_refused(
     any_gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_batch, "settings_file", SettingsFile)
+    monkeypatch.setattr(deployed, "settings_file", SettingsFile)
     answer = any_gateway.send("POST", "/v1/batches", BODY)
 
     assert answer.status == 400
