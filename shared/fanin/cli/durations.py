@@ -26,11 +26,11 @@ def duration(text: str) -> timedelta:
 
 def time_of(text: str, now: datetime) -> datetime:
     """Return the time *text*: RFC 3339 with a time zone, or a duration before *now*. Raises UsageError."""
-    if _FORM.fullmatch(text):
-        return now - duration(text)
     try:
+        if _FORM.fullmatch(text):
+            return now - duration(text)
         time = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         time = None
     if time is None or time.tzinfo is None:
         raise UsageError(f"{text!r} is no time: write 2026-03-01T00:00:00Z, or 2d for two days ago")

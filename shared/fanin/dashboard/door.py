@@ -18,7 +18,6 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from fanin.dashboard.problems import (
@@ -109,14 +108,12 @@ class Door:
         return None
 
     def is_open_for(self, request: Request) -> bool:
-        """Return whether *request* has the cookie."""
-        jar: SimpleCookie = SimpleCookie()
-        try:
-            jar.load("; ".join(request.values("cookie")))
-        except CookieError:
-            return False
-        found = jar.get(self._cookie_name)
-        return found is not None and _equal(found.value, self.secret)
+        """Return whether *request* has the cookie, beside any others: those of all ports are sent together.
+
+        The parser of ``http.cookies`` drops what follows a cookie that it does not accept.
+        """
+        pairs = (each.strip().partition("=") for text in request.values("cookie") for each in text.split(";"))
+        return any(name == self._cookie_name and _equal(value, self.secret) for name, _, value in pairs)
 
     def _is_own(self, request: Request) -> bool:
         if not OWN_SITES.issuperset(request.values("sec-fetch-site")):
