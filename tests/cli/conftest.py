@@ -75,7 +75,8 @@ def process(served: Served, tmp_path: Path) -> Callable[..., Done]:
             env=variables(served.url, tmp_path, **env),
             input=stdin,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
             check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)

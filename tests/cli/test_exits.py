@@ -86,6 +86,37 @@ def test_a_command_line_that_is_wrong_is_one_sentence_and_names_the_help(fanin):
     assert fanin("list", "--nope").err.endswith("; see fanin list --help\n")
 
 
+def test_a_sentence_that_quotes_the_api_controls_no_terminal(fanin, served):
+    served.faults.append(refusal(409, r"a\u001b[2Jb\nc\u009b31md\u202ee"))
+
+    assert fanin("list").err == "a\\x1b[2Jb\nc\\x9b31md\\u202ee\n"
+
+
+GROUP = "00000000-0000-8000-8000-000000000000"
+NO_TEXT = "\udcff"
+"""What Python makes of an argument, or a line, that is a byte which no UTF-8 has."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (("status", NO_TEXT), None),
+        (("list", "--key", NO_TEXT), None),
+        (("jobs", NO_TEXT), None),
+        (("ack", f"{NO_TEXT}:{GROUP}:0"), None),
+        (("ack", "-"), f"{NO_TEXT}:{GROUP}:0\n"),
+        (("open", "k", "--idempotency-key", "\u4e2d"), None),
+        (("open", "k", "--idempotency-key", "a\nb"), None),
+    ],
+    ids=str,
+)
+def test_what_no_request_can_carry_is_a_usage_error(process, arguments, stdin):
+    done = process(*arguments, stdin=stdin)
+
+    assert (done.code, done.out) == (ExitCode.USAGE, "")
+    assert "Traceback" not in done.err
+
+
 def test_an_answer_that_is_not_of_the_api_is_a_sentence(fanin, served):
     served.faults.append(refusal(200))
     done = fanin("list")

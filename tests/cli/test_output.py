@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,7 +17,7 @@ COLUMNS = (
     Column("Items", "total", lambda row: f"{row['total']:,}", right=True),
     Column("Secret", "whole", hidden=True),
 )
-EVIL = "a\x1b[31mb\tc\nd\x9b2J"
+EVIL = "a\x1b[31mb\tc\nd\x9b2J\u202ee"
 ROW = {"key": EVIL, "total": 1_000, "whole": "w" * 90}
 
 
@@ -35,7 +36,7 @@ def printed(stream, print_, **options):
 def test_a_cell_in_a_pipe_is_one_cell_whatever_is_in_it():
     text = printed(io.StringIO(), lambda output: output.table(COLUMNS, [ROW]))
 
-    assert text == f"a\\x1b[31mb\\tc\\nd\\x9b2J\t1000\t{'w' * 90}\n"
+    assert text == f"a\\x1b[31mb\\tc\\nd\\x9b2J\\u202ee\t1000\t{'w' * 90}\n"
 
 
 def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
@@ -45,10 +46,18 @@ def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
 
     assert "\x1b[31m" not in text
     assert "\x9b" not in text
+    assert "\u202e" not in text
     assert "…" not in text
     assert "www" not in text
     assert "1,000" in text
     assert "[red]x" in text
+
+
+def test_a_document_controls_no_terminal_and_is_the_same_document():
+    text = printed(Terminal(), lambda output: output.value(ROW, ""), as_json=True)
+
+    assert json.loads(text) == ROW
+    assert not {"\x1b", "\x9b", "\u202e"} & set(text)
 
 
 def test_a_long_table_is_printed_while_it_is_read():

@@ -27,6 +27,7 @@ from fanin.cli import (
     work,
 )
 from fanin.cli.exits import ExitCode, code_of, sentence_of
+from fanin.cli.output import clean
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for an invalid command line; its own name depends on typer's version."""
@@ -112,10 +113,11 @@ def _misused(error: Any) -> ExitCode:
 
 
 def _say(text: str) -> None:
+    """Print *text*, which may quote an answer of the API, on standard error."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write("".join(f"{clean(line)}\n" for line in text.split("\n")))
 
 
 def _discard_output() -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
 
 from fanin.cli.completion import batch_names
+
+KEY = re.compile(r"[\x20-\x7e]{1,128}")
+
+
+def _key(text: str | None) -> str | None:
+    """Return an idempotency key as it is. Raises BadParameter for what no header takes."""
+    if text is not None and not KEY.fullmatch(text):
+        raise typer.BadParameter("a key has 1 to 128 printable ASCII characters")
+    return text
+
 
 Batch = Annotated[
     str,
@@ -21,6 +32,7 @@ Key = Annotated[
     typer.Option(
         "--idempotency-key",
         metavar="KEY",
+        callback=_key,
         help="Names the request: repeated with it, it has no further effect.",
     ),
 ]

@@ -58,12 +58,14 @@ NO_CREDENTIALS = (
     "TokenRetrievalError",
     "SSOError",
 )
+QUOTED = 100
+"""Characters of an argument that is quoted."""
 NO_ANSWER = ("ConnectionError", "HTTPClientError")
 
 
 def code_of(error: BaseException) -> ExitCode | None:
     """Return the exit code of *error*; None for a bug, whose traceback is needed."""
-    if isinstance(error, UsageError):
+    if isinstance(error, (UsageError, UnicodeEncodeError)):
         return ExitCode.USAGE
     if isinstance(error, AccessDenied):
         return ExitCode.DENIED
@@ -80,6 +82,8 @@ def sentence_of(error: BaseException) -> str:
     """Return what standard error says of *error*: what was wrong, and what to do."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[:QUOTED]!r} is not text in UTF-8"
     hint = _hint(error)
     return f"{str(error).rstrip('.')}; {hint}" if hint else str(error)
 

@@ -25,6 +25,8 @@ def main() -> None:
         sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a key has any character
+    if sys.stdin is not None:
+        sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]  # as arguments are
     app(prog_name="fanin")
 
 

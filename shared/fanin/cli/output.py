@@ -18,11 +18,14 @@ from fanin.client.documents import Document
 TABLE_ROWS = 200
 """Rows of one table on a terminal, so that a long list is printed while it is read."""
 PROGRESS_SECONDS = 0.5
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {
-    ord("\t"): "\\t",
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-}
+_DIRECTIONS = (*range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""Separators of lines, and what reverses or isolates the text beside a cell."""
+_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *_DIRECTIONS)}
+_CONTROLS = (
+    _IN_JSON
+    | {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+    | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+)
 
 
 def clean(text: str) -> str:
@@ -161,5 +164,5 @@ def note(text: str) -> None:
 
 
 def dumped(document: Document) -> str:
-    """Return *document* as one line of JSON."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    """Return *document* as one line of JSON, in which no character controls a terminal."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_IN_JSON)
