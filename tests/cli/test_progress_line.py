@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from fanin import State, Status
-from fanin.cli.bar import DONE, FAILED, LEFT, Look, bar, line
+from fanin.cli.bar import DONE, FAILED, LEFT, Look, bar, columns, line
+from fanin.cli.output import clean
 from fanin.cli.rate import Rate, duration_text, rate_text, seconds_left
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -156,4 +158,15 @@ def test_a_line_leaves_out_what_matters_least(look, width, shown):
 def test_no_line_is_longer_than_the_terminal(done, total, key, width):
     look = Look(status(min(done, total), total, user_key=key), 1e6, 1e6)
 
-    assert len(line(look, width)) <= width
+    assert columns(line(look, width)) <= width
+
+
+@pytest.mark.parametrize("key", ["漢字" * 20, "🎉" * 40, "e\u0301" * 30, "of an old row\x1b[2J" * 5])
+@pytest.mark.parametrize("width", [20, 40, 79])
+def test_a_line_with_a_name_of_any_letters_does_not_wrap(key, width):
+    """A line that wraps is not drawn over, but below: each look would scroll the terminal."""
+    drawn = line(Look(replace(STATUS, user_key=key), 300, 22), width)
+
+    assert clean(drawn) == drawn
+    assert cell_len(drawn) <= width
+    assert "3,120 of 10,000" in drawn

@@ -31,6 +31,15 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path):
     assert EventLog(tmp_path).last() == [{"number": 1}]
 
 
+def test_a_line_that_was_cut_hides_no_other_event(tmp_path):
+    EventLog(tmp_path).add([{"number": 1}])
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write(json.dumps({"number": 2})[:-1])
+    EventLog(tmp_path).add([{"number": 3}, {"number": 4}])
+
+    assert EventLog(tmp_path).last() == [{"number": 1}, {"number": 4}]
+
+
 def test_the_pipe_logs_what_the_bus_took(tmp_path):
     aws = Aws(2, lambda numbers: [{"batchId": number} for number in numbers])
     aws.refuse_next = 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
+from fanin.cli.output import clean
 from fanin.cli.rate import duration_text, rate_text
 from fanin.client.model import Status
 from fanin.tracker import State
@@ -47,14 +50,14 @@ def bar(status: Status, width: int) -> str:
 
 
 def line(look: Look, width: int) -> str:
-    """Return one line of at most *width* characters; what matters least is left out first."""
+    """Return one line of at most *width* columns; what matters least is left out first."""
     count = f"{'' if look.status.exact else '~'}{look.status.estimate:,} of {look.status.total:,}"
     more = [text for text in _facts(look) if text]
     for cells in (CELLS, CELLS_MIN, 0):
-        head = [_short(look.name, width)] + ([bar(look.status, cells)] if cells else [])
+        head = [_short(clean(look.name), width)] + ([bar(look.status, cells)] if cells else [])
         for shown in range(len(more), min(len(more), 1) - 1, -1):
             text = " ".join([*head, GAP.join([count, *more[:shown]])])
-            if len(text) <= width:
+            if columns(text) <= width:
                 return text
     return GAP.join([count, *more[:1]])[:width]
 
@@ -78,7 +81,21 @@ def _cells(done: int, total: int, width: int, exact: bool) -> int:
     return min(width - 1, max(1, width * done // max(1, total)))
 
 
+def columns(text: str) -> int:
+    """Return how many columns of a terminal *text* takes: letters of East Asia and emoji take two."""
+    return sum(map(_columns, text))
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
 def _short(name: str, width: int) -> str:
     """Return *name*, cut to a third of the line if it would take more than half of it."""
-    room = max(NAME_MIN, width // 3)
-    return name if len(name) <= width // 2 else f"{name[: room - 1]}…"
+    if columns(name) <= width // 2:
+        return name
+    ends = accumulate(map(_columns, name))
+    kept = sum(1 for end in ends if end < max(NAME_MIN, width // 3))
+    return f"{name[:kept]}…"

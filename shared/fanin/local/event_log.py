@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +33,12 @@ class EventLog:
             self._lines += 1
 
     def last(self) -> list[Event]:
-        """Return the last events, the newest last; a line that is being written is left out."""
+        """Return the last events, the newest last; a line that is being written, or was cut, is left out."""
         lines: list[str] = []
         for path in (self._older, self._newer):
             with suppress(FileNotFoundError):
                 lines += path.read_text().split("\n")[:-1]
-        return [json.loads(line) for line in lines[-KEPT:]]
+        return list(_events(lines))[-KEPT:]
 
     @property
     def _newer(self) -> Path:
@@ -47,3 +47,10 @@ class EventLog:
     @property
     def _older(self) -> Path:
         return self.folder / "events.older.jsonl"
+
+
+def _events(lines: Iterable[str]) -> Iterator[Event]:
+    """Yield the events of *lines*; a process that was killed, or a full disk, cuts the line that it writes."""
+    for line in lines:
+        with suppress(ValueError):
+            yield json.loads(line)
