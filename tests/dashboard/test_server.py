@@ -146,6 +146,16 @@ def test_other_paths_are_not_found(browser, api):
     assert api.log == []
 
 
+@pytest.mark.parametrize("target", ["http://[x/", "http://evil.example/facts", "/facts#x", "*", "facts"])
+def test_what_is_no_path_of_its_own_is_not_found(browser, target):
+    """A target with a host is that of a proxy; its host would count in place of the header Host."""
+    head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nCookie: {browser.cookie}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", browser.port), timeout=10) as raw:
+        raw.sendall(head.encode())
+
+        assert b" 404 " in raw.recv(100)
+
+
 def test_every_answer_has_the_strict_headers(browser):
     for path in ("/", "/app.js", "/facts", "/nothing", "/v1/batches"):
         answer = browser.ask(path)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from fanin.dashboard.door import Door, Request
 from fanin.dashboard.problems import BODY_TOO_LARGE, NO_LENGTH, NO_METHOD, NOT_FOUND, NOT_OPENED, Refusal
@@ -119,9 +118,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         """Answer the request that was read."""
-        asked = urlsplit(self.path)
+        path, _, query = self.path.partition("?")
         headers = {name.lower(): self.headers.get_all(name, []) for name in self.headers}
-        request = Request(self.command, asked.path, asked.query, headers)
+        request = Request(self.command, path, query, headers)
         body = self._body(request)
         refused = self._door.refusal_before_opening(request)
         if refused is not None:
