@@ -70,7 +70,9 @@ def test_nothing_is_served_without_the_cookie(dashboard, api, cookie):
     assert api.log == []
 
 
-@pytest.mark.parametrize("other", ['theme={"a":"b"}', "path=1", "version=2; $Port=1", "a b", 'x="', "\xfc=1", ""])
+@pytest.mark.parametrize(
+    "other", ['theme={"a":"b"}', "path=1", "version=2; $Port=1", "a b", 'x="', "\xfc=1", ""]
+)
 def test_cookies_of_other_ports_do_not_hide_its_own(browser, other):
     """A browser sends the cookies of all ports of 127.0.0.1, in whatever form their programs set them."""
     both = [f"{other}; {browser.cookie}", f"{browser.cookie}; {other}"]

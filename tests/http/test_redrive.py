@@ -44,6 +44,7 @@ def test_what_can_be_done_returns_to_its_queue_and_the_rest_stays(run):
         "moved": 2,
         "left": {"done": 1, "ended": 1},
         "unseen": 0,
+        "copies": 0,
         "dryRun": False,
     }
     assert done.returncode == 0

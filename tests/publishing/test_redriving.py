@@ -8,23 +8,18 @@ from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
-from hypothesis import given
-from hypothesis import strategies as st
 from moto import mock_aws
 
-from fanin import Fanin, InvalidRequest, State, StoreUnavailable
+from fanin import Fanin, InvalidRequest, StoreUnavailable
 from fanin.client.direct import DirectTransport
-from fanin.client.items import Items
 from fanin.publishing import redriving
-from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.dead_letter_messages import Left
 from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.window import WINDOW_MAX
 from tests.contract import moto_clients
 
 BATCH = "00000000-0000-4000-8000-000000000001"
-GROUPS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"]
 WRITES = {"send_message_batch", "delete_message_batch", "change_message_visibility_batch"}
 
 
@@ -299,6 +294,30 @@ def test_an_entry_that_sqs_refuses_is_left(sqs, transport, fanin):
     assert sorted(bodies(sqs, dead) + bodies(sqs, work)) == sorted(items)
 
 
+@pytest.mark.parametrize(("refusals", "copies"), [(2, 0), (99, 1)])
+def test_a_copy_that_sqs_does_not_delete_is_asked_for_again_and_counted(
+    sqs, transport, fanin, refusals, copies
+):
+    work, dead = queues(sqs)
+    items = fanin.open().add(3)
+    for item in items:
+        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    left = iter(range(refusals))
+
+    class Keeping(Receiving):
+        def delete_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
+            kept = Entries[:1] if next(left, None) is not None else []
+            if rest := Entries[len(kept) :]:
+                self.sqs.delete_message_batch(QueueUrl=QueueUrl, Entries=rest)
+            return {"Failed": [{"Id": each["Id"], "SenderFault": False, "Code": "x"} for each in kept]}
+
+    found = run(Keeping(sqs, sqs.receive_message), transport, dead)
+    make_visible(dead)
+
+    assert (found.moved, found.copies) == (3, copies)
+    assert (len(bodies(sqs, dead)), bodies(sqs, work)) == (copies, sorted(items))
+
+
 def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
     """A consumer that fails at once would make a run endless."""
     work, dead = queues(sqs)
@@ -321,48 +340,6 @@ def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
         run(sqs, transport, "https://sqs.us-east-1.amazonaws.com/123456789012/nope")
 
 
-ITEM = Items.between(BATCH, GROUPS[0], 5, 5)
-
-
-@pytest.mark.parametrize(
-    ("items", "standing", "reason"),
-    [
-        (None, None, Left.NO_ITEM),
-        (ITEM, None, Left.UNKNOWN),
-        (ITEM, Standing(None), Left.UNKNOWN),
-        (ITEM, Standing(State.OPEN, is_known=False), Left.UNKNOWN),
-        (ITEM, Standing(State.OPEN), Left.ESTIMATED),
-        (ITEM, Standing(State.CLOSED, []), Left.DONE),
-        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 6, 9)]), Left.DONE),
-        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 0, 5)]), None),
-        *[
-            (ITEM, Standing(state, [ITEM]), Left.ENDED)
-            for state in State
-            if state not in {State.OPEN, State.CLOSED}
-        ],
-    ],
-)
-def test_the_reason_to_leave(items, standing, reason):
-    assert reason_to_leave(items, None, standing) is reason
-    if items is not None:
-        assert reason_to_leave(items, "another", standing) is Left.OTHER_BATCH
-
-
-RANGES = st.lists(
-    st.tuples(st.sampled_from(GROUPS), st.integers(0, 30_000), st.integers(1, WINDOW_MAX)), max_size=12
-)
-
-
-@given(RANGES)
-def test_every_range_lies_in_one_window_and_no_window_is_too_long(facts):
-    ranges = [Items.between(BATCH, group, first, first + size - 1) for group, first, size in facts]
-    found = windows(ranges)
-
-    assert len(found) <= len(set(ranges))
-    assert all(1 <= len(window) <= WINDOW_MAX for window in found)
-    assert all(any(each[0] in window and each[-1] in window for window in found) for each in ranges)
-
-
 def test_neighbours_are_one_read(sqs, transport, fanin):
     _, dead = queues(sqs)
     for item in fanin.open().add(10):
@@ -375,10 +352,3 @@ def test_neighbours_are_one_read(sqs, transport, fanin):
     run(sqs, counted, dead)
 
     assert calls == ["poll", "left"]
-
-
-def test_the_size_of_a_message_counts_its_attributes():
-    attributes = {"n": {"DataType": "String", "StringValue": "käy"}}
-    message = DeadLetterMessage({"MessageId": "m", "Body": "ä", "MessageAttributes": attributes})
-
-    assert message.size == 2 + len("n") + len("String") + 4

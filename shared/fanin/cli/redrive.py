@@ -71,6 +71,8 @@ def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
         call.output.table(COLUMNS, _rows(found))
     if found.unseen:
         note(f"{found.unseen:,} more were not received; those before them in a FIFO queue hide them")
+    if found.copies:
+        note(f"SQS did not delete {found.copies:,} messages that were moved: they are in both queues")
     if found.left[Left.REFUSED]:
         raise Refused(
             f"SQS did not take {found.left[Left.REFUSED]:,} messages, which were left; run it again"
@@ -85,7 +87,8 @@ def _rows(found: Redriven) -> Iterator[Document]:
 
 def _document(found: Redriven, is_dry_run: bool) -> dict[str, Any]:
     left = {camel(reason.name.lower()): count for reason, count in found.left.items()}
-    return {"moved": found.moved, "left": left, "unseen": found.unseen, "dryRun": is_dry_run}
+    counts = {"moved": found.moved, "left": left, "unseen": found.unseen, "copies": found.copies}
+    return {**counts, "dryRun": is_dry_run}
 
 
 def _counts(found: Redriven) -> str:

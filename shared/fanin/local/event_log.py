@@ -50,7 +50,7 @@ class EventLog:
 
 
 def _events(lines: Iterable[str]) -> Iterator[Event]:
-    """Yield the events of *lines*; a process that was killed, or a full disk, cuts the line that it writes."""
+    """Yield the events of *lines*; one is cut if its process was killed, or the disk was full."""
     for line in lines:
         with suppress(ValueError):
             yield json.loads(line)

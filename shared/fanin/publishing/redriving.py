@@ -31,6 +31,8 @@ HIDDEN_SECONDS = 600
 WAIT_SECONDS = 1
 EMPTY_RECEIVES = 2
 """Receives in a row without a new message, after which the queue was seen whole."""
+DELETES = 3
+"""Requests to delete a message that was sent, before it counts as a second copy."""
 SEEN_MAX = 100_000
 """Messages that are left hidden in a run at most: SQS allows 120,000 to be in flight."""
 
@@ -52,12 +54,14 @@ class RedriveRequest:
 class Redriven:
     """How many messages were *moved*, *left* for which reason, and *unseen* because none more were received.
 
-    A FIFO queue gives no more messages of a group while those before them are hidden.
+    A FIFO queue gives no more messages of a group while those before them are hidden. *copies*: of those that
+    were moved, how many SQS did not delete, so that they are in both queues.
     """
 
     moved: int = 0
     left: Counter[Left] = field(default_factory=Counter)
     unseen: int = 0
+    copies: int = 0
 
 
 @dataclass(slots=True)
@@ -189,9 +193,14 @@ class Redrive:
 
     def _delete(self, sent: Sequence[DeadLetterMessage]) -> None:
         """Delete *sent*; one that SQS does not delete is visible again later, as a second copy."""
-        entries = [{"Id": str(n), "ReceiptHandle": each.receipt} for n, each in enumerate(sent)]
-        if entries:
-            send(self.sqs.delete_message_batch, {"QueueUrl": self.request.url, "Entries": entries})
+        left = sent
+        for _ in range(DELETES):
+            entries = [{"Id": str(n), "ReceiptHandle": each.receipt} for n, each in enumerate(left)]
+            if not entries:
+                break
+            answer = send(self.sqs.delete_message_batch, {"QueueUrl": self.request.url, "Entries": entries})
+            left = [left[int(each["Id"])] for each in answer.get("Failed", ())]
+        self.result.copies += len(left)
         for each in sent:
             del self._hidden[each.id]
 
