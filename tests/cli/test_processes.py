@@ -154,7 +154,8 @@ def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
 
 
 def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):
-    for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing"):
+    unquoted = ("ca$(id)", "ca;id", "ca *", "ca`id`", "ca'", "ca\u202e")
+    for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing", *unquoted):
         fanin("open", key).ok()
     fanin("cancel", "catalog-9", "--yes").ok()
     done = completed(process, "fanin status ca")

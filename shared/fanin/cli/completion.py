@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,14 +16,15 @@ from fanin.client import documents
 SECONDS = 1.0
 LIMIT = 100
 LIVE = ("OPEN", "CLOSED")
+PLAIN = re.compile(r"[\w@%+=/.,][\w@%+=/.,:-]*")
+"""A user key that needs no quotes: shells insert a completion as it is, and others choose user keys."""
 
 
 def batch_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the user keys of live batches that begin with *incomplete*; none for any error."""
+    """Return the plain user keys of live batches that begin with *incomplete*; none for any error."""
     where = Where(**{option: ctx.params.get(option) for option in WHERE_OPTIONS})
-    return [
-        key for key in within(SECONDS, lambda: _live_keys(where, incomplete)) if key.startswith(incomplete)
-    ]
+    found = within(SECONDS, lambda: _live_keys(where, incomplete))
+    return [key for key in found if key.startswith(incomplete) and PLAIN.fullmatch(key)]
 
 
 def within(seconds: float, find: Callable[[], list[str]]) -> list[str]:
