@@ -7,7 +7,7 @@ import { address, bar, choice, empty, isEnded, link, nameOf, pages, stateOf, tab
 
 const PAGE = 50;
 const LIVE_ROWS = 20; // whose progress is read at each poll
-const STATES = ["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT", "EXPIRED"];
+const STATES = ["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"];
 const FILTERS = ["state", "userKey", "userKeyPrefix", "label", "openedFrom", "openedTo"];
 const progress = new Map(); // batch id -> its last progress
 

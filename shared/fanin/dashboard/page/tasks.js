@@ -55,8 +55,9 @@ const targetCells = (each) => [
 
 export const target = {
   async load({ id, query: asked }, ask) {
+    const state = asked.state ?? STATES[0];
     const [tasks, bundles] = await Promise.all([
-      ask(`/v1/tasks${query({ target: id, state: asked.state, limit: PAGE, cursor: asked.cursor })}`),
+      ask(`/v1/tasks${query({ target: id, state, limit: PAGE, cursor: asked.cursor })}`),
       ask(`/v1/bundles${query({ target: id, limit: PAGE })}`),
     ]);
     return { tasks, bundles };
@@ -86,12 +87,12 @@ export const target = {
         choice(
           "task-state",
           "State",
-          asked.state ?? "",
-          [["", "any"], ...STATES.map((each) => [each, each])],
+          asked.state ?? STATES[0],
+          STATES.map((each) => [each, each]),
           change,
         ),
       ),
-      rows.length ? table("Tasks", columns, rows) : empty("No task is in this list."),
+      rows.length ? table("Tasks", columns, rows) : empty(`No task is ${asked.state ?? STATES[0]}.`),
       pages(hash, older),
     ];
   },
