@@ -28,7 +28,7 @@ RUN = {
     "FANIN_URL": "http://127.0.0.1:2",
 }
 APP = """
-import os, sys, time
+import os, sys, tempfile, time
 
 def handler(event, context):
     failed = []
@@ -39,6 +39,10 @@ def handler(event, context):
             os._exit(7)
         if record["body"] == "sleep":
             time.sleep(60)
+        if record["body"] == "elsewhere":
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+            return None
         if record["body"] == "back":
             failed.append({"itemIdentifier": record["messageId"]})
     with open("worked", "a") as file:
@@ -108,6 +112,13 @@ def test_an_invocation_that_raises_shows_the_trace_from_the_app_on(process, capf
     assert "in handler" in trace
     assert "invoking.py" not in trace
     assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}
+
+
+def test_a_handler_that_leaves_a_folder_that_is_gone_has_done_its_work(process, folder):
+    function = process()
+
+    assert function.invoke(event("elsewhere"), 30) is None
+    assert function.files == [folder / "app.py"]
 
 
 def test_a_process_that_ends_or_is_late_fails_its_invocation_and_is_started_again(process):

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 LIBRARIES = ("site-packages", "dist-packages")
+FOLDER = os.getcwd()
+"""The folder of the app; a handler may work in another one, and remove that."""
 SKIPPED = (__file__, importlib.__file__, "<frozen importlib")
 
 
@@ -43,7 +45,7 @@ def main(spec: str, read_from: int, write_to: int) -> None:
     """Import the handler of *spec*, ``module:name``, and invoke it until the requests end."""
     # Ctrl-C reaches the whole process group; the parent lets a delivery finish.
     signal.signal(signal.SIGINT, lambda *_: None)
-    sys.path[0] = os.getcwd()
+    sys.path[0] = FOLDER
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
     with open(read_from, encoding="utf-8") as requests, open(write_to, "w", encoding="utf-8") as answers:
         handler = _imported(spec, answers)
@@ -90,7 +92,7 @@ def _answer(answers: TextIO, document: dict[str, Any], more: Iterable[str | None
 
 
 def _is_of_app(file: str) -> bool:
-    return file.startswith(os.getcwd() + os.sep) and not any(each in file for each in LIBRARIES)
+    return file.startswith(FOLDER + os.sep) and not any(each in file for each in LIBRARIES)
 
 
 def _named_by(error: BaseException) -> Iterator[str | None]:

@@ -83,7 +83,7 @@ const before = new Map(); // address of an older page -> the address that it was
 
 export function pages(here, older) {
   if (older) before.set(older, here);
-  const newer = before.get(here) ?? (here.includes("cursor=") ? here.replace(/(?<=[?&])cursor=[^&]*&?/, "") : null);
+  const newer = before.get(here) ?? (here.includes("cursor=") ? here.replace(/(?<=[?&])cursor=[^&]*&?/, "").replace(/[?&]$/, "") : null);
   const caption = before.has(here) ? "Newer (N)" : "Newest (N)";
   return h(
     "p",
