@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboard.conftest import needs_chromium
+from tests.dashboard.pages import wait
 
 ROOT = Path(__file__).parents[2]
 API = json.loads((ROOT / "docs" / "openapi.json").read_text())
@@ -47,3 +48,15 @@ def test_the_state_that_is_chosen_is_the_one_that_is_listed(api, dashboard, open
 
     assert page.input_value("#task-state") == "CREATED"
     assert {query["state"] for _, path, query in api.queries if path == "/v1/tasks"} == {"CREATED"}
+
+
+@needs_chromium
+def test_filters_that_the_api_refuses_can_be_changed(fanin, api, dashboard, opens):
+    fanin.open("catalog-7")
+    page = opens(dashboard)
+    page.goto(page.url.partition("#")[0] + "#/batches?label=no-colon")
+    wait(page, "Change the filters")
+    page.fill("#label", "")
+    page.click("form button")
+
+    wait(page, "catalog-7")

@@ -108,7 +108,8 @@ function draw(now = route()) {
   );
   patch($("views"), views);
   const context = { redraw: () => draw(), refresh, facts: page.facts };
-  const body = page.data ? now.view.draw(page.data, now, context) : [];
+  const filters = page.failure?.status === 400 ? now.view.filters?.(now.query) : null; // they may be what is wrong
+  const body = page.data ? now.view.draw(page.data, now, context) : [filters];
   patch($("main"), [
     note(page.failure),
     h("div", { key: place(now.hash), class: page.failure ? "old" : "" }, body),

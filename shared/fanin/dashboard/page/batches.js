@@ -88,7 +88,7 @@ function share(batch) {
   );
 }
 
-function filters(asked) {
+export function filters(asked) {
   const isPrefix = !asked.userKey;
   const more = asked.label || asked.openedFrom || asked.openedTo;
   return h(
