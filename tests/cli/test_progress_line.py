@@ -130,6 +130,11 @@ def test_the_bar_is_empty_only_at_nothing_full_only_at_all_and_shows_every_failu
         (Look(STATUS), 80, "hello ███░░░░░░░ 3,120 of 10,000"),
         (Look(status(5, 10_000, 5), 0.4), 80, "hello ▒░░░░░░░░░ 5 of 10,000  5 failed  0.4/s"),
         (Look(status(0, 0, state=State.OPEN)), 80, "hello ░░░░░░░░░░ 0 of 0  open"),
+        (
+            Look(status(0, 0, state=State.COMPLETE, result="succeeded")),
+            80,
+            "hello ██████████ 0 of 0  succeeded",
+        ),
         (Look(status(9_999, 10_000, exact=False)), 80, "hello █████████░ ~9,999 of 10,000"),
         (
             Look(status(10_000, 10_000, state=State.COMPLETE, result="succeeded")),

@@ -155,6 +155,7 @@ def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, ser
     done = fanin("wait", "a", "b", "--timeout", "1m30s")
 
     assert done.code == ExitCode.TIMED_OUT
+    assert done.err == "batch b has not ended within 90 s\n"
     assert clock.now == pytest.approx(90)
 
 

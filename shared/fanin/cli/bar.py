@@ -42,6 +42,8 @@ def bar(status: Status, width: int) -> str:
 
     It is empty only if nothing is done, and full only if all is; a failure has a cell, however few there are.
     """
+    if status.state is State.COMPLETE and not status.total:
+        return DONE * width
     done = _cells(status.estimate, status.total, width, status.exact)
     failed = min(done, max(1, width * status.failed // max(1, status.total))) if status.failed else 0
     if failed == done and done > 1 and status.estimate > status.failed:

@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from fanin.cli.api import Answer
 from fanin.cli.arguments import Batch
 from fanin.cli.bar import Look, line
 from fanin.cli.durations import duration
@@ -85,14 +86,21 @@ def waited(
     until = None if timeout is None else timer.monotonic() + timeout
     for name, batch_id in names.items():
         left = None if until is None else max(0.0, until - timer.monotonic())
-        pacing = Pacing(batch_id, left, timer)
-        for state in looks(partial(call.api.transport.poll, batch_id), pacing):
-            if state not in ALIVE:
-                break
-        answer = next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
+        try:
+            answer = _ended(call, batch_id, Pacing(batch_id, left, timer))
+        except TimeoutError:
+            raise TimeoutError(f"batch {name} has not ended within {timeout:g} s") from None
         if call.output.as_json:
             call.output.value(answer.document, "")
         yield name, answer.value
+
+
+def _ended(call: Invocation, batch_id: str, pacing: Pacing) -> Answer[Status]:
+    """Return the status of a batch at its end. Raises TimeoutError."""
+    for state in looks(partial(call.api.transport.poll, batch_id), pacing):
+        if state not in ALIVE:
+            break
+    return next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
 
 
 def drawn(found: Iterator[Seen], terminal: TextIO, width: Callable[[], int]) -> Look:
