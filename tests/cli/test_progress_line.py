@@ -168,7 +168,7 @@ def test_no_line_is_longer_than_the_terminal(done, total, key, width):
 
 @pytest.mark.parametrize("key", ["漢字" * 20, "🎉" * 40, "e\u0301" * 30, "of an old row\x1b[2J" * 5])
 @pytest.mark.parametrize("width", [20, 40, 79])
-def test_a_line_with_a_name_of_any_letters_does_not_wrap(key, width):
+def test_a_line_with_a_name_of_any_characters_does_not_wrap(key, width):
     """A line that wraps is not drawn over, but below: each look would scroll the terminal."""
     drawn = line(Look(replace(STATUS, user_key=key), 300, 22), width)
 

@@ -84,14 +84,14 @@ def _cells(done: int, total: int, width: int, exact: bool) -> int:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal *text* takes: letters of East Asia and emoji take two."""
+    """Return how many columns of a terminal *text* takes: wide characters, such as emoji, take two."""
     return sum(map(_columns, text))
 
 
-def _columns(letter: str) -> int:
-    if unicodedata.category(letter) in ("Mn", "Me"):
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
         return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _short(name: str, width: int) -> str:
