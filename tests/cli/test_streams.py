@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -14,7 +14,7 @@ from fanin.cli.output import Output
 from fanin.client.transport import ranged_requests_of
 from fanin.tracker import Ack, GroupId
 
-BATCH = str(uuid4())
+BATCH = "9b2f6f0e-6f0c-4c53-8e39-3f6a1f5d2c10"
 GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
 
 
