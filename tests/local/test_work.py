@@ -39,6 +39,8 @@ def handler(event, context):
             os._exit(7)
         if record["body"] == "sleep":
             time.sleep(60)
+        if record["body"] == "scribble":
+            os.write(int(sys.argv[3]), b"no answer\\n")
         if record["body"] == "elsewhere":
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
@@ -126,6 +128,8 @@ def test_a_process_that_ends_or_is_late_fails_its_invocation_and_is_started_agai
 
     with pytest.raises(InvocationFailed, match="ended with exit code 7"):
         function.invoke(event("exit"), 30)
+    with pytest.raises(InvocationFailed, match="is not readable: b'no answer'"):
+        function.invoke(event("scribble"), 30)
     with pytest.raises(InvocationFailed, match=r"not returned after 0\.3 s"):
         function.invoke(event("sleep"), 0.3)
     assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}

@@ -70,7 +70,8 @@ def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
     else:
         call.output.table(COLUMNS, _rows(found))
     if found.unseen:
-        note(f"{found.unseen:,} more were not received; those before them in a FIFO queue hide them")
+        why = "in a FIFO queue those before them may hide them"
+        note(f"{found.unseen:,} more were not received: run it again; {why}")
     if found.copies:
         note(f"SQS did not delete {found.copies:,} messages that were moved: they are in both queues")
     if found.left[Left.REFUSED]:

@@ -18,6 +18,8 @@ from fanin.local import invoking
 START_SECONDS = 120.0
 STOP_SECONDS = 2.0
 READ_BYTES = 65_536
+SHOWN = 100
+"""Bytes of an unreadable answer that a message quotes."""
 
 
 class InvocationFailed(Exception):
@@ -109,7 +111,10 @@ class FunctionProcess:
                 raise InvocationFailed(f"its process ended with exit code {self._exit_code()}")
             self._unread += part
         line, _, self._unread = self._unread.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError:  # the app wrote to a descriptor that is not its own
+            raise InvocationFailed(f"its answer is not readable: {line[:SHOWN]!r}") from None
         self.files = [Path(file) for file in answer["files"]]
         return answer
 
