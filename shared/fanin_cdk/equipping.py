@@ -12,6 +12,7 @@ from constructs import Construct
 
 from fanin_cdk.config import ConfigError
 from fanin_cdk.constructs.packages import client_code
+from fanin_cdk.other_stacks import is_elsewhere
 
 OLDEST = (3, 11)
 """The oldest Python that the client runs on."""
@@ -53,17 +54,12 @@ class Equipment:
 
     def layer_in(self, stack: Stack) -> lambda_.LayerVersion:
         """Return the layer with the client in *stack*."""
-        own = Stack.of(self.tracker).node.path == stack.node.path
         if stack.node.path not in self.layers:
-            scope, id_ = (
-                (self.tracker, "Client") if own else (stack, f"FaninClient{self.tracker.node.addr[-8:]}")
-            )
-            self.layers[stack.node.path] = lambda_.LayerVersion(
-                scope,
-                id_,
-                code=client_code(scope),
-                description="The client of fanin, for Python 3.11 and later",
-            )
+            other = (stack, f"FaninClient{self.tracker.node.addr[-8:]}")
+            scope, id_ = other if is_elsewhere(stack, self.tracker) else (self.tracker, "Client")
+            about = "The client of fanin, for Python 3.11 and later"
+            layer = lambda_.LayerVersion(scope, id_, code=client_code(scope), description=about)
+            self.layers[stack.node.path] = layer
         return self.layers[stack.node.path]
 
     def _claim(self, function: lambda_.Function, environment: Mapping[str, str]) -> None:

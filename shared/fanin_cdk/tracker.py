@@ -19,7 +19,6 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
-from fanin.tracker.options import USER_KEY
 from fanin_cdk import consuming, encryption, other_stacks, reaching
 from fanin_cdk.composition import Authorization, Composition
 from fanin_cdk.concurrency import shares
@@ -34,6 +33,7 @@ from fanin_cdk.equipping import Equipment
 from fanin_cdk.handlers import RESUMES
 from fanin_cdk.job_handlers import ADD, WORK
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.rules import USER_KEY, matches
 from fanin_cdk.settings import Settings
 from fanin_cdk.stages import place_of, stage_of
 
@@ -369,6 +369,6 @@ def _check_place(scope: Construct, config: Config) -> None:
 
 
 def _of_user_keys(prefix: str) -> dict[str, list[Any]]:
-    if prefix and not USER_KEY.fullmatch(prefix):
-        raise ConfigError(f"user_key_prefix is {prefix!r}, which no user key begins with: {USER_KEY.pattern}")
+    if prefix and not matches(USER_KEY)(prefix):
+        raise ConfigError(f"user_key_prefix is {prefix!r}, which no user key begins with: {USER_KEY}")
     return {"userKey": [{"prefix": prefix}]} if prefix else {}

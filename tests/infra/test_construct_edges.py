@@ -287,6 +287,14 @@ def test_values_that_would_never_match_are_refused():
         tracker.resumes(express)
 
 
+@pytest.mark.parametrize("text", ["x" * 256, "x" * 257, "a\x00", "\x85", "ä/b"])
+def test_a_prefix_of_user_keys_is_what_a_user_key_is(text):
+    from fanin.tracker.options import USER_KEY
+    from fanin_cdk import rules
+
+    assert rules.matches(rules.USER_KEY)(text) == bool(USER_KEY.fullmatch(text))
+
+
 # Other stacks
 
 
