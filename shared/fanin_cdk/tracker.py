@@ -295,6 +295,8 @@ class FaninTracker(Composition):
         consuming.check_dead_letter_queue(lost)
         if lost.node.path not in self._failed:
             self._failed.add(lost.node.path)
+            if self.monitoring:
+                self.monitoring.watch_consumed(f"{lost.node.id}-{len(self._failed)}", lost)
             if other_stacks.is_elsewhere(lost, self):
                 self._shared.append(other_stacks.feed(lost, self.dead_letter_handler, self.config))
             else:

@@ -156,6 +156,19 @@ def test_eventbridge_may_use_the_key_without_a_condition_that_its_requests_do_no
     assert "Condition" not in use
 
 
+def test_a_dead_letter_queue_whose_messages_are_not_failed_raises_an_alarm_as_other_consumed_queues_do():
+    from aws_cdk import aws_sns as sns
+
+    stack = stack_of(app_of())
+    tracker = tracker_of(stack, alarms=sns.Topic(stack, "Alarms"))
+    for name in ("A", "B"):
+        tracker.consume(worker_queue(stack, name), function(stack, f"Worker{name}"))
+
+    alarms = resources(stack, "AWS::CloudWatch::Alarm", "FaninMonitoring")
+    waiting = [each["Properties"] for each in alarms if "a message has waited" in json.dumps(each)]
+    assert {"ADead-1", "BDead-2"} <= {each["AlarmDescription"].partition(":")[0] for each in waiting}
+
+
 # Functions
 
 

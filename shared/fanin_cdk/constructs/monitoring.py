@@ -70,6 +70,10 @@ class Monitoring(Construct):
         self._watch_for_waiting(name, queue.queue)
         self.watch_dead_letter_queue(name, queue.dead_letter_queue)
 
+    def watch_consumed(self, name: str, queue: sqs.IQueue) -> None:
+        """Add the alarm of a queue of the user that a function of the stack consumes."""
+        self._watch_for_waiting(name, queue)
+
     def watch_dead_letter_queue(self, name: str, queue: sqs.IQueue) -> None:
         """Add the alarm of the dead-letter queue of the part *name*."""
         meaning = f"{name}: messages were given up on"
