@@ -61,8 +61,8 @@ def concurrency_of(worker: lambda_.IFunction, wanted: int | None, share: int) ->
         return reserved
     raise ConfigError(
         f"consume: {worker.node.path} reserves {reserved} concurrent executions, and its queue would take "
-        f"{wanted or CONSUMER_MIN}: Lambda throttles the difference, and messages go to the dead-letter "
-        f"queue; reserve {max(wanted or 0, CONSUMER_MIN)} or more"
+        f"{wanted or CONSUMER_MIN}: Lambda throttles the difference, and messages are lost to their batch; "
+        f"reserve {max(wanted or 0, CONSUMER_MIN)} or more"
     )
 
 
