@@ -133,7 +133,7 @@ def security(scope: Construct, role: iam.Role) -> glue.CfnSecurityConfiguration:
     return of(
         scope,
         "Security",
-        name="nightly",
+        name=f"{cdk.Aws.STACK_NAME}-nightly",
         encryption_configuration=of.EncryptionConfigurationProperty(
             cloud_watch_encryption=of.CloudWatchEncryptionProperty(
                 cloud_watch_encryption_mode="SSE-KMS", kms_key_arn=key.key_arn

@@ -14,7 +14,10 @@ from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
+from fanin.names import DOORBELL_VISIBILITY_SECONDS
+from fanin_cdk.concurrency import CONSUMER_MIN
 from fanin_cdk.config import ConfigError
+from fanin_cdk.equipping import function_of
 from fanin_cdk.handlers import DEAD_LETTER_HANDLER
 
 TIMEOUTS = 6
@@ -32,6 +35,43 @@ def check_visibility(queue: sqs.IQueue, worker: lambda_.IFunction) -> None:
             f"consume: the visibility timeout of {queue.node.path} is {hidden} s, and {worker.node.path} may "
             f"run for {timeout} s: set it to {TIMEOUTS * timeout} s, six timeouts of the function, or more"
         )
+
+
+def check_doorbell(name: str, worker: lambda_.IFunction) -> None:
+    """Raise ConfigError if *worker* may run for longer than a doorbell hides a ring: Lambda refuses it."""
+    timeout = _timeout_of(worker)
+    if timeout is not None and timeout > DOORBELL_VISIBILITY_SECONDS:
+        raise ConfigError(
+            f"consume_jobs: {worker.node.path} may run for {timeout} s, and the doorbell of {name} hides a "
+            f"ring for {DOORBELL_VISIBILITY_SECONDS} s: set the timeout of the function to that or less, "
+            "and take long jobs in a worker that is no function"
+        )
+
+
+def concurrency_of(worker: lambda_.IFunction, wanted: int | None, share: int) -> int | None:
+    """Return the maximum concurrency of a queue of *worker*: *wanted*, else its reserved one below *share*.
+
+    None: its share. Lambda throttles what exceeds the reserved concurrency, and a message that is throttled
+    too often is in the dead-letter queue without one attempt. Raises ConfigError.
+    """
+    reserved = _reserved_by(worker)
+    if reserved is None or (wanted or share) <= reserved:
+        return wanted
+    if wanted is None and reserved >= CONSUMER_MIN:
+        return reserved
+    raise ConfigError(
+        f"consume: {worker.node.path} reserves {reserved} concurrent executions, and its queue would take "
+        f"{wanted or CONSUMER_MIN}: Lambda throttles the difference, and messages are lost to their batch; "
+        f"reserve {max(wanted or 0, CONSUMER_MIN)} or more"
+    )
+
+
+def _reserved_by(worker: lambda_.IFunction) -> int | None:
+    """Return the concurrent executions that *worker* reserves; None for none, or unknown."""
+    function = function_of(worker)
+    made = function.node.default_child if function else None
+    found: Any = made.reserved_concurrent_executions if isinstance(made, lambda_.CfnFunction) else None
+    return int(found) if isinstance(found, int | float) else None
 
 
 def dead_letter_queue_of(queue: sqs.IQueue) -> sqs.IQueue:
@@ -69,6 +109,7 @@ def visibility_of(queue: sqs.IQueue) -> int | None:
 
 def _timeout_of(worker: lambda_.IFunction) -> int | None:
     """Return the timeout of *worker* in seconds; None if it is imported."""
-    if not isinstance(worker, lambda_.Function):
+    function = function_of(worker)
+    if function is None:
         return None
-    return TIMEOUT if worker.timeout is None else int(cast(float, worker.timeout.to_seconds()))
+    return TIMEOUT if function.timeout is None else int(cast(float, function.timeout.to_seconds()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aws_cdk import Aws
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -45,13 +44,17 @@ def let_use(grantee: iam.IGrantable, key: kms.IKey) -> None:
 
 
 def admit_events(key: kms.IKey) -> None:
-    """Let the rules of this account send to queues with *key*; an imported key needs its owner to."""
+    """Let EventBridge send to queues with *key*; an imported key needs its owner to.
+
+    Without a condition: "aws:SourceAccount" and "aws:SourceArn" are not supported in the policy of a key for
+    what EventBridge sends (Amazon SNS Developer Guide, Key management), and the event would be lost. The
+    policies of the queues name the rules.
+    """
     key.add_to_resource_policy(
         iam.PolicyStatement(
             actions=list(SEND),
             principals=[iam.ServicePrincipal("events.amazonaws.com")],
             resources=["*"],
-            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
         )
     )
 

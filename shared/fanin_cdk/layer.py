@@ -21,6 +21,10 @@ from fanin_cdk.paths import REQUIREMENTS
 AWS_PLATFORM = "aarch64-manylinux_2_28"
 # Raise it when the build changes: the asset hash depends on it and on the packages.
 RECIPE = "2"
+WITHOUT_PACKAGES = (
+    "The synthesis installs the packages of the layer from a package index. Without one, give FaninTracker "
+    "the layer as packages=, and to synthesise for a test set the context aws:cdk:bundling-stacks to []"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,10 @@ class Build:
 
 def install(build: Build, folder: Path) -> None:
     """Install the packages into *folder* and compile them, with the same bytes each time."""
-    run(build.install_command(folder))
+    try:
+        run(build.install_command(folder))
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}\n{WITHOUT_PACKAGES}") from error
     shutil.rmtree(folder / "bin", ignore_errors=True)
     (folder / ".lock").unlink(missing_ok=True)
     compile_for(build.python_version, folder, "/opt/python")

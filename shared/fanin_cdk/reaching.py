@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from aws_cdk import Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
+from constructs import Construct
 
+from fanin_cdk.config import ConfigError
 from fanin_cdk.handlers import CONSUME_ACKS, ROUTES, Handler
 from fanin_cdk.job_handlers import RING
 
@@ -69,10 +71,21 @@ def grant_jobs(
     return given.combine(_grant(grantee, ("dynamodb:Query",), arns)) if arns else given
 
 
+def check_grantee(grantee: iam.IGrantable, place: Construct) -> None:
+    """Raise ConfigError for a grantee of another account than *place*: its policies are not changed here."""
+    # The principal of a function whose role is not known has no account.
+    account = getattr(grantee.grant_principal, "principal_account", None)
+    own = Stack.of(place).account
+    if account is None or Token.is_unresolved(account) or Token.is_unresolved(own) or account == own:
+        return
+    raise ConfigError(
+        f"a grantee is of the account {account}, and {place.node.path} of {own}: grant to a role of {own} "
+        "that the other account may assume"
+    )
+
+
 def _grant(grantee: iam.IGrantable, actions: Sequence[str], arns: Sequence[str]) -> iam.Grant:
-    return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=list(arns))
-
-
-def takes_layer(function: lambda_.Function) -> bool:
-    """Return whether *function* runs Python from a zip, which a layer can extend."""
-    return function.runtime.family == lambda_.RuntimeFamily.PYTHON
+    given = iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=list(arns))
+    if not given.success:
+        raise ConfigError("a grantee takes no policy, so nothing would be granted: name a role or a function")
+    return given

@@ -73,6 +73,7 @@ QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo
 TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
 DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A-Za-z0-9_-]{1,80}"
+USER_KEY = r"[^\x00-\x1f\x7f-\x9f]{1,256}"
 STAGE = r"[a-z][a-z0-9-]{0,19}"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 

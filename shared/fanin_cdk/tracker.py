@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack, cast, get_args
 
 from aws_cdk import Aws, CfnOutput, Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
@@ -21,7 +19,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
-from fanin_cdk import consuming, encryption, reaching
+from fanin_cdk import consuming, encryption, other_stacks, reaching
 from fanin_cdk.composition import Authorization, Composition
 from fanin_cdk.concurrency import shares
 from fanin_cdk.config import Config, ConfigError
@@ -30,15 +28,17 @@ from fanin_cdk.constructs.deliveries import Deliveries
 from fanin_cdk.constructs.events import DETAIL_TYPES
 from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.monitoring import Monitoring
-from fanin_cdk.constructs.packages import client_code
 from fanin_cdk.constructs.queues import BATCH_WINDOW, feed
+from fanin_cdk.equipping import Equipment
 from fanin_cdk.handlers import RESUMES
 from fanin_cdk.job_handlers import ADD, WORK
 from fanin_cdk.nag import accept_wildcards
-from fanin_cdk.rules import STAGE
+from fanin_cdk.rules import USER_KEY, matches
 from fanin_cdk.settings import Settings
+from fanin_cdk.stages import place_of, stage_of
 
 Result = Literal["succeeded", "completed_with_failures"]
+DeadLetters = Literal["fail", "keep"]
 TARGET = "fanin:target"
 """The context value that makes each tracker of an app one for the local run: ``-c fanin:target=local``."""
 
@@ -69,9 +69,8 @@ class FaninTracker(Composition):
         _check_place(scope, config)
         super().__init__(scope, id_, config, api, packages)
         self.encryption_key = encryption_key
-        self._client_layer: lambda_.LayerVersion | None = None
+        self._equipment = Equipment(self)
         self._deliveries: Deliveries | None = None
-        self._layered: set[str] = set()
         self._failed: set[str] = set()
         self._shared: list[lambda_.CfnEventSourceMapping] = []
         if encryption_key is not None:
@@ -109,11 +108,7 @@ class FaninTracker(Composition):
     @property
     def client_layer(self) -> lambda_.LayerVersion:
         """The layer with the client: Python sources alone, for Python 3.11 and later."""
-        if self._client_layer is None:
-            about = "The client of fanin, for Python 3.11 and later"
-            code = client_code(self)
-            self._client_layer = lambda_.LayerVersion(self, "Client", code=code, description=about)
-        return self._client_layer
+        return self._equipment.layer_in(Stack.of(self))
 
     def grant_publish(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let *grantee* open, fill, close, cancel and read batches on the tables.
@@ -147,7 +142,8 @@ class FaninTracker(Composition):
             names = ", ".join(sorted(unknown))
             raise ConfigError(f"grant_call_api: the API has no route {names}; docs/openapi.json lists all")
         arns = self.api.arns(routes or [each for each in self.api.routes if not _is_final(each)])
-        self._equip(grantee, {"FANIN_URL": self.api.url})
+        reaching.check_grantee(grantee, self)
+        self._equipment.give(grantee, {"FANIN_URL": self.api.url})
         principal = grantee.grant_principal
         if isinstance(principal, iam.Role):
             accept_wildcards(principal, "The ids in the paths of requests are not known before", *arns)
@@ -158,7 +154,7 @@ class FaninTracker(Composition):
         queue: sqs.IQueue,
         worker: lambda_.Function,
         *,
-        dead_letters: Literal["fail", "keep"] = "fail",
+        dead_letters: DeadLetters = "fail",
         batch_size: int = 10,
         max_concurrency: int | None = None,
     ) -> None:
@@ -169,6 +165,8 @@ class FaninTracker(Composition):
         ``lambda_concurrency``. Raises ConfigError for a queue without dead-letter queue, and for one that
         hides messages for less than six timeouts of *worker*.
         """
+        if dead_letters not in get_args(DeadLetters):
+            raise ConfigError(f"consume: dead_letters is {dead_letters!r}; it takes fail or keep")
         lost = consuming.dead_letter_queue_of(queue)
         consuming.check_visibility(queue, worker)
         self._feed(queue, worker, batch_size, max_concurrency)
@@ -189,6 +187,7 @@ class FaninTracker(Composition):
 
         A job with an item of a batch needs grant_ack too. Raises ConfigError for another queue.
         """
+        consuming.check_doorbell(name, worker)
         self._grant_jobs(worker, name, WORK, [JOBS_INDEX])
         self._feed(self._work_queues(name).doorbells[name], worker, batch_size, None)
 
@@ -199,15 +198,19 @@ class FaninTracker(Composition):
         user_key_prefix: str = "",
         result: Result | None = None,
         id: str | None = None,
+        scope: Construct | None = None,
     ) -> events.Rule:
         """Send the event of each completed batch to *target*.
 
         It is tried for 24 hours, then sent to a dead-letter queue, unless the target has retries of its own.
         *user_key_prefix*: of the batches' user keys. *result*: all items done, or some of them failed;
-        default: both. *id*: of the rule; default: its number.
+        default: both. *id*: of the rule; default: its number. *scope*: of the rule, for a target in another
+        stack: that stack. Raises ConfigError for another result, and for a prefix that no user key has.
         """
+        if result not in (None, *get_args(Result)):
+            raise ConfigError(f"on_completed: result is {result!r}; it takes {' or '.join(get_args(Result))}")
         detail = {"result": [result]} if result else {}
-        return self._deliver(target, (BATCH_COMPLETED,), detail | _of_user_keys(user_key_prefix), id)
+        return self._deliver(target, (BATCH_COMPLETED,), detail | _of_user_keys(user_key_prefix), id, scope)
 
     def on_ended(
         self,
@@ -215,20 +218,22 @@ class FaninTracker(Composition):
         *,
         user_key_prefix: str = "",
         id: str | None = None,
+        scope: Construct | None = None,
     ) -> events.Rule:
         """Send the event of each batch that ended, in any way, to *target*; otherwise as on_completed."""
-        return self._deliver(target, DETAIL_TYPES, _of_user_keys(user_key_prefix), id)
+        return self._deliver(target, DETAIL_TYPES, _of_user_keys(user_key_prefix), id, scope)
 
     def resumes(self, state_machine: stepfunctions.IStateMachine) -> None:
         """Let the end of a batch that was opened with a task token of *state_machine* end that task."""
         if self.resuming is None:
             self.resuming = self._resuming()
-            self._adopt(self.resuming, self.resuming.function)
+            # The role of a function is beside it.
+            self._adopt(self.resuming, cast(Construct, self.resuming.function.node.scope))
             self._share_with(1)
             if self.monitoring:
                 self.monitoring.watch_queue(RESUMES, self.resuming.queue)
                 self.monitoring.watch_function(self.resuming.function)
-        self.resuming.let_end_tasks([state_machine.state_machine_arn])
+        self.resuming.resume(state_machine)
         for opening in self.functions.of("open_batch"):
             opening.add_environment("FANIN_RESUMES", "true")
 
@@ -244,7 +249,8 @@ class FaninTracker(Composition):
             "FANIN_TENANT": Aws.ACCOUNT_ID,
             "FANIN_PAGE_BITS": str(self.config.page_bits),
         }
-        self._equip(grantee, names)
+        reaching.check_grantee(grantee, self)
+        self._equipment.give(grantee, names)
         if self.encryption_key:
             encryption.let_use(grantee, self.encryption_key)
         return reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
@@ -260,25 +266,17 @@ class FaninTracker(Composition):
         self, grantee: iam.IGrantable, name: str, actions: Sequence[str], indexes: Sequence[str] = ()
     ) -> iam.Grant:
         queues = self._work_queues(name)
-        self._equip(grantee, {**queues.environment, "FANIN_TENANT": Aws.ACCOUNT_ID})
+        reaching.check_grantee(grantee, self)
+        self._equipment.give(grantee, {**queues.environment, "FANIN_TENANT": Aws.ACCOUNT_ID})
         if self.encryption_key:
             encryption.let_use(grantee, self.encryption_key)
         return reaching.grant_jobs(grantee, queues.table, actions, indexes, queues.doorbells[name])
-
-    def _equip(self, grantee: iam.IGrantable, environment: dict[str, str]) -> None:
-        """Give a function *environment* and the client's layer, once."""
-        if not isinstance(grantee, lambda_.Function):
-            return
-        for name, value in environment.items():
-            grantee.add_environment(name, value)
-        if reaching.takes_layer(grantee) and grantee.node.path not in self._layered:
-            self._layered.add(grantee.node.path)
-            grantee.add_layers(self.client_layer)
 
     def _feed(
         self, queue: sqs.IQueue, worker: lambda_.Function, batch_size: int, max_concurrency: int | None
     ) -> None:
         """Add *queue* as event source of *worker*, with partial batch responses."""
+        max_concurrency = consuming.concurrency_of(worker, max_concurrency, shares(self.config).consumer)
         worker.add_event_source(
             sources.SqsEventSource(
                 queue,
@@ -297,7 +295,12 @@ class FaninTracker(Composition):
         consuming.check_dead_letter_queue(lost)
         if lost.node.path not in self._failed:
             self._failed.add(lost.node.path)
-            feed(lost, self.dead_letter_handler, self.config)
+            if self.monitoring:
+                self.monitoring.watch_consumed(f"{lost.node.id}-{len(self._failed)}", lost)
+            if other_stacks.is_elsewhere(lost, self):
+                self._shared.append(other_stacks.feed(lost, self.dead_letter_handler, self.config))
+            else:
+                feed(lost, self.dead_letter_handler, self.config)
             self._share_with(1)
 
     def _share_with(self, queues: int) -> None:
@@ -315,13 +318,14 @@ class FaninTracker(Composition):
         detail_types: Sequence[str],
         detail: Mapping[str, Any],
         id_: str | None,
+        scope: Construct | None,
     ) -> events.Rule:
         if self._deliveries is None:
             self._deliveries = Deliveries(self, "Deliveries", self.bus)
             self._adopt(self._deliveries)
             if self.monitoring:
                 self.monitoring.watch_dead_letter_queue("Deliveries", self._deliveries.dead_letter_queue)
-        return self._deliveries.add(target, detail_types, detail, id_)
+        return self._deliveries.add(target, detail_types, detail, id_, scope)
 
     def _adopt(self, *parts: Construct) -> None:
         """Encrypt *parts*, which were added after the others."""
@@ -342,17 +346,9 @@ def _mappings(scope: Construct) -> list[lambda_.CfnEventSourceMapping]:
     return [each for each in found if each.scaling_config is not None]
 
 
-def stage_of(path: str) -> str:
-    """Return the stage of the tracker at *path* of an app: a name that no other path has."""
-    name = re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-")
-    if re.fullmatch(STAGE, name):
-        return name
-    return f"t-{name[:9].strip('-')}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
-
-
 def _config(scope: Construct, id_: str, settings: Settings) -> Config:
     target = scope.node.try_get_context(TARGET) or "aws"
-    stage = stage_of("/".join(part for part in (scope.node.path, id_) if part))
+    stage = stage_of(*place_of(scope, id_))
     return Config.of({"stage": stage, "target": target, **settings})
 
 
@@ -375,4 +371,6 @@ def _check_place(scope: Construct, config: Config) -> None:
 
 
 def _of_user_keys(prefix: str) -> dict[str, list[Any]]:
+    if prefix and not matches(USER_KEY)(prefix):
+        raise ConfigError(f"user_key_prefix is {prefix!r}, which no user key begins with: {USER_KEY}")
     return {"userKey": [{"prefix": prefix}]} if prefix else {}

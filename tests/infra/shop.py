@@ -69,7 +69,7 @@ def connected(stack: Any) -> SimpleNamespace:
     encrypted = FaninTracker(
         stack, "Encrypted", api=None, archive=True, encryption_key=key, job_queues=["thumbs"], queues=True
     )
-    encrypted.grant_ack(viewer)
+    encrypted.grant_ack(function(stack, "Acker"))
     encrypted.grant_add_jobs(loader, "thumbs")
     encrypted.consume_jobs("thumbs", function(stack, "Thumbs"))
     return SimpleNamespace(tracker=tracker, encrypted=encrypted, machine=machine)

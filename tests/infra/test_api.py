@@ -104,6 +104,35 @@ def test_the_stage_throttles_and_logs_each_request(plain):
     assert line["status"] == "$context.status"
 
 
+@pytest.mark.parametrize(
+    ("settings", "caller"),
+    [
+        ({}, "$context.identity.userArn"),
+        ({"jwt_issuer": "https://a.example", "jwt_audience": "b"}, "$context.authorizer.claims.sub"),
+        (
+            {"jwt_issuer": "https://a.example", "jwt_audience": "b", "jwt_caller_claim": "client_id"},
+            "$context.authorizer.claims.client_id",
+        ),
+        (
+            {"jwt_issuer": "https://a.example", "jwt_audience": "b", "jwt_caller_claim": "https://a/b"},
+            None,
+        ),
+    ],
+)
+def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_other_field(settings, caller):
+    from fanin_cdk.config import Config
+    from fanin_cdk.constructs.api import ACCESS_LOG, access_log
+
+    fields = access_log(Config(**settings))
+    line = json.dumps(fields)
+    forged = json.loads(line.replace(str(caller), 'me", "status": "200'))
+
+    assert fields.get("caller") == caller
+    assert list(fields)[-len(ACCESS_LOG) :] == list(ACCESS_LOG)
+    assert forged["status"] == "$context.status"
+    assert not [each for each in fields.values() if "header" in each.lower() or "apikey" in each.lower()]
+
+
 def test_the_throttle_is_configured():
     stage = synthesised(throttle_rate=7, throttle_burst=9).only("AWS::ApiGatewayV2::Stage")["Properties"]
 

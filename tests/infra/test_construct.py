@@ -201,7 +201,7 @@ def test_a_key_encrypts_every_table_queue_and_bucket_and_each_role_may_use_it(st
     assert written(rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]) == "Key"
     users = [each for each in of["AWS::IAM::Policy"] if "kms:Decrypt" in str(each)]
     assert len(users) == len(of["AWS::IAM::Role"]) > 5
-    assert granted(stack, "Viewer")["Key"] == KEY_ACTIONS
+    assert granted(stack, "Acker")["Key"] == KEY_ACTIONS
 
 
 KINDS = ("AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::S3::Bucket", "AWS::IAM::Policy", "AWS::IAM::Role")

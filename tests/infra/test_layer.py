@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from fanin_cdk.config import Config
-from fanin_cdk.layer import AWS_PLATFORM, Build
+from fanin_cdk.layer import AWS_PLATFORM, Build, install
 from fanin_cdk.paths import REQUIREMENTS
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -70,3 +70,14 @@ def test_other_packages_are_another_asset_and_the_same_are_the_same(tmp_path):
     copy.write_text("pydantic==2.14.2")
 
     assert ELSEWHERE.asset_hash(copy) != ELSEWHERE.asset_hash()
+
+
+def test_packages_that_cannot_be_installed_end_the_synthesis_with_what_to_do(tmp_path, monkeypatch):
+    def fails(_command):
+        raise RuntimeError("the Lambda functions could not be built: uv pip install")
+
+    monkeypatch.setattr("fanin_cdk.layer.run", fails)
+    with pytest.raises(
+        RuntimeError, match=r"could not be built(.|\n)*give FaninTracker the layer as packages="
+    ):
+        install(Build.for_config(Config()), tmp_path)

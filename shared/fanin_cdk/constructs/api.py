@@ -19,6 +19,8 @@ from fanin_cdk.concurrency import shares
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import log_group, name_of
 
+# A line is JSON although values are inserted as they are: of two fields of a name, readers take the last.
+# So the caller, of whose text a part is the caller's, is the first.
 ACCESS_LOG = {
     "requestId": "$context.requestId",
     "time": "$context.requestTime",
@@ -56,7 +58,7 @@ class Api(Construct):
             stage_name="$default",
             auto_deploy=True,
             throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
-            access_log_settings=AccessLog(log_group(self, "AccessLog", config)),
+            access_log_settings=AccessLog(log_group(self, "AccessLog", config), access_log(config)),
         )
 
     @property
@@ -88,11 +90,11 @@ class Api(Construct):
 
 @jsii.implements(apigatewayv2.IAccessLogSettings)
 class AccessLog:
-    """One line of JSON for each request, without its body, headers or token."""
+    """One line of JSON with *fields* for each request, without its body, headers or token."""
 
-    def __init__(self, group: logs.ILogGroup) -> None:
+    def __init__(self, group: logs.ILogGroup, fields: Mapping[str, str]) -> None:
         self._destination = apigatewayv2.LogGroupLogDestination(group)
-        self._format = apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG))
+        self._format = apigateway.AccessLogFormat.custom(json.dumps(fields))
 
     @property
     def destination(self) -> apigatewayv2.IAccessLogDestination:
@@ -103,6 +105,19 @@ class AccessLog:
     def format(self) -> apigateway.AccessLogFormat:
         """The fields of a line."""
         return self._format
+
+
+def access_log(config: Config) -> dict[str, str]:
+    """Return the fields of a line of the access log, with the caller.
+
+    That is the ARN that signed the request, with its session, or the claim of the JWT that names the caller
+    ("Customize HTTP API access logs" has both). A claim whose name is no name of a variable is left out.
+    """
+    if not config.jwt_issuer:
+        return {"caller": "$context.identity.userArn", **ACCESS_LOG}
+    if not re.fullmatch(r"\w+", config.jwt_caller_claim, re.ASCII):
+        return ACCESS_LOG
+    return {"caller": f"$context.authorizer.claims.{config.jwt_caller_claim}", **ACCESS_LOG}
 
 
 def _authorizer(config: Config) -> apigatewayv2.IHttpRouteAuthorizer:

@@ -43,12 +43,14 @@ class Deliveries(Construct):
         detail_types: Sequence[str],
         detail: Mapping[str, Any],
         id_: str | None = None,
+        scope: Construct | None = None,
     ) -> events.Rule:
-        """Return a new rule of *id_*; without one, its id is its number."""
+        """Return a new rule of *id_*; without one, its id is its number. *scope*: in another stack."""
         self.made += 1
+        number = f"Rule{self.made}" if scope is None else f"Fanin{self.node.addr[-8:]}Rule{self.made}"
         return events.Rule(
-            self,
-            id_ or f"Rule{self.made}",
+            scope or self,
+            id_ or number,
             event_bus=self.bus,
             event_pattern=events.EventPattern(
                 source=[EVENT_SOURCE], detail_type=list(detail_types), detail=dict(detail) or None

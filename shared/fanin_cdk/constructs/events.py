@@ -86,7 +86,7 @@ class EndingEvents(Construct):
         self, scope: Construct, id_: str, config: Config, batches: dynamodb.ITable, describe: lambda_.Function
     ) -> None:
         super().__init__(scope, id_)
-        self.bus = events.EventBus(self, "Bus")
+        self.bus = events.EventBus(self, "Bus", event_bus_name=_bus_name(self))
         self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         accept(self.dead_letter_queue, "This is the Pipe's dead-letter queue", "AwsSolutions-SQS3")
         self.batches = batches
@@ -140,6 +140,11 @@ class EndingEvents(Construct):
         for actions, resource in grants:
             role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[resource]))
         return role
+
+
+def _bus_name(scope: Construct) -> str:
+    """Return a name that no other stack of the account and region has, unlike the CDK's, which has the id."""
+    return f"{Aws.STACK_NAME}-{scope.node.addr[-8:]}"
 
 
 _TARGET = pipes.CfnPipe.PipeTargetParametersProperty(

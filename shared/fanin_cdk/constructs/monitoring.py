@@ -14,6 +14,7 @@ from constructs import Construct
 from fanin import names
 from fanin_cdk.config import Config
 from fanin_cdk.constructs import aws_metrics
+from fanin_cdk.constructs.alarm_policy import let_alarms_publish
 from fanin_cdk.constructs.alarms import ALARM, LESS, Alarms, Rule
 from fanin_cdk.constructs.dashboard import draw
 from fanin_cdk.constructs.functions import name_of
@@ -47,6 +48,7 @@ class Monitoring(Construct):
         self.config = config
         self.emitted = Emitted(config)
         self.alarms = Alarms(self, topic, config)
+        let_alarms_publish(topic)
         self._watch_for_failures(watched)
         if config.throttle_alarms:
             self._watch_for_throttles(watched)
@@ -67,6 +69,10 @@ class Monitoring(Construct):
         """Add the alarms of a queue that a function of the stack consumes."""
         self._watch_for_waiting(name, queue.queue)
         self.watch_dead_letter_queue(name, queue.dead_letter_queue)
+
+    def watch_consumed(self, name: str, queue: sqs.IQueue) -> None:
+        """Add the alarm of a queue of the user that a function of the stack consumes."""
+        self._watch_for_waiting(name, queue)
 
     def watch_dead_letter_queue(self, name: str, queue: sqs.IQueue) -> None:
         """Add the alarm of the dead-letter queue of the part *name*."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
@@ -76,17 +77,18 @@ def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config, at_once:
 
     *at_once*: the batch size; above ten the mapping has a batching window.
     """
+    concurrency = shares(config).consumer
+    consumer.add_event_source(
+        sources.SqsEventSource(queue, max_concurrency=concurrency, **feeding(queue, at_once))
+    )
+
+
+def feeding(queue: sqs.IQueue, at_once: int = BATCH_SIZE) -> dict[str, Any]:
+    """Return how a function gets the messages of *queue*: *at_once*, with partial batch responses."""
     # Lambda allows no batching window for a FIFO queue.
     few = min(at_once, 10) if queue.fifo else at_once
-    consumer.add_event_source(
-        sources.SqsEventSource(
-            queue,
-            batch_size=few,
-            max_batching_window=None if few <= 10 else BATCH_WINDOW,
-            report_batch_item_failures=True,
-            max_concurrency=shares(config).consumer,
-        )
-    )
+    window = None if few <= 10 else BATCH_WINDOW
+    return {"batch_size": few, "max_batching_window": window, "report_batch_item_failures": True}
 
 
 def receives_that_survive(visibility: Duration) -> int:

@@ -20,10 +20,12 @@ from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
-from fanin_cdk.config import Config
+from fanin_cdk import other_stacks
+from fanin_cdk.config import Config, ConfigError
 from fanin_cdk.constructs.events import DETAIL_TYPES
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import RETENTION, SourceQueue
@@ -54,9 +56,18 @@ class Resuming(Construct):
         self.queue.feed(self.function, config, EVENTS_AT_ONCE)
         self.rule = self._rule(bus)
         if config.resumed_state_machines:
-            self.let_end_tasks(config.resumed_state_machines)
+            self._let_end_tasks(config.resumed_state_machines)
 
-    def let_end_tasks(self, state_machine_arns: Sequence[str]) -> None:
+    def resume(self, state_machine: stepfunctions.IStateMachine) -> None:
+        """Let the function end the tasks of *state_machine*. Raises ConfigError if it is an express one."""
+        _check_kind(state_machine)
+        arn = state_machine.state_machine_arn
+        if other_stacks.is_elsewhere(state_machine, self):
+            other_stacks.allow(state_machine, self.function, END_TASKS, arn)
+        else:
+            self._let_end_tasks([arn])
+
+    def _let_end_tasks(self, state_machine_arns: Sequence[str]) -> None:
         """Let the function end the tasks of these state machines, and of no others."""
         statement = iam.PolicyStatement(actions=list(END_TASKS), resources=list(state_machine_arns))
         self.function.add_to_role_policy(statement)
@@ -72,3 +83,12 @@ class Resuming(Construct):
             source=[EVENT_SOURCE], detail_type=list(DETAIL_TYPES), detail={"resumes": [True]}
         )
         return events.Rule(self, "Resumes", event_bus=bus, event_pattern=pattern, targets=[target])
+
+
+def _check_kind(state_machine: stepfunctions.IStateMachine) -> None:
+    made = state_machine.node.default_child
+    if isinstance(made, stepfunctions.CfnStateMachine) and made.state_machine_type == "EXPRESS":
+        raise ConfigError(
+            f"resumes: {state_machine.node.path} is an express state machine, whose tasks cannot wait for a "
+            "token: make it a standard one"
+        )
