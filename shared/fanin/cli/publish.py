@@ -8,14 +8,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from fanin.cli.output import Progress
+from fanin.cli.output import Progress, note
 from fanin.cli.sqs import queue_url, sqs_of
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
 
 verb = Verbs()
 
-File = Annotated[Path, typer.Argument(help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")
+]
 Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The SQS queue: its URL or its name.")]
 Chunk = Annotated[
     int | None,
@@ -52,9 +54,12 @@ def publish(
     """
     from fanin.publishing.publish import Again, PublishRequest, Sender  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import publish as published  # noqa: PLC0415
+    from fanin.publishing.rows import header_of  # noqa: PLC0415
 
     sqs = sqs_of(call.site)
     url, wanted = queue_url(sqs, queue), Again(again) if again else None
+    if names := header_of(file):
+        note(f"the first line is the header, so each row has the fields: {', '.join(names)}")
     request = PublishRequest(file, url, user_key or file.stem, chunk, rate, wanted)
     try:
         batch = published(call.fanin, Sender(sqs, request), request, partial(_show, call.progress))
