@@ -62,10 +62,7 @@ def up(
     dashboard: Dashboard = False,
     detach: Detach = False,
 ) -> None:
-    """Start and deploy, print the API's URL, and run until Ctrl-C.
-
-    The URL is on a line of its own.
-    """
+    """Start and deploy, print the API's URL, and run until Ctrl-C."""
     if detach:
         raise typer.Exit(_in_background())
     from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it

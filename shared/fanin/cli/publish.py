@@ -54,12 +54,10 @@ def publish(
     """
     from fanin.publishing.publish import Again, PublishRequest, Sender  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import publish as published  # noqa: PLC0415
-    from fanin.publishing.rows import header_of  # noqa: PLC0415
 
     sqs = sqs_of(call.site)
     url, wanted = queue_url(sqs, queue), Again(again) if again else None
-    if names := header_of(file):
-        note(f"the first line is the header, so each row has the fields: {', '.join(names)}")
+    _note_header(file)
     request = PublishRequest(file, url, user_key or file.stem, chunk, rate, wanted)
     try:
         batch = published(call.fanin, Sender(sqs, request), request, partial(_show, call.progress))
@@ -69,6 +67,14 @@ def publish(
         call.output.value(call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document, "")
     else:
         call.output.line(batch.id)
+
+
+def _note_header(file: Path) -> None:
+    """Print the fields of CSV, so that a missing header is noticed."""
+    from fanin.publishing.rows import header_of  # noqa: PLC0415  # see publish
+
+    if names := header_of(file):
+        note(f"the first line is the header, so each row has the fields: {', '.join(names)}")
 
 
 def _show(progress: Progress, sent: int, rows: int) -> None:
