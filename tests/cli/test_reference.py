@@ -6,6 +6,7 @@ import re
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from fanin.cli.app import app
 from fanin.cli.exits import ExitCode
@@ -41,3 +42,28 @@ def test_the_page_shows_an_output_as_it_is(fanin):
 def test_each_option_says_what_it_does():
     assert re.findall(r"^\| `(-[^`]+)` \| *\.? *\|", PAGE, re.MULTILINE) == []
     assert len(re.findall(r"^\| `(-[^`]+)` \| .+ \|", PAGE, re.MULTILINE)) > 40
+
+
+def test_a_wrong_state_is_named_without_the_name_of_an_exception(fanin):
+    done = fanin("list", "--state", "open")
+
+    assert done.code == 2
+    assert "'open' is not one of 'OPEN'" in done.err
+    assert "Value error" not in done.err
+
+
+@pytest.mark.parametrize("group", [(), ("local",)])
+def test_the_summary_of_each_command_is_whole_on_80_columns(group):
+    shown = CliRunner().invoke(app, [*group, "--help"], env={"COLUMNS": "80"}, terminal_width=80).output
+
+    assert [line for line in shown.splitlines() if line.endswith("...") and "[ARGS]" not in line] == []
+
+
+@pytest.mark.parametrize("path", [("publish",), ("local", "work"), ("local", "up")])
+def test_the_help_names_arguments_as_the_page_does(path):
+    shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"}).output
+
+    usage = shown.partition("\n")[0].partition("[OPTIONS]")[2].split()
+    assert [argument for argument in usage if argument != argument.upper()] == []
+    assert "{" not in shown.partition("\n")[0]
+    assert "<int" not in shown

@@ -29,7 +29,7 @@ def names(run):
         for title, code in EXAMPLES:
             lines = names["printed"][title] = []
             names["print"] = lambda *values, lines=lines: lines.append(" ".join(map(str, values)))
-            exec(code.replace("http://127.0.0.1:8080", run.url), names)  # noqa: S102
+            exec(code.replace("http://127.0.0.1:8787", run.url), names)  # noqa: S102
         yield names
 
 

@@ -20,7 +20,7 @@ def names(run):
     """What the examples define."""
     names = {}
     for _, code in EXAMPLES:
-        exec(code.replace("http://127.0.0.1:8080", run.url), names)  # noqa: S102
+        exec(code.replace("http://127.0.0.1:8787", run.url), names)  # noqa: S102
     return names
 
 

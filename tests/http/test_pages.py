@@ -21,7 +21,7 @@ def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     host, port = run.url.removeprefix("http://"), run.url.rpartition(":")[2]
-    here = {"127.0.0.1:8787": host, "127.0.0.1:8080": host}
+    here = {"127.0.0.1:8787": host}
     # Pages of this run have four items, and progress is exact up to a hundred pages.
     here |= {"10000": "100", "10,000": "100", "9999": "99"}
     replaced = here | {"fanin local work ": f"fanin local work --port {port} "}

@@ -108,7 +108,7 @@ def test_a_port_in_use_is_a_plain_message(run):
     )
 
     assert asked.returncode == 1
-    assert asked.stderr.startswith(f"port {run.port} is in use")
+    assert asked.stderr.startswith(f"port {run.port} is in use by a local run")
     assert "Traceback" not in asked.stderr
 
 

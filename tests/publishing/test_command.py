@@ -109,3 +109,12 @@ def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
 )
 def test_wrong_options_are_2(fanin, sqs, arguments):
     assert fanin("publish", *arguments).code == ExitCode.USAGE
+
+
+def test_the_fields_of_csv_are_printed_so_that_a_missing_header_is_noticed(fanin, sqs, tmp_path):
+    path = tmp_path / "books.csv"
+    path.write_text("Emma,7.5\nUlysses,12\n")
+
+    done = fanin("publish", str(path), "--queue", "work").ok()
+
+    assert "the first line is the header, so each row has the fields: Emma, 7.5" in done.err

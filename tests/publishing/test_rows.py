@@ -48,6 +48,7 @@ def test_what_sqs_refuses_is_escaped(tmp_path):
         ("rows.jsonl", b'1\n2\n"\xff"\n', 3),
         ("rows.jsonl", "[" * 100_000, 1),
         ("rows.jsonl", '"' + "x" * BATCH_BYTES + '"', 1),
+        ("rows.json", '[{"a": 1}, {"a": 2}]', 1),
         ("rows.csv", "a,a\n1,2\n", 1),
         ("rows.csv", "a,b\n1,2\n3\n", 3),
         ("rows.csv", 'a,b\n1,"2\n', 2),
@@ -95,3 +96,20 @@ def test_parts_have_so_many_rows_and_bytes(tmp_path, monkeypatch):
         ["7777777"],
         ["8"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "names"),
+    [
+        ("rows.csv", "Emma,7.5\nUlysses,12\n", ["Emma", "7.5"]),
+        ("rows.csv", "", []),
+        ("rows.csv", b"\xff\n", []),
+        ("rows.jsonl", '{"a": 1}\n', []),
+    ],
+)
+def test_the_header_of_a_file_is_the_first_line_of_csv(tmp_path, name, content, names):
+    assert reading.header_of(file(tmp_path, content, name)) == names
+
+
+def test_a_file_that_does_not_exist_has_no_header(tmp_path):
+    assert reading.header_of(tmp_path / "rows.csv") == []

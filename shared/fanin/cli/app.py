@@ -28,6 +28,7 @@ from fanin.cli import (
 )
 from fanin.cli.exits import ExitCode, code_of, sentence_of
 from fanin.cli.output import clean
+from fanin.cli.verbs import VerbCommand
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for an invalid command line; its own name depends on typer's version."""
@@ -80,7 +81,7 @@ for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.
     verbs.add_to(app)
 app.command()(cost.cost)
 app.add_typer(local.app, name="local")
-local.app.command()(work.work)
+local.app.command(cls=VerbCommand)(work.work)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -107,7 +108,7 @@ def _misused(error: Any) -> ExitCode:
         _say(text)
     else:
         path = error.ctx.command_path if getattr(error, "ctx", None) else "fanin"
-        sentence = " ".join(text.split()).rstrip(".")
+        sentence = " ".join(text.replace("Value error, ", "").split()).rstrip(".")
         _say(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {path} --help")
     return ExitCode.USAGE
 

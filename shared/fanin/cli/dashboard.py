@@ -26,7 +26,12 @@ verb = Verbs()
 
 Port = Annotated[
     int | None,
-    typer.Option(min=0, max=65535, help=f"The port on 127.0.0.1; 0: any free one. Default: {PORT}, if free."),
+    typer.Option(
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help=f"The port on 127.0.0.1; 0: any free one. Default: {PORT}, if free.",
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")]
 AllowWrites = Annotated[
@@ -39,7 +44,10 @@ AllowWrites = Annotated[
 def dashboard(
     call: Invocation, port: Port = None, open_: Open = True, allow_writes: AllowWrites = False
 ) -> None:
-    """Show batches, tasks and queues in a browser on this machine, until Ctrl-C. The address works once."""
+    """Show batches, tasks and queues in a browser on this machine.
+
+    It runs until Ctrl-C. The address works once.
+    """
     started = _started(call.site, port, allow_writes)
     with stopped_by_signals(), closing(started):
         call.output.value({"url": started.address}, started.address)

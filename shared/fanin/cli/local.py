@@ -28,12 +28,20 @@ ALIVE_CHECK_SECONDS = 0.2
 
 app = typer.Typer(help="Run the deployment on this machine, on an emulator of AWS.", no_args_is_help=True)
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: any free one.")]
+Port = Annotated[
+    int,
+    typer.Option(metavar="PORT", min=0, max=65535, help="The API's port on 127.0.0.1; 0: any free one."),
+]
 Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Store every change of the tables as files in S3.")]
-PageBits = Annotated[int | None, typer.Option(min=2, max=1024, help="Items on a page of a new batch.")]
+PageBits = Annotated[
+    int | None, typer.Option(metavar="N", min=2, max=1024, help="Items on a page of a new batch.")
+]
 Template = Annotated[
-    Path | None, typer.Option(exists=True, file_okay=False, help="Deploy this `cdk synth` output instead.")
+    Path | None,
+    typer.Option(
+        metavar="DIRECTORY", exists=True, file_okay=False, help="Deploy this `cdk synth` output instead."
+    ),
 ]
 Context = Annotated[
     list[str] | None,
@@ -54,7 +62,7 @@ def up(
     dashboard: Dashboard = False,
     detach: Detach = False,
 ) -> None:
-    """Start, deploy, print the API's URL on a line of its own, and run until Ctrl-C."""
+    """Start and deploy, print the API's URL, and run until Ctrl-C."""
     if detach:
         raise typer.Exit(_in_background())
     from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
@@ -85,12 +93,15 @@ def _serve_dashboard(run: LocalRun) -> None:
 
 @app.command()
 def down(
-    port: Annotated[int | None, typer.Option(help="Only the run on this port, of any checkout.")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Only the run on this port, of any checkout.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="The runs of every checkout on this machine.")] = False,
 ) -> None:
-    """Stop the runs that this checkout's `up` started, and remove the files of crashed runs.
+    """Stop the runs that this checkout's `up` started.
 
-    A run belongs to the clone or the installation of the `fanin` that started it.
+    The files of crashed runs are removed. A run belongs to the clone or the installation of the `fanin` that
+    started it.
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
@@ -110,12 +121,16 @@ def down(
 def env(
     port: Annotated[
         int | None,
-        typer.Option(help="The run on this port; else the one that `up` started, this checkout's first."),
+        typer.Option(
+            metavar="PORT",
+            help="The run on this port; else the one that `up` started, this checkout's first.",
+        ),
     ] = None,
 ) -> None:
-    """Print the environment variables of a process that uses the run: eval "$(fanin local env)".
+    """Print the environment variables of a run.
 
-    AWS tools that do not read AWS_ENDPOINT_URL need --endpoint-url "$AWS_ENDPOINT_URL".
+    For a process that uses the run: eval "$(fanin local env)". AWS tools that do not read AWS_ENDPOINT_URL
+    need --endpoint-url "$AWS_ENDPOINT_URL".
     """
     with exit_with_message():
         state = chosen(port)
@@ -125,7 +140,10 @@ def env(
 
 @app.command(name="list")
 def list_() -> None:
-    """Print the runs on this machine, one a line: URLs of the API and of AWS, and the checkout."""
+    """Print the runs on this machine, one a line.
+
+    A line has the URLs of the API and of AWS, and the checkout.
+    """
     for state in run_directories.running():
         answers = "" if state.outputs else " (starting)"
         checkout = f"  started by {state.checkout}" if state.checkout else ""

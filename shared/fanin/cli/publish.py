@@ -8,14 +8,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from fanin.cli.output import Progress
+from fanin.cli.output import Progress, note
 from fanin.cli.sqs import queue_url, sqs_of
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
 
 verb = Verbs()
 
-File = Annotated[Path, typer.Argument(help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")
+]
 Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The SQS queue: its URL or its name.")]
 Chunk = Annotated[
     int | None,
@@ -55,6 +57,7 @@ def publish(
 
     sqs = sqs_of(call.site)
     url, wanted = queue_url(sqs, queue), Again(again) if again else None
+    _note_header(file)
     request = PublishRequest(file, url, user_key or file.stem, chunk, rate, wanted)
     try:
         batch = published(call.fanin, Sender(sqs, request), request, partial(_show, call.progress))
@@ -64,6 +67,14 @@ def publish(
         call.output.value(call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document, "")
     else:
         call.output.line(batch.id)
+
+
+def _note_header(file: Path) -> None:
+    """Print the fields of CSV, so that a missing header is noticed."""
+    from fanin.publishing.rows import header_of  # noqa: PLC0415  # see publish
+
+    if names := header_of(file):
+        note(f"the first line is the header, so each row has the fields: {', '.join(names)}")
 
 
 def _show(progress: Progress, sent: int, rows: int) -> None:

@@ -31,28 +31,42 @@ LAMBDA_SECONDS = 900
 
 Spec = Annotated[str, typer.Argument(metavar="APP:HANDLER", help="The module and its Lambda handler.")]
 Queue = Annotated[
-    str, typer.Option("--queue", help="The name of the SQS queue; created if it does not exist.")
+    str,
+    typer.Option("--queue", metavar="QUEUE", help="The name of the SQS queue; created if it does not exist."),
 ]
-Port = Annotated[int | None, typer.Option(help="The run on this port; else the one that `up` started.")]
+Port = Annotated[
+    int | None, typer.Option(metavar="PORT", help="The run on this port; else the one that `up` started.")
+]
 Batch = Annotated[
-    int, typer.Option("--batch-size", min=1, max=10_000, help="Messages of a delivery, at most.")
+    int, typer.Option("--batch-size", metavar="N", min=1, max=10_000, help="Messages of a delivery, at most.")
 ]
 Visibility = Annotated[
-    int | None, typer.Option(min=0, max=43_200, help="The queue's visibility timeout in seconds; new: 30.")
+    int | None,
+    typer.Option(
+        metavar="SECONDS", min=0, max=43_200, help="The queue's visibility timeout in seconds; new: 30."
+    ),
 ]
 Receives = Annotated[
-    int | None, typer.Option("--max-receives", min=1, max=1000, help="The queue's maxReceiveCount; new: 3.")
+    int | None,
+    typer.Option("--max-receives", metavar="N", min=1, max=1000, help="The queue's maxReceiveCount; new: 3."),
 ]
 Timeout = Annotated[
     float | None,
     typer.Option(
-        min=0.1, max=LAMBDA_SECONDS, help="Seconds of an invocation; default: the visibility timeout."
+        metavar="SECONDS",
+        min=0.1,
+        max=LAMBDA_SECONDS,
+        help="Seconds of an invocation; default: the visibility timeout.",
     ),
 ]
 PythonOption = Annotated[
     Path | None,
     typer.Option(
-        "--python", exists=True, dir_okay=False, help="The Python of the app; default: $VIRTUAL_ENV's."
+        "--python",
+        metavar="PATH",
+        exists=True,
+        dir_okay=False,
+        help="The Python of the app; default: $VIRTUAL_ENV's.",
     ),
 ]
 
@@ -67,9 +81,10 @@ def work(
     timeout: Timeout = None,
     python: PythonOption = None,
 ) -> None:
-    """Feed a queue of the local run to APP:HANDLER as Lambda does, until Ctrl-C; reload it when it changes.
+    """Feed a queue of the local run to APP:HANDLER as Lambda does.
 
-    The module is imported from this directory. A second Ctrl-C ends a delivery under work.
+    It runs until Ctrl-C, and reloads the app when it changes. The module is imported from this directory. A
+    second Ctrl-C ends a delivery under work.
     """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # other commands need no AWS
 

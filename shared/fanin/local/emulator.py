@@ -16,7 +16,7 @@ import urllib3
 
 from fanin.local.connection import CREDENTIALS
 from fanin.local.errors import LocalRunError
-from fanin.local.run_directories import RunDirectory, directory_of
+from fanin.local.run_directories import RunDirectory, directory_of, running
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
@@ -144,7 +144,9 @@ def _listen(port: int) -> socket.socket:
 
 def _refusal(port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use; name another with --port, or --port 0 for any free one"
+        is_run = any(state.port == port for state in running())
+        user = " by a local run, which `fanin local down` stops" if is_run else ""
+        return f"port {port} is in use{user}; name another with --port, or --port 0 for any free one"
     return f"port {port} cannot be used: {error.strerror}"
 
 

@@ -88,6 +88,17 @@ def reader_of(path: Path) -> Callable[[Path], Iterator[tuple[int, str]]]:
     return reader
 
 
+def header_of(path: Path) -> list[str]:
+    """Return the names in the header line of CSV; none for other files, and for one that cannot be read."""
+    if path.suffix.lower() != ".csv":
+        return []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file, strict=True), [])
+    except (OSError, csv.Error, UnicodeDecodeError):
+        return []
+
+
 def _json_lines(path: Path) -> Iterator[tuple[int, str]]:
     with path.open("rb") as file:
         for line, raw in enumerate(file, 1):
@@ -98,6 +109,14 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield line, _sendable(text)
             except (ValueError, RecursionError) as error:
                 raise _unreadable(path, line, f"it is not JSON in UTF-8 ({_fault(error)})") from error
+
+
+def _json(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the JSON lines of a ``.json`` file, which often has one array in place of lines."""
+    for line, text in _json_lines(path):
+        if text.startswith("["):
+            raise _unreadable(path, line, "it is a JSON array, and a line is one row: jq -c '.[]' divides it")
+        yield line, text
 
 
 def _fault(error: Exception) -> str:
@@ -141,5 +160,5 @@ def _unreadable(path: Path, line: int, why: str) -> UnreadableRow:
     return UnreadableRow(f"{path}, line {line}: {why}; nothing was sent", field="file")
 
 
-READERS = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json_lines, ".csv": _csv}
+READERS = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".csv": _csv}
 """The reader of each suffix."""
