@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aws_cdk import Annotations
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -50,13 +51,18 @@ def admit_events(key: kms.IKey) -> None:
     what EventBridge sends (Amazon SNS Developer Guide, Key management), and the event would be lost. The
     policies of the queues name the rules.
     """
-    key.add_to_resource_policy(
+    added = key.add_to_resource_policy(
         iam.PolicyStatement(
             actions=list(SEND),
             principals=[iam.ServicePrincipal("events.amazonaws.com")],
             resources=["*"],
         )
     )
+    if not added.statement_added:
+        Annotations.of(key).add_warning_v2(
+            "fanin:imported_key",
+            f"{key.node.path} is imported: its policy must allow events.amazonaws.com {' and '.join(SEND)}",
+        )
 
 
 def _of_bucket(key: kms.IKey) -> s3.CfnBucket.BucketEncryptionProperty:

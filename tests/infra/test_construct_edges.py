@@ -169,6 +169,25 @@ def test_a_dead_letter_queue_whose_messages_are_not_failed_raises_an_alarm_as_ot
     assert {"ADead-1", "BDead-2"} <= {each["AlarmDescription"].partition(":")[0] for each in waiting}
 
 
+def test_an_imported_key_and_an_imported_topic_are_warned_of_since_their_policies_are_not_changed():
+    from aws_cdk import assertions
+    from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_sns as sns
+
+    stack = stack_of(app_of())
+    place = "eu-west-1:111122223333"
+    key = kms.Key.from_key_arn(stack, "Key", f"arn:aws:kms:{place}:key/1234")
+    topic = sns.Topic.from_topic_arn(stack, "Topic", f"arn:aws:sns:{place}:alarms")
+    tracker_of(stack, encryption_key=key, alarms=topic)
+
+    found = assertions.Annotations.from_stack(stack)
+    for said in (
+        "must allow events.amazonaws.com kms:Decrypt and",
+        "must allow cloudwatch.amazonaws.com sns",
+    ):
+        assert len(found.find_warning("*", assertions.Match.string_like_regexp(said))) == 1
+
+
 # Functions
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Aws
+from aws_cdk import Annotations, Aws
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 
@@ -16,7 +16,12 @@ def let_alarms_publish(topic: sns.ITopic) -> None:
     Any policy replaces a topic's default one, which lets CloudWatch publish: that of ``enforce_ssl``, or one
     that another service needs.
     """
-    topic.add_to_resource_policy(_of_alarms("sns:Publish", resource=topic.topic_arn))
+    added = topic.add_to_resource_policy(_of_alarms("sns:Publish", resource=topic.topic_arn))
+    if not added.statement_added:
+        Annotations.of(topic).add_warning_v2(
+            "fanin:imported_topic",
+            f"{topic.node.path} is imported: its policy must allow cloudwatch.amazonaws.com sns:Publish",
+        )
     if topic.master_key:
         topic.master_key.add_to_resource_policy(_of_alarms(*USE_KEY, resource="*"))
 
