@@ -134,12 +134,16 @@ def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
     os.close(ours)
 
 
+# A shell starts background commands, and so perhaps these tests, with SIGINT ignored.
+HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+
+
 def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
     asked = threading.Event()
     ended = threading.Event()
     served.faults.append(lambda: asked.set() or (ended.wait(30) and refusal(503)))
     running = subprocess.Popen(
-        command("list"),
+        [sys.executable, "-c", HEEDING, *command("list")],
         env=variables(served.url, tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

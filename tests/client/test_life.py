@@ -11,8 +11,7 @@ from fanin.aws.settings_file import SettingsFile
 from fanin.client.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
 from fanin.tracker.tokens import OnFailures, TaskToken
-from functions import open_batch
-from functions.wiring import callbacks
+from functions.wiring import callbacks, deployed
 from tests.client.conftest import lost_after, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
@@ -69,7 +68,7 @@ def test_an_option_out_of_bounds_is_refused(fanin, options):
 
 def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
     resumed = SettingsFile(resumed_state_machines=["arn:aws:states:eu-west-1:123456789012:stateMachine:s"])
-    monkeypatch.setattr(open_batch, "settings_file", lambda: resumed)
+    monkeypatch.setattr(deployed, "settings_file", lambda: resumed)
     batch = fanin.open(task_token="t0ken", on_failures="fail", deadline=timedelta(hours=1))
 
     (stored,) = tracker.store.tokens.values()

@@ -67,8 +67,9 @@ def dashboard(starts: Start) -> Dashboard:
     return starts(name="test")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
+    """A browser; it ends with this room, because its event loop is that of the process."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -32,4 +32,5 @@ def test_no_row_of_the_page_is_left_unread():
 
 
 def test_the_readme_leads_to_the_page():
-    assert "(docs/settings.md)" in (ROOT / "README.md").read_text()
+    assert "(docs/pages.md)" in (ROOT / "README.md").read_text()
+    assert "(settings.md)" in (ROOT / "docs/pages.md").read_text()

@@ -27,7 +27,7 @@ def asked_for(monkeypatch) -> list[dict[str, object]]:
 
 
 def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(asked_for, monkeypatch):
-    monkeypatch.setattr(command, "_stopped_by_signals", nullcontext)
+    monkeypatch.setattr(command, "stopped_by_signals", nullcontext)
     rows = '[{"pattern":"*","url":"http://127.0.0.1:9000/?a=b"}]'
 
     arguments = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
@@ -42,7 +42,7 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
 
 @pytest.mark.parametrize("text", ["demo", "=true", ""])
 def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
-    monkeypatch.setattr(command, "_stopped_by_signals", nullcontext)
+    monkeypatch.setattr(command, "stopped_by_signals", nullcontext)
 
     done = CliRunner().invoke(app, ["local", "up", "-c", text])
 
