@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -135,7 +136,9 @@ def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
 
 
 # A shell starts background commands, and so perhaps these tests, with SIGINT ignored.
-HEEDING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+HEEDING = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
