@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -243,10 +244,12 @@ def listening(pids: list[int]) -> set[tuple[str, int]]:
 
 
 def _links(folder: Path) -> list[str]:
-    try:
-        return [str(link.readlink()) for link in folder.iterdir()]
-    except OSError:
-        return []
+    found = []
+    with suppress(OSError):  # the process has ended
+        for link in folder.iterdir():
+            with suppress(OSError):  # this file was closed meanwhile; the others are still open
+                found.append(str(link.readlink()))
+    return found
 
 
 def test_nothing_of_a_run_listens_but_the_two_ports_that_are_checked(run):
