@@ -148,6 +148,8 @@ lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --extra dev --constraint requirements.txt --custom-compile-command "make lock" pyproject.toml \
 	  -o requirements-dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --group audit --custom-compile-command "make lock" -o requirements-audit.txt
 
 clean: ## remove what was installed and built
 	@rm -rf .venv .venv-spark-* build cdk.out node_modules
