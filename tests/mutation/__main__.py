@@ -174,7 +174,8 @@ def _room(room: Room, wanted: argparse.Namespace) -> Score:
     found = score(room.name, {mutant.file for mutant in mutants}, rows, set(idle))
     print(
         f"{found.room}: {len(rows)} of {len(mutants)} mutants, {found.killed} killed,"
-        f" {found.timeout} timed out, {found.equivalent} equivalent, {found.survivors} survive: {found.percent}",
+        f" {found.timeout} timed out, {found.equivalent} equivalent,"
+        f" {found.survivors} survive: {found.percent}",
         flush=True,
     )
     return found
