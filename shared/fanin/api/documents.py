@@ -13,6 +13,8 @@ RETRY_AFTER = {
     "Retry-After": {"description": "Seconds to wait before a retry.", "schema": {"type": "integer"}}
 }
 
+RETRIED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
 
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
     """Return the answers of a route: *model* with *status*, a problem with each of *problems* and 500."""
@@ -22,4 +24,4 @@ def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, An
 
 def _problem(status: int) -> dict[str, Any]:
     answer = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
-    return answer | {"headers": RETRY_AFTER} if status == HTTPStatus.SERVICE_UNAVAILABLE else answer
+    return answer | {"headers": RETRY_AFTER} if status in RETRIED else answer
