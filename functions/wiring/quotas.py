@@ -11,7 +11,7 @@ from functions.wiring.consuming import settings
 from functions.wiring.deployed import settings_file
 
 if TYPE_CHECKING:
-    from fanin.quotas import Places, Quota, Rates
+    from fanin.quotas import Permits, Quota, Rates
     from fanin.quotas.dynamodb import DynamoQuotas
     from fanin.tracker import Batch, TrackerStore
 
@@ -23,19 +23,19 @@ def charge(tenant: str, name: str, units: int = 1) -> None:
         rates.charge(tenant, quota, units)
 
 
-def places_in(store: TrackerStore) -> Places | None:
-    """Return the places for the live batches of *store*; None where their number is not limited."""
+def permits_in(store: TrackerStore) -> Permits | None:
+    """Return the permits for the live batches of *store*; None where their number is not limited."""
     limit = settings_file().quotas.get("openBatches", 0)
     if not limit:
         return None
-    from fanin.quotas import Places  # noqa: PLC0415
+    from fanin.quotas import Permits  # noqa: PLC0415
     from fanin.tracker.model import BatchKey  # noqa: PLC0415
 
     def is_alive(tenant: str, batch_id: str) -> bool | None:
         found: Batch | None = store.get(BatchKey(tenant, batch_id))
         return None if found is None else found.is_alive
 
-    return Places(_store(), limit, is_alive, each=each_in_threads)
+    return Permits(_store(), limit, is_alive, each=each_in_threads)
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from functions.wiring.consuming import hide, settings
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
-from functions.wiring.quotas import places_in
+from functions.wiring.quotas import permits_in
 
 __all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
 
@@ -24,8 +24,8 @@ __all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
 def tracker() -> Tracker:
     """Return the tracker over the deployed tables, which reads the batch again for each request."""
     tracker = Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
-    places = places_in(tracker.store)
-    return replace(tracker, admit=places.admit) if places else tracker
+    permits = permits_in(tracker.store)
+    return replace(tracker, admit=permits.admit) if permits else tracker
 
 
 @lru_cache(maxsize=1)

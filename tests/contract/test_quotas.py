@@ -9,15 +9,15 @@ from moto import mock_aws
 
 from fanin.errors import NewerSchema
 from fanin.quotas.dynamodb import DynamoQuotas
-from fanin.quotas.dynamodb.requests import bucket_key, place_key
+from fanin.quotas.dynamodb.requests import bucket_key, permit_key
 from fanin.quotas.memory import MemoryQuotas
-from fanin.quotas.model import BucketKey, Place, PlaceKey, Quota, Spent
+from fanin.quotas.model import BucketKey, Permit, PermitKey, Quota, Spent
 from fanin.quotas.store import QuotaStore
 from tests.contract import golden, moto_clients
 from tests.contract.tables import create_tables
 
 BUCKET = BucketKey("acme", Quota.ADDS, 0)
-PLACE = PlaceKey("acme", 7)
+PERMIT = PermitKey("acme", 7)
 AT = 1_800_000_000_000_000
 
 
@@ -72,32 +72,32 @@ def test_buckets_of_other_tenants_quotas_and_shards_are_apart(store: QuotaStore)
 
 
 def test_a_place_is_nobody_s_until_it_is_taken(store: QuotaStore):
-    assert store.place(PLACE) is None
-    assert store.take(PLACE, None, Place("a", AT)) == Place("a", AT)
-    assert store.place(PLACE) == Place("a", AT)
-    assert store.place(PlaceKey("acme", 8)) is None
+    assert store.permit(PERMIT) is None
+    assert store.take(PERMIT, None, Permit("a", AT)) == Permit("a", AT)
+    assert store.permit(PERMIT) == Permit("a", AT)
+    assert store.permit(PermitKey("acme", 8)) is None
 
 
 def test_a_place_is_taken_over_only_from_the_batch_that_was_seen(store: QuotaStore):
-    store.take(PLACE, None, Place("a", AT))
+    store.take(PERMIT, None, Permit("a", AT))
 
-    assert store.take(PLACE, None, Place("b", AT)) == Place("a", AT)
-    assert store.take(PLACE, "x", Place("b", AT)) == Place("a", AT)
-    assert store.take(PLACE, "a", Place("b", AT + 1)) == Place("b", AT + 1)
+    assert store.take(PERMIT, None, Permit("b", AT)) == Permit("a", AT)
+    assert store.take(PERMIT, "x", Permit("b", AT)) == Permit("a", AT)
+    assert store.take(PERMIT, "a", Permit("b", AT + 1)) == Permit("b", AT + 1)
 
 
 def test_a_repetition_finds_that_the_place_is_its_own(store: QuotaStore):
-    store.take(PLACE, None, Place("a", AT))
+    store.take(PERMIT, None, Permit("a", AT))
 
-    assert store.take(PLACE, None, Place("a", AT)) == Place("a", AT)
+    assert store.take(PERMIT, None, Permit("a", AT)) == Permit("a", AT)
 
 
 NEWER = {
     "start": lambda s: s.start(BUCKET, AT + 9, AT + 10),
     "spend": lambda s: s.spend(BUCKET, AT, 1, AT + 100),
     "correct": lambda s: s.correct(BUCKET, AT + 5, AT),
-    "place": lambda s: s.place(PLACE),
-    "take": lambda s: s.take(PLACE, "a", Place("b", AT)),
+    "permit": lambda s: s.permit(PERMIT),
+    "take": lambda s: s.take(PERMIT, "a", Permit("b", AT)),
 }
 
 
@@ -108,8 +108,8 @@ def test_a_row_of_a_newer_release_is_neither_read_nor_written(name: str):
         create_tables(client)
         store = DynamoQuotas(client, "Batches")
         store.start(BUCKET, AT, AT + 5)
-        store.take(PLACE, None, Place("a", AT))
-        for key in (bucket_key(BUCKET), place_key(PLACE)):
+        store.take(PERMIT, None, Permit("a", AT))
+        for key in (bucket_key(BUCKET), permit_key(PERMIT)):
             row = client.get_item(TableName="Batches", Key=key)["Item"]
             client.put_item(TableName="Batches", Item=golden.newer(row))
         before = client.scan(TableName="Batches")["Items"]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from fanin.errors import QuotaExceeded
 from fanin.quotas.memory import MemoryQuotas
 from fanin.quotas.model import Quota
-from fanin.quotas.places import Places
+from fanin.quotas.permits import Permits
 from fanin.quotas.rates import Rates
 from fanin.quotas.store import QuotaStore
 
@@ -32,12 +32,12 @@ class World:
         given = {Quota(name): limit for name, limit in limits.items()}
         return Rates(self.store, given, now=lambda: self.at + timedelta(seconds=ahead))
 
-    def places(self, limit: int) -> Places:
-        return Places(self.store, limit, lambda _tenant, name: self.batches.get(name), now=self.now)
+    def permits(self, limit: int) -> Permits:
+        return Permits(self.store, limit, lambda _tenant, name: self.batches.get(name), now=self.now)
 
-    def opened(self, places: Places, name: str, tenant: str = "acme") -> bool:
+    def opened(self, permits: Permits, name: str, tenant: str = "acme") -> bool:
         """Open a batch if it is admitted."""
-        if not admitted(places.admit, tenant, name):
+        if not admitted(permits.admit, tenant, name):
             return False
         self.batches[name] = True
         return True

@@ -13,7 +13,12 @@ RETRY_AFTER = {
     "Retry-After": {"description": "Seconds to wait before a retry.", "schema": {"type": "integer"}}
 }
 
-RETRIED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
+HEADERS = {
+    503: RETRY_AFTER,
+    429: {"Retry-After": RETRY_AFTER["Retry-After"] | {"required": False}},
+}
+"""The headers of a problem by its status. Time alone does not help against the quota of open batches."""
 
 
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
@@ -24,4 +29,4 @@ def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, An
 
 def _problem(status: int) -> dict[str, Any]:
     answer = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
-    return answer | {"headers": RETRY_AFTER} if status in RETRIED else answer
+    return answer | {"headers": HEADERS[status]} if status in HEADERS else answer

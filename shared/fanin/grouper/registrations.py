@@ -47,11 +47,8 @@ def register_messages(
     tasks = [each for each in read if isinstance(each, NewTask)]
     results: Iterator[Task | FaninError] = iter(_registered(grouper, tenant, tasks, admit))
     outcomes = [next(results) if isinstance(each, NewTask) else each for each in read]
-    failed = [
-        (record, outcome)
-        for record, outcome in zip(records, outcomes, strict=True)
-        if isinstance(outcome, FaninError)
-    ]
+    both = zip(records, outcomes, strict=True)
+    failed = [(record, outcome) for record, outcome in both if isinstance(outcome, FaninError)]
     _log(failed)
     _hide([record for record, error in failed if isinstance(error, QuotaExceeded)], hide)
     sent = isolated([record for record, error in failed if isinstance(error, INVALID)], isolate)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from threading import Lock
 
-from fanin.quotas.model import BucketKey, Place, PlaceKey, Spent
+from fanin.quotas.model import BucketKey, Permit, PermitKey, Spent
 
 
 @dataclass(slots=True)
 class MemoryQuotas:
-    """Keeps buckets and places in dictionaries; each call is atomic."""
+    """Keeps buckets and permits in dictionaries; each call is atomic."""
 
     buckets: dict[BucketKey, int] = field(default_factory=dict)
-    places: dict[PlaceKey, Place] = field(default_factory=dict)
+    permits: dict[PermitKey, Permit] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def start(self, key: BucketKey, at: int, full_at: int) -> Spent:
@@ -30,15 +30,15 @@ class MemoryQuotas:
         with self._lock:
             return self._written(key, full_at if self.buckets.get(key, 0) == seen else None)
 
-    def place(self, key: PlaceKey) -> Place | None:
-        return self.places.get(key)
+    def permit(self, key: PermitKey) -> Permit | None:
+        return self.permits.get(key)
 
-    def take(self, key: PlaceKey, seen: str | None, place: Place) -> Place:
+    def take(self, key: PermitKey, seen: str | None, permit: Permit) -> Permit:
         with self._lock:
-            stored = self.places.get(key)
+            stored = self.permits.get(key)
             if (stored and stored.batch_id) == seen:
-                self.places[key] = place
-            return self.places[key]
+                self.permits[key] = permit
+            return self.permits[key]
 
     def _written(self, key: BucketKey, full_at: int | None) -> Spent:
         if full_at is not None:

@@ -39,16 +39,16 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceKey:
-    """One of the places for the live batches of a tenant: there are as many as it may have."""
+class PermitKey:
+    """One of the permits of a tenant, by its number: there are as many as it may have live batches."""
 
     tenant: str
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The batch that took a place, and when."""
+class Permit:
+    """The batch that took a permit, and when."""
 
     batch_id: str
     taken_at: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fanin.quotas.model import BucketKey, Place, PlaceKey, Spent
+from fanin.quotas.model import BucketKey, Permit, PermitKey, Spent
 
 
 class QuotaStore(Protocol):
@@ -24,11 +24,11 @@ class QuotaStore(Protocol):
     def correct(self, key: BucketKey, seen: int, full_at: int) -> Spent:
         """Replace the time *seen*, which a wrong clock wrote, else change nothing."""
 
-    def place(self, key: PlaceKey) -> Place | None:
-        """Return who took a place; None if nobody did yet."""
+    def permit(self, key: PermitKey) -> Permit | None:
+        """Return the permit as it was taken last; None if it never was."""
 
-    def take(self, key: PlaceKey, seen: str | None, place: Place) -> Place:
-        """Give the place to a batch if it is still that of the batch *seen*, None for nobody's.
+    def take(self, key: PermitKey, seen: str | None, permit: Permit) -> Permit:
+        """Give the permit to a batch if it is still that of the batch *seen*; None: never taken.
 
-        Returns the place as it is stored.
+        Returns the permit as it is stored.
         """

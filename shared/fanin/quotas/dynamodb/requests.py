@@ -5,7 +5,7 @@ from __future__ import annotations
 from fanin.aws.rows import Item, number, put_new, text
 from fanin.aws.schema import Schema
 from fanin.names import QUOTA_ROW
-from fanin.quotas.model import SECOND, BucketKey, Place, PlaceKey, Spent
+from fanin.quotas.model import SECOND, BucketKey, Permit, PermitKey, Spent
 
 KEPT = 86_400
 """Seconds for which the row of a bucket is kept after it is full again."""
@@ -18,9 +18,9 @@ def bucket_key(key: BucketKey) -> Item:
     return _key(f"{key.quota}#{key.shard}#{key.tenant}")
 
 
-def place_key(key: PlaceKey) -> Item:
-    """Return the key of a place."""
-    return _key(f"place#{key.number}#{key.tenant}")
+def permit_key(key: PermitKey) -> Item:
+    """Return the key of a permit."""
+    return _key(f"permit#{key.number}#{key.tenant}")
 
 
 def start(table: str, key: BucketKey, at: int, full_at: int) -> Item:
@@ -48,12 +48,12 @@ def correct(table: str, key: BucketKey, seen: int, full_at: int) -> Item:
     return _update(table, key, "SET fullAt = :full, #ttl = :ttl", "fullAt = :seen", values)
 
 
-def take(table: str, key: PlaceKey, seen: str | None, place: Place) -> Item:
-    """Put the taker of a place, if the place is nobody's, or still that of the batch *seen*.
+def take(table: str, key: PermitKey, seen: str | None, permit: Permit) -> Item:
+    """Put the taker of a permit, if the permit was never taken, or is still that of the batch *seen*.
 
     The row has no TTL: a batch can live for any time.
     """
-    row = place_key(key) | {"batchId": text(place.batch_id), "takenAt": number(place.taken_at)}
+    row = permit_key(key) | {"batchId": text(permit.batch_id), "takenAt": number(permit.taken_at)}
     if seen is None:
         return SCHEMA.guarded(put_new(table, row))
     still = {"ConditionExpression": "batchId = :before", "ExpressionAttributeValues": {":before": text(seen)}}
@@ -61,16 +61,16 @@ def take(table: str, key: PlaceKey, seen: str | None, place: Place) -> Item:
 
 
 def spent_of(row: Item | None, applied: bool) -> Spent:
-    """Return the bucket in a stored *row*; None is a bucket that nobody used. Raises NewerSchema."""
+    """Return the bucket in a stored *row*; None is a bucket that was never used. Raises NewerSchema."""
     if row is None:
         return Spent(0, applied)
     return Spent(int(SCHEMA.checked("quota", row)["fullAt"]["N"]), applied)
 
 
-def place_of(row: Item) -> Place:
-    """Return the place in a stored *row*. Raises NewerSchema."""
+def permit_of(row: Item) -> Permit:
+    """Return the permit in a stored *row*. Raises NewerSchema."""
     checked = SCHEMA.checked("quota", row)
-    return Place(checked["batchId"]["S"], int(checked["takenAt"]["N"]))
+    return Permit(checked["batchId"]["S"], int(checked["takenAt"]["N"]))
 
 
 def _key(name: str) -> Item:

@@ -9,7 +9,7 @@ from fanin.aws.calls import send
 from fanin.aws.rows import Item
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.quotas.dynamodb import requests
-from fanin.quotas.model import BucketKey, Place, PlaceKey, Spent
+from fanin.quotas.model import BucketKey, Permit, PermitKey, Spent
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -31,20 +31,20 @@ class DynamoQuotas:
     def correct(self, key: BucketKey, seen: int, full_at: int) -> Spent:
         return self._updated(requests.correct(self.table, key, seen, full_at))
 
-    def place(self, key: PlaceKey) -> Place | None:
-        row = self._row(requests.place_key(key))
-        return requests.place_of(row) if row else None
+    def permit(self, key: PermitKey) -> Permit | None:
+        row = self._row(requests.permit_key(key))
+        return requests.permit_of(row) if row else None
 
-    def take(self, key: PlaceKey, seen: str | None, place: Place) -> Place:
+    def take(self, key: PermitKey, seen: str | None, permit: Permit) -> Permit:
         try:
-            send(self.client.put_item, requests.take(self.table, key, seen, place))
+            send(self.client.put_item, requests.take(self.table, key, seen, permit))
         except StaleWrite as stale:
             (row,) = stale.stored
-            row = row or self._row(requests.place_key(key))
+            row = row or self._row(requests.permit_key(key))
             if row is None:
-                raise StoreUnavailable("a place of the quota was removed; repeat the request") from stale
-            return requests.place_of(row)
-        return place
+                raise StoreUnavailable("a permit of the quota was removed; repeat the request") from stale
+            return requests.permit_of(row)
+        return permit
 
     def _row(self, key: Item) -> Item | None:
         request = {"TableName": self.table, "Key": key, "ConsistentRead": True}

@@ -1,4 +1,4 @@
-"""The live batches of a tenant: never more than the limit, and no place is lost."""
+"""The live batches of a tenant: never more than the limit, and no permit is lost."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def live(world: World) -> int:
 
 def test_as_many_batches_are_live_as_the_limit_says_and_no_more():
     world = World()
-    opened = [world.opened(world.places(5), f"b{number}") for number in range(8)]
+    opened = [world.opened(world.permits(5), f"b{number}") for number in range(8)]
 
     assert opened == [True] * 5 + [False] * 3
 
 
 def test_a_refusal_names_the_quota_its_limit_and_the_use_and_no_time():
     world = World()
-    places = world.places(2)
+    permits = world.permits(2)
     for name in "ab":
-        world.opened(places, name)
+        world.opened(permits, name)
 
     with pytest.raises(QuotaExceeded) as refused:
-        places.admit("acme", "c")
+        permits.admit("acme", "c")
 
     error = refused.value
     assert (error.quota, error.limit, error.used, error.retry_after) == ("openBatches", 2, 2, None)
@@ -45,72 +45,72 @@ def test_a_refusal_names_the_quota_its_limit_and_the_use_and_no_time():
 def test_a_batch_that_has_ended_frees_its_place_without_a_request():
     world = World()
     for name in "ab":
-        world.opened(world.places(2), name)
+        world.opened(world.permits(2), name)
     world.batches["a"] = False
 
-    assert world.opened(world.places(2), "c")
-    assert not world.opened(world.places(2), "d")
+    assert world.opened(world.permits(2), "c")
+    assert not world.opened(world.permits(2), "d")
 
 
 def test_a_place_whose_batch_was_never_stored_is_free_after_a_minute():
     world = World()
-    world.places(1).admit("acme", "crashed")
+    world.permits(1).admit("acme", "crashed")
     world.later(59)
-    assert not admitted(world.places(1).admit, "acme", "next")
+    assert not admitted(world.permits(1).admit, "acme", "next")
     world.later(1)
 
-    assert admitted(world.places(1).admit, "acme", "next")
+    assert admitted(world.permits(1).admit, "acme", "next")
 
 
 def test_a_batch_whose_row_is_deleted_frees_its_place():
     world = World()
-    world.opened(world.places(1), "a")
+    world.opened(world.permits(1), "a")
     del world.batches["a"]
     world.later(60)
 
-    assert world.opened(world.places(1), "b")
+    assert world.opened(world.permits(1), "b")
 
 
 def test_other_tenants_are_unaffected():
     world = World()
-    places = world.places(1)
-    world.opened(places, "a")
+    permits = world.permits(1)
+    world.opened(permits, "a")
 
-    assert not world.opened(places, "b")
-    assert world.opened(places, "c", tenant="other")
+    assert not world.opened(permits, "b")
+    assert world.opened(permits, "c", tenant="other")
 
 
 def test_a_refused_tenant_makes_no_request_for_a_second():
     class Counting(MemoryQuotas):
         looked = 0
 
-        def place(self, key):
+        def permit(self, key):
             self.looked += 1
-            return MemoryQuotas.place(self, key)
+            return MemoryQuotas.permit(self, key)
 
     store = Counting()
     world = World(store)
-    places = world.places(1)
-    world.opened(places, "a")
-    refused = [world.opened(places, "b") for _ in range(100)]
+    permits = world.permits(1)
+    world.opened(permits, "a")
+    refused = [world.opened(permits, "b") for _ in range(100)]
     looked = store.looked
     world.batches["a"] = False
     world.later(1)
 
     assert (any(refused), looked) == (False, 2)
-    assert world.opened(places, "c")
+    assert world.opened(permits, "c")
 
 
 def test_a_tenant_far_below_a_large_limit_opens_at_once_and_at_the_limit_is_refused():
     world = World()
-    places = world.places(200)
-    opened = sum(world.opened(world.places(200), f"b{number}") for number in range(190))
+    permits = world.permits(200)
+    opened = sum(world.opened(world.permits(200), f"b{number}") for number in range(190))
 
     assert opened == 190
     for number in range(5000):
-        world.opened(world.places(200), f"c{number}")
+        world.opened(world.permits(200), f"c{number}")
     assert live(world) == 200
-    assert not world.opened(places, "one more")
+    assert not world.opened(permits, "one more")
 
 
 class Lossy(MemoryQuotas):
@@ -135,15 +135,15 @@ class Lossy(MemoryQuotas):
 def test_no_schedule_of_opens_ends_crashes_and_lost_answers_exceeds_or_leaks_the_limit(
     limit: int, chance: random.Random
 ):
-    """A crash takes a place, and stores no batch. Everything that is lost is free after a minute."""
+    """A crash takes a permit, and stores no batch. Everything that is lost is free after a minute."""
     world = World(Lossy(chance))
     for step in range(60):
         act = chance.choice(("open", "open", "crash", "end", "later"))
         try:
             if act == "open":
-                world.opened(world.places(limit), f"b{step}")
+                world.opened(world.permits(limit), f"b{step}")
             elif act == "crash":
-                admitted(world.places(limit).admit, "acme", f"b{step}")
+                admitted(world.permits(limit).admit, "acme", f"b{step}")
         except StoreUnavailable:
             pass
         if act == "end" and world.batches:
@@ -153,9 +153,9 @@ def test_no_schedule_of_opens_ends_crashes_and_lost_answers_exceeds_or_leaks_the
     world.later(60)
     world.batches.clear()
     world.store.chance = random.Random(0)
-    calm = World(MemoryQuotas(places=world.store.places), at=world.at)
+    calm = World(MemoryQuotas(permits=world.store.permits), at=world.at)
 
-    assert sum(calm.opened(calm.places(limit), f"n{number}") for number in range(2 * limit)) == limit
+    assert sum(calm.opened(calm.permits(limit), f"n{number}") for number in range(2 * limit)) == limit
 
 
 def test_threads_together_open_as_many_as_the_limit():
@@ -164,7 +164,7 @@ def test_threads_together_open_as_many_as_the_limit():
         create_tables(client)
         world = World(DynamoQuotas(client, "Batches"))
         with ThreadPoolExecutor(8) as pool:
-            runs = [pool.submit(world.opened, world.places(6), f"b{number}") for number in range(16)]
+            runs = [pool.submit(world.opened, world.permits(6), f"b{number}") for number in range(16)]
             done = sum(run.result() for run in runs)
 
     assert done == 6
