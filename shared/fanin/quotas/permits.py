@@ -1,9 +1,9 @@
 """Counts the live batches of a tenant: each holds one of as many permits as the tenant may have batches.
 
 Nothing releases a permit. It is free if the batch that took it has ended, which only the row of that batch
-says; a batch that has ended stays so. So no crash, lost request or repetition can leak a permit, and the end of a
-batch costs nothing. A permit is taken before its batch is stored. If the batch is never stored, the permit is
-free again after ``STORED_WITHIN``.
+says; a batch that has ended stays so. So no crash, lost request or repetition can leak a permit, and the end
+of a batch costs nothing. A permit is taken before its batch is stored. If the batch is never stored, the
+permit is free again after ``STORED_WITHIN``.
 """
 
 from __future__ import annotations
