@@ -1,4 +1,4 @@
-"""What repairs leave: reopened batches stand for the items of their origins, deleted ones have no user data."""
+"""What repairs leave: reopened batches of items of their origins, and deleted ones without user data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check(world: World) -> None:
     """Hold what was reopened and what was deleted against what the pages of repairs say."""
     tracker = Tracker(world.memory, fresh_for=timedelta(0), now=world.now)
-    for key in world.referee.reopened:
+    for key in world.referee.reopened - world.referee.deleted.keys():
         _check_origin(world, tracker, world.memory.batches[key])
     for before in world.referee.deleted.values():
         _check_deleted(world, tracker, before)
