@@ -32,6 +32,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _unlimited(tenant: str, batch_id: str) -> None:
+    """Admit every batch."""
+
+
 @dataclass
 class Reader:
     """Reads batches, and ends those whose time is over: the base of the tracker, which also writes."""
@@ -44,6 +48,7 @@ class Reader:
     entropy: Callable[[int], bytes] = os.urandom
     pause: Callable[[int], None] = pause
     each: Each = each_in_turn
+    admit: Callable[[str, str], None] = _unlimited
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def get(self, tenant: str, batch_id: str) -> Batch:
