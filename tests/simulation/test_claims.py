@@ -86,7 +86,7 @@ SEAMS_CLAIMS = [
     (
         "tracker",
         "a batch is COMPLETE, and `BatchCompleted` is sent, only if every item is done",
-        "early end",
+        "I1",
         "an end by failures is no completion",
     ),
     (
