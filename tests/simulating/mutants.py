@@ -106,11 +106,7 @@ def _parser(room: Room) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
     parser.add_argument("--rule", "--only", default="", help="only rules that contain this")
     parser.add_argument("--equivalent-seeds", type=int, default=500, help="how many the equivalent ones run")
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="keep the seeds for the tests, in kills.json; those that still tell stay",
-    )
+    parser.add_argument("--write", action="store_true", help="write kills.json; seeds that still tell stay")
     return parser
 
 

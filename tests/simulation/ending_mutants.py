@@ -94,11 +94,13 @@ ENDING_MUTANTS = (
     Mutant(
         "enough failures, and nothing healed since",
         (Transition, "admits", _admits_whatever_was_healed),
-        since=12500,
+        since=4700,
     ),
     Mutant("a percentage is rounded up", (Batch, "failure_limit", _limit(_rounded_down))),
     Mutant(
-        "a percentage is reached, not exceeded", (Batch, "failure_limit", _limit(_more_than_the_percentage))
+        "a percentage is reached, not exceeded",
+        (Batch, "failure_limit", _limit(_more_than_the_percentage)),
+        since=35600,
     ),
     Mutant(
         "a percentage is one of the final total",

@@ -1,4 +1,7 @@
-"""Rules of folded acks, each left out once."""
+"""Rules of folded acks, each left out once.
+
+That a replacement leaves a healing which came between is for ``tests/contract/tracker/test_pages.py``.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,13 @@ from fanin.tracker.store import Written
 from tests.simulating.mutants import Mutant
 
 
-def _replace_bits(alive: bool, added: bool):
-    """The replacement of a page, with its failures counted in a live batch or in any, added or replaced."""
-
-    def replace_bits(self, key, seen, masks, expires_at):
-        page, batch, failed = self.stored_pages.get(key, Page()), self.batches[key.batch], masks.failed
-        if page.n != seen.n or page.compacted or (failed and alive and not batch.is_alive):
-            return Written(page, applied=False)
-        self.batches[key.batch] = replace(batch, failed=batch.failed + failed.bit_count())
-        marks = (page.failed if added else seen.failed) | failed
-        return self._put(key, replace(page.with_bits(masks), failed=marks))
-
-    return replace_bits
+def _replace_bits_of_any_batch(self, key, seen, masks, expires_at):
+    """The replacement of a page, with its failures counted whether the batch is live or not."""
+    page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
+    if page.n != seen.n or page.compacted:
+        return Written(page, applied=False)
+    self.batches[key.batch] = replace(batch, failed=batch.failed + masks.failed.bit_count())
+    return self._put(key, page.with_bits(masks))
 
 
 def _mark_without_healing(self, batch, number, masks, caller, seen=None):
@@ -51,13 +49,8 @@ _failed_whatever_succeeded = property(lambda self: self.failure)
 FOLDING_MUTANTS = (
     Mutant(
         "folded failures are counted in a live batch",
-        (MemoryStore, "replace_bits", _replace_bits(False, True)),
-        since=2400,
-    ),
-    Mutant(
-        "folded failures leave a healing",
-        (MemoryStore, "replace_bits", _replace_bits(True, False)),
-        since=17000,
+        (MemoryStore, "replace_bits", _replace_bits_of_any_batch),
+        since=1400,
     ),
     Mutant("folded success heals a failure", (Climber, "mark", _mark_without_healing)),
     Mutant("enough folded failures end a batch", (Climber, "mark", _mark_without_end)),

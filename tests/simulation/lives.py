@@ -164,6 +164,7 @@ def _of_failures(random: Random, base: Scenario) -> Scenario:
     else:
         batch = replace(batch, max_failure_percent=random.choice(PERCENTS))
     base = replace(base, batches=(batch,), room=random.choice((3, 8)), longest=1, failing=1.0)
+    base = replace(base, skew=timedelta(0))  # when there were enough is judged to the moment
     return replace(
         base, both=random.choice((0.0, 0.5, 1.0)), struck=("transition", random.choice((LATE, STALLED)))
     )

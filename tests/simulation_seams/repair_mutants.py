@@ -52,7 +52,5 @@ REPAIR_MUTANTS = (
     Mutant("a delete blocks the slots of reasons", (MemoryStore, "block_sample", _slot_is_emptied)),
     Mutant("a delete removes what a user gave", (memory, "without_user_data", _deleted_with_its_name)),
     Mutant("a reopened batch has what failed", (repairing, "origin_slice", _outstanding_of_the_origin)),
-    Mutant(
-        "an event has the progress of its threshold", (ProgressEvent, "of", staticmethod(_progress_of_now))
-    ),
+    Mutant("an event has its progress", (ProgressEvent, "of", staticmethod(_progress_of_now))),
 )
