@@ -52,8 +52,14 @@ def look(api: Api, path: str) -> tuple[int, dict]:
 
 def shown(api: Api, target: str) -> dict:
     """Return a target as it is listed."""
-    _, page = look(api, "/v1/targets?limit=1000")
-    return next(each for each in page["targets"] if each["target"] == target)
+    status, page = look(api, "/v1/targets")
+    rows = page["targets"]
+    while "cursor" in page:
+        status, page = look(api, f"/v1/targets?cursor={page['cursor']}")
+        rows += page["targets"]
+
+    assert status == 200
+    return next(each for each in rows if each["target"] == target)
 
 
 @pytest.mark.parametrize("count", [80, pytest.param(200, marks=pytest.mark.proof)])
