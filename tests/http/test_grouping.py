@@ -50,6 +50,18 @@ def look(api: Api, path: str) -> tuple[int, dict]:
     return answer.status, json.loads(answer.data)
 
 
+def shown(api: Api, target: str) -> dict:
+    """Return a target as it is listed."""
+    status, page = look(api, "/v1/targets")
+    rows = page["targets"]
+    while "cursor" in page:
+        status, page = look(api, f"/v1/targets?cursor={page['cursor']}")
+        rows += page["targets"]
+
+    assert status == 200
+    return next(each for each in rows if each["target"] == target)
+
+
 @pytest.mark.parametrize("count", [80, pytest.param(200, marks=pytest.mark.proof)])
 def test_a_burst_is_done_once_each_in_full_bundles(
     run: LocalRun, api: Api, batch_api: BatchApi, count: int
@@ -74,8 +86,11 @@ def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch
     dying = [sys.executable, "-m", "tests.http.dying_leader", TENANT, ids[0]]
     died = subprocess.run(dying, env={**os.environ, **variables, **run.environment}, check=False)
     claimed = [name for name in ids if look(api, f"/v1/tasks/{name}")[1]["state"] == "BUNDLED"]
+    led = shown(api, "patient-orphans")
     found = endings(api, ids)
 
+    assert (led["leaders"], "leaseUntil" in led) == (1, True)
+    assert shown(api, "patient-orphans")["leaders"] == 0
     assert (died.returncode, len(claimed)) == (DIED, 4)
     assert judged(found, batch_api) == {}
     assert sorted(size for size in sizes(api, "patient-orphans")) == [4, 6]

@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, Options, Queue, QueueContext, ShutDown
+from fanin.queue import LostClaim, NewJob, Options, Queue, QueueContext, SessionLost, ShutDown
 from fanin.queue.aio import AsyncQueue
 from fanin.queue.doorbell import MemoryDoorbell
 from tests.queue.conftest import KEY, OUTCOME, Boom, Counting, expects, names
@@ -365,3 +365,21 @@ def test_an_ack_under_a_lost_claim_raises(inner):
     run(inner, story)
 
     assert inner.context.store.written == []
+
+
+def test_the_take_after_a_lost_session_says_so_once(inner):
+    async def story(queue):
+        async with queue.take(wait=0):
+            pass
+        session = queue.queue._worker.session
+        inner.context.store.end_session(KEY, session.id, None)
+        session.beat()
+        await queue.add("a")
+        with expects(SessionLost):
+            async with queue.take(wait=0):
+                pass
+        async with queue.take(wait=0) as jobs:
+            assert names(jobs) == ["a"]
+        assert queue.queue._worker.session.id != session.id
+
+    run(inner, story)

@@ -102,6 +102,16 @@ def test_jobs_freed_long_ago_are_dropped(workers, duties):
     assert workers[ALIVE]._worker.maintenance.pop_freed(1) == []
 
 
+def test_freed_jobs_are_kept_though_the_wall_clock_is_set_forward(workers, duties, time, monkeypatch):
+    workers[ALIVE].add(name_in(0))
+    workers[KILLED].take(1, wait=0, parts=range(PARTS)).__enter__()
+    duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
+    shown = time.now() + 300_000_000
+    monkeypatch.setattr(time, "now", lambda: shown)
+
+    assert len(workers[ALIVE]._worker.maintenance.pop_freed(1)) == 1
+
+
 def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
     killed, _, alive = workers
     mine, foreign = alive._worker.maintenance.own_parts()[0], 0

@@ -43,7 +43,7 @@ def test_every_kind_of_fault_and_of_ending_was_met(tally):
     endings = {"tasks succeeded", "tasks failed", "tasks dead", "voids", "calm runs", "bundles failed"}
     expiries = {"came again", "came too early", "rows deleted"}
 
-    assert faults | {"crash before", "crash after"} <= set(tally.faults)
+    assert faults | {"crash before", "crash after", "clock set"} <= set(tally.faults)
     assert endings | expiries <= set(tally.events)
 
 

@@ -63,6 +63,14 @@ def _announce_or_fail(self, added):
         _ring_or_fail(self.context, [producer.Ring(part, due=request.delay > 0)], request.delay)
 
 
+def _pop_by_the_wall_clock(self, most):
+    """Jobs that were freed long ago by the wall clock are dropped."""
+    late = self.context.effects.now() - round(2 * self.context.options.expiry * SECOND_US)
+    fresh = [entry for _, entry in self.freed if entry.ready_us > late]
+    self.freed = [(self.context.effects.monotonic(), entry) for entry in fresh[most:]]
+    return fresh[:most]
+
+
 CLAIM_MUTANTS = (
     Mutant("the heads of all parts are claimed by priority", (Claims, "take", _take_part_by_part)),
     Mutant("a part lists its ready jobs by priority", (order, "ready", _by_time_alone)),
@@ -86,6 +94,11 @@ CLAIM_MUTANTS = (
     Mutant(
         "sessions are watched by the monotonic clock",
         (Watching, "_now", lambda self: self.context.effects.now() / SECOND_US),
+    ),
+    Mutant(
+        "freed jobs are kept by the monotonic clock",
+        (maintenance.Maintenance, "pop_freed", _pop_by_the_wall_clock),
+        since=1069,
     ),
     Mutant("a ring that fails fails nothing else", (producer.Producer, "_announce", _announce_or_fail)),
 )

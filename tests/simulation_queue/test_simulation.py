@@ -33,6 +33,11 @@ def test_the_schedules_go_where_they_say(tally):
     assert min(tally.events[kind] for kind in ("revived", "came again", "repeated adds", "marks deleted")) > 0
 
 
+def test_a_clock_that_is_set_forward_drops_no_freed_job():
+    """In this seed the worker that freed the job of a killed one let it wait behind others."""
+    assert simulate(1069).violation is None
+
+
 def test_a_seed_replays_to_the_letter():
     first: list[str] = []
     again: list[str] = []

@@ -31,14 +31,15 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them. *newer*: the
-    error that ended the maintenance, because a newer release has written a row of the queue.
+    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them, and when it freed
+    them, in seconds of the monotonic clock: a wall clock can be set meanwhile. *newer*: the error that ended
+    the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext
     session: Session | None = None
     next_sweep: float = 0.0
-    freed: list[Entry] = field(default_factory=list)
+    freed: list[tuple[float, Entry]] = field(default_factory=list)
     newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     watching: Watching = field(init=False)
@@ -156,22 +157,22 @@ class Maintenance:
         The worker that frees a claim takes the job itself, whichever session owns the part: the owner can
         have crashed too, and not be missed yet.
         """
-        how = GivenBack(self.context.effects.now())
+        how, at = GivenBack(self.context.effects.now()), self.context.effects.monotonic()
         if self.context.store.give_back(entry, how):
             with self.lock:
-                self.freed.append(replace(entry, state=JobState.READY, ready_us=how.at))
+                self.freed.append((at, replace(entry, state=JobState.READY, ready_us=how.at)))
 
     def pop_freed(self, most: int) -> list[Entry]:
         """Remove and return up to *most* of the freed jobs, those that were claimed first before the others.
 
         Jobs freed longer ago than two expiries are dropped: by then each part belongs to a live session.
         """
-        late = self.context.effects.now() - round(2 * self.context.options.expiry * SECOND_US)
+        late = self.context.effects.monotonic() - 2 * self.context.options.expiry
         with self.lock:
-            fresh = [entry for entry in self.freed if entry.ready_us > late]
-            fresh.sort(key=lambda entry: entry.claimed_us or 0)
+            fresh = [(at, entry) for at, entry in self.freed if at > late]
+            fresh.sort(key=lambda each: each[1].claimed_us or 0)
             self.freed = fresh[most:]
-        return fresh[:most]
+        return [entry for _, entry in fresh[:most]]
 
     def report_outbox(self, parts: Iterable[int]) -> bool:
         """Report and delete the outbox entries of *parts*, and those that 0.1 wrote with the queue.
