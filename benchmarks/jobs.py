@@ -154,10 +154,10 @@ def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
         yield workers
 
 
-def started(site: Site, log: Path) -> WorkerProcess:
-    """Start a worker process that writes its events to *log*."""
+def started(site: Site, log: Path, *options: str) -> WorkerProcess:
+    """Start a worker process that writes its events to *log*; *options*: more of ``job_worker``."""
     command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
-    command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS)]
+    command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS), *options]
     with log.open("w") as output:
         process = subprocess.Popen(  # noqa: S603  # our own module
             command, env=site.environment, stdout=output, text=True

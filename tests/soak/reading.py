@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from benchmarks.races import Api
@@ -73,7 +74,8 @@ def metrics(run: LocalRun) -> Counter[str]:
     for function in functions.by_handler(run.client("lambda")).values():
         group = function["LoggingConfig"]["LogGroup"]
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
-        found.update(summed(event["message"] for page in pages for event in page["events"]))
+        with suppress(logs.exceptions.ResourceNotFoundException):  # it was never invoked
+            found.update(summed(event["message"] for page in pages for event in page["events"]))
     return found
 
 

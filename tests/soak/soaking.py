@@ -153,7 +153,6 @@ class Soak:
             return self.ledger.poison <= found
 
         wait_until(poisoned, DRAIN_SECONDS)
-        self.dead_letters = reading.messages(self.run, dead) or sorted(found)
         self.dead = sorted(found)
         fail_dead_letters(self.tracking("dead"), self.dead)
         self.tasks = endings(self.api, list(self.ledger.tasks))
@@ -174,15 +173,10 @@ class Soak:
         ledger, expected = self.ledger, self.ledger.batches
         site = self.queueing.site
         left = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
-        rows = {
-            "batches": reading.rows(self.run, "BatchesTable"),
-            "pages": reading.rows(self.run, "PagesTable"),
-        }
-        others = {
-            name: found
-            for name, found in reading.stack_dead_letters(self.run).items()
-            if name != self.source.dead
-        }
+        tables = {"batches": "BatchesTable", "pages": "PagesTable"}
+        rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
+        others = reading.stack_dead_letters(self.run)
+        others.pop(str(self.source.dead), None)
         return (
             referee.states(expected, reading.batches(self.api, list(expected))),
             referee.events(expected, self.bus.by_batch),
@@ -198,16 +192,8 @@ class Soak:
 
     def counted(self) -> Counter[str]:
         """Return what the metrics have to be."""
-        ends = Counter(each.state for each in self.ledger.batches.values())
-        names = {
-            "COMPLETE": "Completed",
-            "CANCELLED": "Cancelled",
-            "TIMED_OUT": "TimedOut",
-            "EXPIRED": "Expired",
-        }
-        return self.ledger.counts + Counter(
-            {f"Batches{names[state]}": count for state, count in ends.items()}
-        )
+        ends = Counter(referee.METRIC_OF[each.state] for each in self.ledger.batches.values())
+        return self.ledger.counts + ends
 
     def lost(self) -> int:
         """Return how many invocations may have logged nothing, or twice."""

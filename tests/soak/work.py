@@ -73,8 +73,10 @@ class Queueing:
     frozen: list[WorkerProcess] = field(default_factory=list)
 
     def hire(self) -> None:
+        self.staff = [worker for worker in self.staff if worker.process.poll() is None]
         while len(self.staff) < WORKERS:
-            self.staff.append(started(self.site, self.folder / f"{next(self.numbers)}.log"))
+            log = self.folder / f"{next(self.numbers)}.log"
+            self.staff.append(started(self.site, log, "--renew"))
 
     def add(self) -> None:
         """Add jobs; a key that is live is refused, and one that is done is a new job."""
