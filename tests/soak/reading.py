@@ -44,8 +44,8 @@ def plain(row: Mapping[str, Any]) -> Row:
     return {name: next(iter(value.values())) for name, value in row.items() if value.keys() & {"S", "N"}}
 
 
-def messages(run: LocalRun, url: str) -> list[str]:
-    """Return the bodies of the messages of a queue, which stay on it."""
+def messages(run: LocalRun, url: str) -> dict[str, str]:
+    """Return the bodies of the visible messages of a queue by their ids; they stay on it."""
     sqs = run.client("sqs")
     found: dict[str, str] = {}
     while True:
@@ -54,16 +54,23 @@ def messages(run: LocalRun, url: str) -> list[str]:
         )
         fresh = {each["MessageId"]: each["Body"] for each in answer.get("Messages", [])}
         if not fresh.keys() - found.keys():
-            return list(found.values())
+            return found
         found |= fresh
 
 
-def stack_dead_letters(run: LocalRun) -> dict[str, list[str]]:
-    """Return the dead-letter messages of the stack's own queues, by the names of the queues."""
+def dead_letters(run: LocalRun) -> dict[str, list[str]]:
+    """Return the dead-letter messages of all queues, by the names of the dead-letter queues."""
     sqs = run.client("sqs")
-    urls = sqs.list_queues().get("QueueUrls", [])
-    sources = {url: sqs.list_dead_letter_source_queues(QueueUrl=url).get("queueUrls") for url in urls}
-    return {url.rpartition("/")[2]: messages(run, url) for url, fed in sources.items() if fed}
+    urls = {url.rpartition("/")[2]: url for url in sqs.list_queues().get("QueueUrls", [])}
+    dead = {name for url in urls.values() if (name := dead_letter_queue_of(sqs, url))}
+    return {name: list(messages(run, urls[name]).values()) for name in sorted(dead & urls.keys())}
+
+
+def dead_letter_queue_of(sqs: Any, url: str) -> str | None:
+    """Return the name of the dead-letter queue of a queue."""
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"]).get("Attributes", {})
+    arn: str = json.loads(found.get("RedrivePolicy") or "{}").get("deadLetterTargetArn", "")
+    return arn.rpartition(":")[2] or None
 
 
 def metrics(run: LocalRun) -> Counter[str]:

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.batch_api import BatchApi, ServiceErrors
-from benchmarks.grouping import configure, endings, judged
+from benchmarks.batch_api import BatchApi
+from benchmarks.grouping import configure, endings, judged, progress
 from benchmarks.jobs import Site
 from fanin import Fanin
 from fanin.local import LocalRun
@@ -28,7 +28,7 @@ from tests.soak.ledger import Ledger
 from tests.soak.memory import Sampler, drawn
 from tests.soak.referee import Rule
 from tests.soak.tracking import Consuming, Tracking, fail_dead_letters, wait_until
-from tests.soak.work import POLICY, Grouping, Queueing
+from tests.soak.work import POLICY, Downstream, Grouping, Queueing
 
 QUEUE = "soak-items"
 VISIBILITY_SECONDS = 20
@@ -92,6 +92,7 @@ class Soak:
     def load(self, seconds: float, calm: bool, spark: bool) -> None:
         """Run all of the load for so long, then wait for what it began."""
         over, drained = threading.Event(), threading.Event()
+        progress(f"the local run is up: {seconds:.0f} s of load")
         self.queueing.hire()
         self.sampler.start()
         ending = [self.thread(*each, halt=over) for each in self.steps(calm)]
@@ -100,11 +101,13 @@ class Soak:
             over.wait(seconds / 2 * min(part, 1))
             if spark:
                 self.ledger.happened(f"Spark jobs {self.spark()}")
+        progress("the load is over")
         over.set()
         for thread in ending:
             thread.join(120)
         self.queueing.thaw()
         self.drain()
+        progress("all has ended")
         drained.set()
         for thread in lasting:
             thread.join(120)
@@ -146,19 +149,21 @@ class Soak:
     def drain(self) -> None:
         """Wait for the ends of all that was begun; fail the items of the dead-letter messages."""
         dead = self.run.client("sqs").get_queue_url(QueueName=self.source.dead)["QueueUrl"]
-        found: set[str] = set()
+        found: dict[str, str] = {}
 
         def poisoned() -> bool:
             found.update(reading.messages(self.run, dead))
-            return self.ledger.poison <= found
+            return self.ledger.poison <= set(found.values())
 
         wait_until(poisoned, DRAIN_SECONDS)
-        self.dead = sorted(found)
+        progress(f"{len(found)} of {len(self.ledger.poison)} poisonous messages are dead")
+        self.dead = sorted(found.values())
         fail_dead_letters(self.tracking("dead"), self.dead)
         self.tasks = endings(self.api, list(self.ledger.tasks))
         for name, task in self.tasks.items():
             if task.get("state") != "SUCCEEDED" and (batch := self.grouping.items.get(name)):
                 self.ledger.batches[batch].failed += 1
+        progress("the tasks have ended")
         wait_until(self.is_over, DRAIN_SECONDS)
         time.sleep(5)
 
@@ -175,7 +180,7 @@ class Soak:
         left = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
         tables = {"batches": "BatchesTable", "pages": "PagesTable"}
         rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
-        others = reading.stack_dead_letters(self.run)
+        others = reading.dead_letters(self.run)
         others.pop(str(self.source.dead), None)
         return (
             referee.states(expected, reading.batches(self.api, list(expected))),
@@ -203,7 +208,7 @@ class Soak:
 @contextmanager
 def soaking(seed: int) -> Iterator[Soak]:
     """Yield a soak on a local run of its own."""
-    errors = ServiceErrors(str(seed), throttled=10, failing=10, rejected=2, slow_seconds=0.3)
+    errors = Downstream(str(seed), throttled=10, failing=10, rejected=2, slow_seconds=0.3)
     with (
         TemporaryDirectory() as folder,
         BatchApi(errors) as batch_api,

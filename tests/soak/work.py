@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 from uuid import uuid4
 
+from benchmarks.batch_api import ServiceErrors
 from benchmarks.jobs import EXPIRY_SECONDS, Site, WorkerProcess, started
 from benchmarks.races import Api
+from pipeline.demo.batch_api import DONE, Request, Ruling
 from tests.soak.ledger import Ledger
 from tests.soak.tracking import Tracking
 
@@ -29,6 +31,20 @@ POLICY = {
     "burst": 10,
     "maxAttempts": 12,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Downstream(ServiceErrors):
+    """A batch API that knows a bundle by its idempotency key, and answers it a second time as the first."""
+
+    done: dict[str, Ruling] = field(default_factory=dict)
+
+    def judge(self, request: Request) -> Ruling:
+        known = self.done.get(request.bundle)
+        if known is not None:
+            return replace(known, again=True)
+        ruling = ServiceErrors.judge(self, request)
+        return self.done.setdefault(request.bundle, ruling) if ruling.status == DONE else ruling
 
 
 @dataclass
