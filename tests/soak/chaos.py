@@ -17,7 +17,8 @@ from tests.soak.memory import family
 from tests.soak.work import Queueing
 
 SWEEPS = ("sweep", "sweep_groups", "sweep_jobs")
-FREEZE_SECONDS = 8.0
+FUNCTIONS_KILLED = "function processes killed"
+FUNCTIONS_FROZEN = "function processes frozen"
 
 
 def host_of(run: LocalRun) -> int:
@@ -40,7 +41,7 @@ class Chaos:
         if workers:
             with suppress(ProcessLookupError):
                 os.kill(self.chance.choice(workers), signal.SIGKILL)
-                self.ledger.happened("function processes killed")
+                self.ledger.happened(FUNCTIONS_KILLED)
 
     def freeze_function(self) -> None:
         """Stop one function process for a short time."""
@@ -49,7 +50,7 @@ class Chaos:
             victim = self.chance.choice(workers)
             with suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGSTOP)
-                self.ledger.happened("function processes frozen")
+                self.ledger.happened(FUNCTIONS_FROZEN)
                 time.sleep(self.chance.uniform(0.1, 2.0))
                 os.kill(victim, signal.SIGCONT)
 

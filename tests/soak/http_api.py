@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Callable
 from uuid import uuid4
 
 from urllib3.exceptions import HTTPError
@@ -16,7 +17,11 @@ ATTEMPTS = 8
 
 
 class InsistentApi(Api):
-    """Repeats a POST while no answer, or one of a server's errors, comes."""
+    """Repeats a POST while no answer, or one of a server's errors, comes; *pause* is called before each."""
+
+    def __init__(self, url: str, pause: Callable[[float], None] = time.sleep) -> None:
+        super().__init__(url)
+        self.pause = pause
 
     def post(self, path: str, body: Json) -> Json:
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid4().hex}
@@ -27,7 +32,7 @@ class InsistentApi(Api):
                 return found
             if not retrying.is_worth_it(status, 0):
                 break
-            time.sleep(retrying.pause_seconds(attempt, 0, random.random()))
+            self.pause(retrying.pause_seconds(attempt, 0, random.random()))
         raise RuntimeError(f"POST {path}: {status} {data[:200]!r}")
 
     def once(self, path: str, body: str, headers: Json) -> tuple[int, bytes]:

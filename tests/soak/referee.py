@@ -161,7 +161,7 @@ def metrics(counts: Mapping[str, int], found: Mapping[str, int], lost: int) -> R
     ended = sum(found.get(name, 0) for name in METRIC_OF.values())
     if abs(opened - ended) > lost:
         broken.append(f"opened {opened:,}, ended {ended:,}")
-    return Rule(f"metrics add up, but for {lost} killed invocations", len(counts) + 1, tuple(broken))
+    return Rule(f"metrics add up, but for {lost} killed or repeated requests", len(counts) + 1, tuple(broken))
 
 
 def memory(series: Sequence[tuple[float, float]]) -> Rule:

@@ -17,11 +17,12 @@ from benchmarks.batch_api import BatchApi
 from benchmarks.grouping import configure, endings, judged, progress
 from benchmarks.jobs import Site
 from fanin import Fanin
+from fanin.client.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.local.work_source import WorkSource, source_of
 from tests.http.events import Events
 from tests.soak import reading, referee
-from tests.soak.chaos import Chaos, host_of, sweep
+from tests.soak.chaos import FUNCTIONS_FROZEN, FUNCTIONS_KILLED, Chaos, host_of, sweep
 from tests.soak.folding import fold
 from tests.soak.http_api import InsistentApi
 from tests.soak.ledger import Ledger
@@ -37,7 +38,7 @@ DRAIN_SECONDS = 420.0
 EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
-OPEN = ("OPEN", "CLOSED")
+REPEATED = "requests repeated"
 SETTINGS = {"events": ["TaskSucceeded"]}
 # What is done, and after how many seconds again.
 PACE = {"direct": 1.0, "queued": 1.5, "nested": 6.0, "cancelled": 5.0, "overdue": 7.0, "orphaned": 5.0}
@@ -60,10 +61,10 @@ class Soak:
     def __init__(self, run: LocalRun, batch_api: BatchApi, seed: int, folder: Path) -> None:
         self.run, self.batch_api, self.folder, self.seed = run, batch_api, folder, seed
         self.ledger = Ledger()
-        self.api = InsistentApi(run.url)
+        self.api = InsistentApi(run.url, self.repeat)
         self.halt = threading.Event()
         self.source: WorkSource = source_of(run.client("sqs"), QUEUE, VISIBILITY_SECONDS, RECEIVES)
-        self.fanin = Fanin(run.url)
+        self.fanin = Fanin(HttpTransport(run.url, pause=self.repeat))
         self.grouping = Grouping(self.tracking("grouped"), self.api)
         site = Site(run, "soak")
         site.api = self.api
@@ -71,6 +72,11 @@ class Soak:
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
         self.bus = Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
         self.sampler = Sampler(host_of(run))
+
+    def repeat(self, seconds: float) -> None:
+        """Pause before a request is repeated, and count that."""
+        self.ledger.happened(REPEATED)
+        time.sleep(seconds)
 
     def dice(self, name: str) -> random.Random:
         return random.Random(f"{self.seed}-{name}")
@@ -190,7 +196,7 @@ class Soak:
             referee.jobs(ledger.jobs, site.written(), left),
             referee.dead_letters(ledger.poison, {"consumers": self.dead, **others}),
             referee.rows(rows, expected, time.time()),
-            referee.metrics(self.counted(), reading.metrics(self.run), self.lost()),
+            referee.metrics(self.counted(), reading.metrics(self.run, self.api), self.lost()),
             referee.memory(self.sampler.functions),
             referee.errors(ledger),
         )
@@ -202,7 +208,7 @@ class Soak:
 
     def lost(self) -> int:
         """Return how many invocations may have logged nothing, or twice."""
-        return self.ledger.chaos["function processes killed"] + self.ledger.chaos["function processes frozen"]
+        return sum(self.ledger.chaos[what] for what in (FUNCTIONS_KILLED, FUNCTIONS_FROZEN, REPEATED))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event
@@ -13,6 +14,7 @@ from typing import Any
 
 from fanin import Fanin
 from fanin.client.deliveries import returned_ids
+from fanin.errors import Conflict
 from fanin.local.work_source import Message, WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import ItemId, Retention
@@ -109,7 +111,8 @@ class Tracking:
 
     def overdue(self) -> None:
         batch = self.open("overdue", "TIMED_OUT", deadline=timedelta(seconds=DEADLINE_SECONDS))
-        self.ack(self.filled(batch, 10)[:3])
+        with suppress(Conflict):  # a machine that is slow enough is too late for its own items
+            self.ack(self.filled(batch, 10)[:3])
 
     def orphaned(self) -> None:
         """Open a batch and forget it, sometimes without any item."""
