@@ -27,7 +27,7 @@ class InsistentApi(Api):
         headers = {"Content-Type": "application/json", "Idempotency-Key": uuid4().hex}
         for attempt in range(ATTEMPTS):
             status, data = self.once(path, json.dumps(body), headers)
-            if status < 300:
+            if 200 <= status < 300:
                 found: Json = json.loads(data)
                 return found
             if not retrying.is_worth_it(status, 0):
@@ -40,4 +40,4 @@ class InsistentApi(Api):
             answer = self.pool.request("POST", self.url + path, body=body, headers=headers)
         except HTTPError as error:
             return retrying.UNANSWERED, str(error).encode()
-        return (599 if answer.status < 200 else answer.status), answer.data
+        return answer.status, answer.data
