@@ -58,10 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("url", "queue", "outcomes"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--expiry", type=float, required=True)
+    parser.add_argument("--renew", action="store_true")
     given = parser.parse_args(arguments)
     # A service manager ends a process so: an interruption, which returns the claimed jobs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with Fanin(given.url).queue(given.queue, options=Options(expiry=given.expiry)) as queue:
+    options = Options(expiry=given.expiry, renew=given.renew)
+    with Fanin(given.url).queue(given.queue, options=options) as queue:
         while True:
             with queue.take(JOBS_A_TAKE) as jobs:
                 work(jobs, given.outcomes)

@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from benchmarks.job_worker import outcome
 from benchmarks.races import Api
@@ -146,19 +146,23 @@ class WorkerProcess:
 @contextmanager
 def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
     """Yield *count* worker processes, which end with the block."""
-    command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
-    command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS)]
     with TemporaryDirectory() as folder, ExitStack() as stack:
         workers = []
         for number in range(count):
-            log = Path(folder) / f"{number}.log"
-            output: IO[str] = stack.enter_context(log.open("w"))
-            process = subprocess.Popen(  # noqa: S603  # our own module
-                command, env=site.environment, stdout=output, text=True
-            )
-            workers.append(WorkerProcess(process, log))
+            workers.append(started(site, Path(folder) / f"{number}.log"))
             stack.callback(workers[-1].end)
         yield workers
+
+
+def started(site: Site, log: Path, *options: str) -> WorkerProcess:
+    """Start a worker process that writes its events to *log*; *options*: more of ``job_worker``."""
+    command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
+    command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS), *options]
+    with log.open("w") as output:
+        process = subprocess.Popen(  # noqa: S603  # our own module
+            command, env=site.environment, stdout=output, text=True
+        )
+    return WorkerProcess(process, log)
 
 
 def keys_of(count: int, seed: int) -> list[str]:

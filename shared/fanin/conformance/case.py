@@ -12,7 +12,7 @@ Play = Callable[[Trial], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case and its number. *is_race*: its time grows with the rounds."""
+    """A case and its number. *is_race*: its time grows with the rounds; *is_large*: with the items."""
 
     id: str
     given: str
@@ -21,6 +21,7 @@ class Case:
     origin: str
     play: Play
     is_race: bool = False
+    is_large: bool = False
 
     @property
     def sentence(self) -> str:
@@ -29,10 +30,16 @@ class Case:
 
 
 def case(
-    number: str, given: str, when: str, then: str, origin: str, is_race: bool = False
+    number: str,
+    given: str,
+    when: str,
+    then: str,
+    origin: str,
+    is_race: bool = False,
+    is_large: bool = False,
 ) -> Callable[[Play], Case]:
     """Return a decorator that makes a case of a function, which raises Broken if the tracker fails it."""
-    return lambda play: Case(number, given, when, then, origin, play, is_race)
+    return lambda play: Case(number, given, when, then, origin, play, is_race, is_large)
 
 
 def all_of(module: dict[str, object]) -> tuple[Case, ...]:

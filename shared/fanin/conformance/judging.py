@@ -63,6 +63,7 @@ def judge(
 def judged(tracker: Adapter, case: Case, effort: Effort) -> Judgement:
     """Run one case in a thread; a case that does not end in its time fails, and its thread is left."""
     limit = effort.race_timeout if case.is_race else effort.timeout
+    limit = effort.large_timeout if case.is_large else limit
     ended: list[tuple[Verdict, str]] = []
     thread = threading.Thread(target=lambda: ended.append(_ended(tracker, case, effort)), daemon=True)
     started = time.monotonic()

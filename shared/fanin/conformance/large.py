@@ -23,6 +23,7 @@ PAGE_SECONDS = 1.0
     "the last items are acked one by one, and then again",
     "the medians are within 20 %, and duplicates cost no more",
     "a scan for each ack in Carlyle, 91 ms for a duplicate",
+    is_large=True,
 )
 def an_ack_costs_the_same(trial: Trial) -> None:
     ratios = [_ratios(trial) for _ in range(SERIES)]
@@ -81,6 +82,7 @@ def _seconds(trial: Trial, call: Callable[[], object]) -> float:
     "what is outstanding is listed",
     "one page has these three, in less than a second",
     "Sidekiq 1455",
+    is_large=True,
 )
 def three_are_missing(trial: Trial) -> None:
     batch = trial.tracker.open()

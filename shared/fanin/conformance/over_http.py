@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from copy import copy
 from typing import Any, Literal, Self
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
@@ -155,7 +156,7 @@ class FaninOverHttp(Adapter):
     def anonymous(self) -> Self:
         if self.sign is None and is_loopback(self.host):
             raise NotSupported("authentication of a local run without a JWT issuer")
-        stranger = type(self)(self.url)
+        stranger = copy(self)
         stranger.sign = None
         return stranger
 

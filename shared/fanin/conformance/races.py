@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from queue import Empty, SimpleQueue
 
 from fanin.conformance.adapter import Answer, Refused
 from fanin.conformance.case import case
@@ -24,12 +26,19 @@ def many_acks_at_once(trial: Trial) -> None:
     batch, items = trial.opened(1000)
     closed = trial.tracker.close(batch)
 
-    def caller(number: int) -> list[Answer]:
-        mine = range(number * 5, 1000, CALLERS * 5)
-        return [trial.tracker.ack(items[at : at + 5]) for at in mine]
+    left = SimpleQueue[list[str]]()
+    for at in range(0, 1000, 5):
+        left.put(items[at : at + 5])
 
-    calls = [partial(caller, number) for number in range(CALLERS)]
-    answers = together(calls, trial.effort.timeout)
+    def caller() -> list[Answer]:
+        """Ack what is left, so that all callers are at work until the end."""
+        mine: list[Answer] = []
+        with suppress(Empty):
+            while True:
+                mine.append(trial.tracker.ack(left.get_nowait()))
+        return mine
+
+    answers = together([caller] * CALLERS, trial.effort.timeout)
     trial.completed_once(batch, [closed, *(each for part in answers for each in part)])
 
 

@@ -39,6 +39,11 @@ class Effort:
         """Seconds for a case of many rounds."""
         return self.timeout + self.rounds / 2
 
+    @property
+    def large_timeout(self) -> float:
+        """Seconds for a case of many items."""
+        return self.timeout + self.items / 5_000
+
 
 @dataclass(slots=True)
 class Trial:

@@ -1,0 +1,59 @@
+"""``make soak``: mixed load of all capabilities on one local run, with crashes, and a referee at the end.
+
+It prints the table of the referee, and exits with 1 if a rule does not hold. ``--calm``: without crashes;
+``--spark``: with a Spark job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.proof.results import keep
+from tests.soak.referee import Rule
+from tests.soak.soaking import Report, soak
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calm", action="store_true", help="no crashes")
+    parser.add_argument("--spark", action="store_true", help="a Spark job at the begin, middle and end")
+    given = parser.parse_args()
+    print(f"seed {given.seed}, {given.minutes:g} minutes of load", flush=True)
+    report = soak(given.minutes * 60, given.seed, calm=given.calm, spark=given.spark)
+    print(text_of(report))
+    keep("soak", f'make soak ARGS="{arguments(given)}"', *table(report), note(report))
+    return 0 if all(rule.holds for rule in report.rules) else 1
+
+
+def arguments(given: argparse.Namespace) -> str:
+    flags = [f"--{name}" for name in ("calm", "spark") if getattr(given, name)]
+    return " ".join([f"--minutes {given.minutes:g} --seed {given.seed}", *flags])
+
+
+def verdict(rule: Rule) -> str:
+    return "holds" if rule.holds else "BROKEN"
+
+
+def table(report: Report) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows for docs/proof.md."""
+    return ["rule", "verdict", "seen"], [[rule.name, verdict(rule), rule.seen] for rule in report.rules]
+
+
+def text_of(report: Report) -> str:
+    rows = [f"{verdict(rule):<7} {rule.name}: {rule.seen}" for rule in report.rules]
+    return "\n".join([*rows, *(f"{name}: {series}" for name, series in report.memory.items()), note(report)])
+
+
+def note(report: Report) -> str:
+    """Return the load and the crashes in a sentence."""
+    load = ", ".join(f"{count:,} {name}" for name, count in sorted(report.load.items()))
+    chaos = ", ".join(f"{count} {name}" for name, count in sorted(report.chaos.items())) or "no crashes"
+    memory = "; ".join(f"{name} {series}" for name, series in report.memory.items())
+    return f"{report.minutes:.0f} minutes: {load}. {chaos}. Memory: {memory}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Crashes: function processes of the emulator, and workers of the queue, killed and frozen at random."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from fanin.local import LocalRun, functions
+from tests.soak.ledger import Ledger
+from tests.soak.memory import family
+from tests.soak.work import Queueing
+
+SWEEPS = ("sweep", "sweep_groups", "sweep_jobs")
+FUNCTIONS_KILLED = "function processes killed"
+FUNCTIONS_FROZEN = "function processes frozen"
+
+
+def host_of(run: LocalRun) -> int:
+    """Return the process of the emulator."""
+    return run._emulator.process.pid
+
+
+@dataclass
+class Chaos:
+    """What is done to the processes of the run, which this program started."""
+
+    run: LocalRun
+    ledger: Ledger
+    queueing: Queueing
+    chance: random.Random
+
+    def kill_function(self) -> None:
+        """Kill one function process, working or idle."""
+        workers = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
+        if workers:
+            with suppress(ProcessLookupError):
+                os.kill(self.chance.choice(workers), signal.SIGKILL)
+                self.ledger.happened(FUNCTIONS_KILLED)
+
+    def freeze_function(self) -> None:
+        """Stop one function process for a short time."""
+        workers = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
+        if workers:
+            victim = self.chance.choice(workers)
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGSTOP)
+                self.ledger.happened(FUNCTIONS_FROZEN)
+                time.sleep(self.chance.uniform(0.1, 2.0))
+                os.kill(victim, signal.SIGCONT)
+
+    def happen(self) -> None:
+        """Do one of these."""
+        self.chance.choice(
+            [
+                self.kill_function,
+                self.kill_function,
+                self.freeze_function,
+                self.queueing.kill,
+                self.queueing.freeze,
+            ]
+        )()
+
+
+def is_function(pid: int) -> bool:
+    """Return whether the process runs a deployed function."""
+    with suppress(OSError):
+        return b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def sweep(run: LocalRun, halt: Event) -> None:
+    """Run the sweeps, as their schedules do."""
+    lambda_ = run.client("lambda")
+    deployed = functions.by_handler(lambda_)
+    for name in SWEEPS:
+        if not halt.is_set():
+            lambda_.invoke(FunctionName=deployed[name]["FunctionName"], Payload=b"{}")

@@ -1,0 +1,81 @@
+"""What the load did, as the referee compares it with what came of it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fanin.client.reports import AckReport
+
+
+@dataclass(slots=True)
+class Expected:
+    """How a batch has to end: the load sets it before it sends the request that decides it."""
+
+    kind: str
+    total: int = 0
+    failed: int = 0
+    state: str = "COMPLETE"
+
+    @property
+    def result(self) -> str | None:
+        """The result of a complete batch."""
+        if self.state != "COMPLETE":
+            return None
+        return "completed_with_failures" if self.failed else "succeeded"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Shared by all threads of the load."""
+
+    batches: dict[str, Expected] = field(default_factory=dict)
+    reported: Counter[str] = field(default_factory=Counter)
+    """Completions in answers, by batch."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Requests that were answered, and what they had, by the metric that counts them."""
+    poison: set[str] = field(default_factory=set)
+    """Messages that every consumer fails."""
+    tasks: dict[str, str] = field(default_factory=dict)
+    """Tasks, and their targets."""
+    jobs: Counter[str] = field(default_factory=Counter)
+    """Accepted jobs, by key."""
+    errors: list[str] = field(default_factory=list)
+    chaos: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def opened(self, batch: str, expected: Expected) -> None:
+        with self._lock:
+            self.batches[batch] = expected
+            self.counts["BatchesOpened"] += 1
+
+    def added(self, batch: str, count: int) -> None:
+        with self._lock:
+            self.batches[batch].total += count
+            self.counts["ItemsAdded"] += count
+
+    def acked(self, report: AckReport) -> None:
+        with self._lock:
+            self.reported.update(done.batch_id for done in report.completions)
+
+    def reported_by_close(self, batch: str) -> None:
+        with self._lock:
+            self.reported[batch] += 1
+
+    def count(self, name: str, amount: int = 1) -> None:
+        with self._lock:
+            self.counts[name] += amount
+
+    def failed_with(self, where: str, error: BaseException) -> None:
+        with self._lock:
+            self.errors.append(f"{where}: {type(error).__name__}: {error}"[:300])
+
+    def happened(self, what: str) -> None:
+        with self._lock:
+            self.chaos[what] += 1
+
+    def accepted_jobs(self, keys: Iterable[str]) -> None:
+        with self._lock:
+            self.jobs.update(keys)

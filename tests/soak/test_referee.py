@@ -1,0 +1,188 @@
+"""The referee of the soak finds each kind of loss; a sound run breaks no rule."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+
+import pytest
+
+from tests.soak import referee
+from tests.soak.ledger import Expected, Ledger
+from tests.soak.memory import Sampler, drawn, family, resident_mb
+from tests.soak.reading import plain, summed
+from tests.soak.tracking import wait_until
+
+NOW = 1000.0
+
+
+def ended(state="COMPLETE", total=3, failed=0, acked=3, result="succeeded"):
+    return {
+        "state": state,
+        "total": total,
+        "result": result,
+        "progress": {"acked": acked, "failed": failed},
+    }
+
+
+WANTED = {
+    "a": Expected("direct", total=3),
+    "b": Expected("queued", total=3, failed=1),
+    "c": Expected("orphan", state="EXPIRED"),
+    "d": Expected("cancelled", total=2, state="CANCELLED"),
+}
+FOUND = {
+    "a": ended(),
+    "b": ended(failed=1, result="completed_with_failures"),
+    "c": None,
+    "d": ended("CANCELLED", 2, acked=1, result="cancelled"),
+}
+
+
+def test_batches_that_ended_as_the_load_made_them_hold():
+    assert referee.states(WANTED, FOUND).holds
+
+
+@pytest.mark.parametrize(
+    ("batch", "row"),
+    [
+        ("a", None),
+        ("a", ended("CLOSED")),
+        ("a", ended(total=4)),
+        ("a", ended(acked=2)),
+        ("a", ended(failed=1)),
+        ("b", ended(failed=1)),
+        ("c", ended("OPEN")),
+        ("d", ended()),
+    ],
+)
+def test_a_batch_that_ended_otherwise_is_found(batch, row):
+    rule = referee.states(WANTED, FOUND | {batch: row})
+
+    assert len(rule.broken) == 1
+    assert batch in rule.broken[0]
+
+
+def event(kind, name):
+    return {"kind": kind, "eventId": name}
+
+
+ONE = {"a": Expected("direct")}
+
+
+def test_copies_of_one_event_are_one():
+    assert referee.events(ONE, {"a": [event("BatchCompleted", "a:1")] * 2}).holds
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [],
+        [event("BatchTimedOut", "a:1")],
+        [event("BatchCompleted", "a:1"), event("BatchCompleted", "a:2")],
+        [event("BatchCompleted", "a:1"), event("BatchCancelled", "a:2")],
+    ],
+)
+def test_a_missing_second_or_other_event_is_found(found):
+    assert not referee.events(ONE, {"a": found}).holds
+
+
+def test_a_completion_that_two_callers_got_or_that_never_was_is_found():
+    for state, times, holds in (("COMPLETE", 1, True), ("COMPLETE", 2, False), ("CANCELLED", 1, False)):
+        ledger = Ledger()
+        ledger.opened("a", Expected("direct", state=state))
+        for _ in range(times):
+            ledger.reported_by_close("a")
+
+        assert referee.reports(ledger).holds is holds
+
+
+def test_lost_and_odd_tasks_are_found():
+    registered = {"t": "x"}
+
+    assert referee.tasks(registered, {}, {"t": {}}).holds
+    assert not referee.tasks(registered, {}, {}).holds
+    assert not referee.tasks(registered, {"t": "SUCCEEDED, done 2 times"}, {"t": {}}).holds
+
+
+NONE_LEFT = dict.fromkeys(referee.ENDED_JOBS, 0)
+
+
+def test_lost_repeated_and_left_jobs_are_found():
+    accepted = Counter(k=2)
+    twice = [("k", "1", 1), ("k", "2", 1)]
+
+    assert referee.jobs(accepted, twice, NONE_LEFT).holds
+    assert not referee.jobs(accepted, twice[:1], NONE_LEFT).holds
+    assert not referee.jobs(accepted, [*twice, ("k", "3", 1)], NONE_LEFT).holds
+    assert not referee.jobs(accepted, twice, NONE_LEFT | {"inProgress": 1}).holds
+
+
+def test_dead_letter_queues_have_the_poison_once_and_nothing_else():
+    assert referee.dead_letters({"p"}, {"consumers": ["p"], "acks": []}).holds
+    for found in ({"consumers": []}, {"consumers": ["p", "p"]}, {"consumers": ["p", "q"]}, {"acks": ["x"]}):
+        assert not referee.dead_letters({"p"}, {"consumers": ["p"]} | found).holds
+
+
+def test_rows_without_a_time_to_live_or_live_beyond_it_are_found():
+    ended_row = {"pk": "a", "sk": "batch", "state": "COMPLETE", "ttl": "900"}
+    page = {"pk": "a#1", "ttl": "900"}
+    sound = {"batches": [ended_row], "pages": [page]}
+
+    assert referee.rows(sound, ONE, NOW).holds
+    assert not referee.rows({"batches": [ended_row | {"state": "OPEN"}]}, ONE, NOW).holds
+    assert not referee.rows({"batches": [{"pk": "a", "sk": "batch"}]}, ONE, NOW).holds
+    assert not referee.rows({"pages": [{"pk": "a"}]}, ONE, NOW).holds
+
+
+def test_metrics_add_up_but_for_killed_invocations():
+    counts = {"BatchesOpened": 10, "ItemsAdded": 100, "BatchesCompleted": 10}
+
+    assert referee.metrics(counts, counts, 0).holds
+    assert not referee.metrics(counts, counts | {"ItemsAdded": 99}, 0).holds
+    assert referee.metrics(counts, counts | {"ItemsAdded": 60, "BatchesOpened": 9}, 1).holds
+    assert not referee.metrics(counts, counts | {"BatchesCompleted": 8}, 1).holds
+    assert not referee.metrics({}, {"BatchesOpened": 3}, 0).holds
+
+
+def test_memory_that_grows_to_the_end_is_found_and_a_warm_start_is_not():
+    warm = [(float(at), 100.0 + min(at, 100) * 3) for at in range(0, 300, 10)]
+
+    assert referee.memory(warm).holds
+    assert not referee.memory([(at, 100.0 + at) for at, _ in warm]).holds
+    assert not referee.memory(warm[:3]).holds
+
+
+def test_errors_of_the_load_are_broken_rules():
+    ledger = Ledger()
+    ledger.failed_with("direct", TimeoutError("late"))
+
+    assert referee.errors(ledger).broken == ("direct: TimeoutError: late",)
+    assert "1 broken" in referee.errors(ledger).seen
+
+
+def test_metrics_are_summed_from_their_lines():
+    line = {
+        "_aws": {"CloudWatchMetrics": [{"Metrics": [{"Name": "A"}, {"Name": "B"}]}]},
+        "A": [1, 2],
+        "B": [1],
+    }
+
+    assert summed(["", "other", json.dumps(line)] * 2) == {"A": 6, "B": 2}
+
+
+def test_rows_are_read_as_texts_and_numbers():
+    assert plain({"pk": {"S": "a"}, "n": {"N": "1"}, "bits": {"B": b""}}) == {"pk": "a", "n": "1"}
+
+
+def test_the_memory_of_this_process_is_sampled():
+    sampler = Sampler(os.getpid(), seconds=0.01)
+    sampler.start()
+    assert wait_until(lambda: len(sampler.emulator) > 2, 60)
+    sampler.stopped.set()
+    sampler.join()
+
+    assert resident_mb(os.getpid()) > 1
+    assert family(os.getpid())[0] == os.getpid()
+    assert drawn(sampler.emulator).endswith("MB")
