@@ -99,6 +99,9 @@ mutants: setup ## broken rules, each with a seed that finds it
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
 	@$(BIN)/python -m benchmarks.races $(ARGS)
 
+crashes: setup ## every handler killed before and after each request it makes, then called again; a table
+	@$(BIN)/python -m tests.crashes $(ARGS)
+
 requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m benchmarks.requests $(ARGS)
 

@@ -1,0 +1,112 @@
+"""The services beside DynamoDB as a crash leaves them: what was sent, put, called, and for whom it counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.crashes.naming import queue_url
+
+Answer = tuple[int, dict[str, str], bytes]
+JSON = {"content-type": "application/x-amz-json-1.0"}
+MISSING = "AWS.SimpleQueueService.NonExistentQueue;Sender"
+
+
+@dataclass
+class Outside:
+    """SQS, EventBridge, S3, Step Functions, Secrets Manager, Lambda and the servers of users.
+
+    ``messages``: bodies by the name of their queue. ``tasks``: how a task of Step Functions ended, by its
+    token. ``calls``: (URL, idempotency key) of calls of batch APIs and webhooks. *answers*: of a batch API.
+    """
+
+    queues: set[str] = field(default_factory=set)
+    messages: list[tuple[str, str]] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
+    status: int = 200
+
+    def answer(self, service: str, operation: str, url: str, body: bytes) -> Answer:
+        """Answer one request of *service*; *operation* is that of ``X-Amz-Target``, or the HTTP method."""
+        if service == "s3":
+            self.objects[urlsplit(url).path] = body
+            return 200, {"ETag": '"e"'}, b""
+        if service == "lambda":
+            self.calls.append((urlsplit(url).path, json.loads(body)["idempotencyKey"]))
+            return 200, {}, b"null"
+        does: Callable[[Mapping[str, Any]], Any] = getattr(self, f"_{service}_{operation}")
+        found = does(json.loads(body))
+        if isinstance(found, str):
+            return _refusal(found)
+        return 200, JSON, json.dumps(found).encode()
+
+    def call(self, url: str, headers: Mapping[str, str]) -> int:
+        """Answer a POST to a server of a user's with its status."""
+        key = headers.get("Idempotency-Key") or headers["Fanin-Event-Id"]
+        self.calls.append((url, key))
+        return self.status
+
+    def _sqs_SendMessage(self, request: Mapping[str, Any]) -> Any:
+        name = _name(request["QueueUrl"])
+        self.messages.append((name, request["MessageBody"]))
+        return {"MessageId": str(len(self.messages))}
+
+    def _sqs_SendMessageBatch(self, request: Mapping[str, Any]) -> Any:
+        name = _name(request["QueueUrl"])
+        self.messages += [(name, entry["MessageBody"]) for entry in request["Entries"]]
+        return {"Successful": [{"Id": entry["Id"], "MessageId": "m"} for entry in request["Entries"]]}
+
+    def _sqs_ChangeMessageVisibilityBatch(self, request: Mapping[str, Any]) -> Any:
+        self.hidden += [entry["ReceiptHandle"] for entry in request["Entries"]]
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
+
+    def _sqs_DeleteMessageBatch(self, request: Mapping[str, Any]) -> Any:
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
+
+    def _sqs_GetQueueUrl(self, request: Mapping[str, Any]) -> Any:
+        name = request["QueueName"]
+        return {"QueueUrl": queue_url(name)} if name in self.queues else MISSING
+
+    def _sqs_CreateQueue(self, request: Mapping[str, Any]) -> Any:
+        self.queues.add(request["QueueName"])
+        return {"QueueUrl": queue_url(request["QueueName"])}
+
+    def _sqs_DeleteQueue(self, request: Mapping[str, Any]) -> Any:
+        self.queues.discard(_name(request["QueueUrl"]))
+        return {}
+
+    def _events_PutEvents(self, request: Mapping[str, Any]) -> Any:
+        self.events += request["Entries"]
+        return {"FailedEntryCount": 0, "Entries": [{"EventId": "e"} for _ in request["Entries"]]}
+
+    def _stepfunctions_SendTaskSuccess(self, request: Mapping[str, Any]) -> Any:
+        return self._ended(request["taskToken"], "succeeded", request["output"])
+
+    def _stepfunctions_SendTaskFailure(self, request: Mapping[str, Any]) -> Any:
+        return self._ended(request["taskToken"], "failed", request["error"])
+
+    def _ended(self, token: str, how: str, said: str) -> Any:
+        if token in self.tasks:
+            return "TaskTimedOut"
+        self.tasks[token] = (how, said)
+        return {}
+
+    def _secretsmanager_GetSecretValue(self, request: Mapping[str, Any]) -> Any:
+        return {"ARN": request["SecretId"], "SecretString": self.secrets[request["SecretId"]]}
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _refusal(code: str) -> Answer:
+    kind = "QueueDoesNotExist" if code == MISSING else code
+    body = {"__type": f"com.amazonaws#{kind}", "message": kind}
+    return 400, {**JSON, "x-amzn-query-error": code}, json.dumps(body).encode()
