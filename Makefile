@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean cli-reference
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races crashes faults requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean cli-reference
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -101,6 +101,9 @@ races: setup ## close against the last ack, and two last acks, over HTTP on the 
 
 crashes: setup ## every handler killed before and after each request it makes, then called again; a table
 	@$(BIN)/python -m tests.crashes $(ARGS)
+
+faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
+	@$(BIN)/python -m tests.faults $(ARGS)
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m benchmarks.requests $(ARGS)

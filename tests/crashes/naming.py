@@ -60,9 +60,11 @@ ENVIRONMENT = {
     "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),
     "FANIN_OUTCOMES_TABLE": OUTCOMES,
     "FANIN_INDEX_TABLE": INDEX,
+    "FANIN_BUNDLED_SECTIONS": "libs",
+    "FANIN_QUEUED_SECTIONS": "net",
     "FANIN_SETTINGS": json.dumps(
         {
-            "grouper_policies": [{"pattern": "*", "maxSize": 4, "linger": 0}],
+            "grouper_policies": [{"pattern": "*", "maxSize": 4, "lingerSeconds": 0}],
             "grouper_downstream": [{"pattern": "*", "url": API_URL}],
             "callbacks": [{"name": "hook", "url": WEBHOOK_URL, "secret": SECRET}],
             "resumed_state_machines": [MACHINE],

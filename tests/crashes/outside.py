@@ -25,6 +25,7 @@ class Outside:
 
     queues: set[str] = field(default_factory=set)
     messages: list[tuple[str, str]] = field(default_factory=list)
+    delivered: dict[str, int] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -46,6 +47,12 @@ class Outside:
         if isinstance(found, str):
             return _refusal(found)
         return 200, JSON, json.dumps(found).encode()
+
+    def take(self, queue: str) -> tuple[str, ...]:
+        """Return the messages of *queue* that were not taken before, as its event source receives them."""
+        bodies = [body for name, body in self.messages if name == queue]
+        first, self.delivered[queue] = self.delivered.get(queue, 0), len(bodies)
+        return tuple(bodies[first:])
 
     def call(self, url: str, headers: Mapping[str, str]) -> int:
         """Answer a POST to a server of a user's with its status."""

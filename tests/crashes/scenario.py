@@ -120,8 +120,9 @@ class Scenario:
     """*prepare* fills the account, and returns the event of *handler*.
 
     ``duties``: what heals a crash by the handler's contract; the undisturbed run has them too. ``fresh``:
-    attributes of rows that differ by design: times, owners and counts of attempts. ``free_answer``: the
-    answer may differ: it says what this invocation itself did.
+    attributes of rows that differ by design: times, owners and counts of attempts. ``apart``: tables whose
+    rows are another division of the same work. ``free_answer``: the answer may differ: it says what this
+    invocation itself did. ``returns``: the undisturbed handler returns messages, too.
     """
 
     handler: str
@@ -129,8 +130,9 @@ class Scenario:
     prepare: Callable[[Account], Delivery]
     duties: tuple[Duty, ...] = ()
     fresh: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
     free_answer: bool = False
-    why: str = ""
+    returns: bool = False
 
     @property
     def id(self) -> str:
