@@ -1,1 +1,1 @@
-"""Every deployed handler, killed before and after each request it makes, then delivered the same event again."""
+"""Every deployed handler is killed before and after each of its requests, then its event comes again."""

@@ -132,7 +132,7 @@ def opened() -> Iterator[Account]:
 
 
 def _renew_clients() -> None:
-    from functions.wiring import metered  # noqa: PLC0415  # a handler is imported with the environment set
+    from functions.wiring import metered  # a handler is imported with the environment set
 
     metered.dynamodb.cache_clear()
     for each in CLIENTS:

@@ -78,7 +78,7 @@ ROUND = (
     Duty("lead_tasks", LEASE, partial(taken, "tasks")),
     Duty("handle_bundle", LEASE, partial(taken, "bundles")),
 )
-HEALED = (*ROUND, *ROUND, Duty("sweep_groups", timedelta(hours=1)), *ROUND, *ROUND)
+HEALED = (*ROUND, Duty("sweep_groups", timedelta(hours=1)), *ROUND, *ROUND)
 """Messages come again after the leases of a crashed process; the sweep sends those that were lost."""
 BY_DESIGN = TIMES | BY_WHOM | {"bundleId", "attempts", "updatedAt", "order"}
 DIVIDED = frozenset({"GroupBundles", "GroupLeases"})
@@ -87,7 +87,9 @@ DIVIDED = frozenset({"GroupBundles", "GroupLeases"})
 
 def _register(_: Account) -> Delivery:
     item = added(opened(), 1)[0]
-    return Request("POST", "/v1/tasks", {"payload": 1, "target": TARGET, "taskId": task_id(1), "itemId": item})
+    return Request(
+        "POST", "/v1/tasks", {"payload": 1, "target": TARGET, "taskId": task_id(1), "itemId": item}
+    )
 
 
 def _register_many(_: Account) -> Delivery:
@@ -164,7 +166,9 @@ def _work(_: Account) -> Delivery:
     return Messages(tuple(json.dumps(body) for body in bodies), queue_arn("demo"))
 
 
-COUNTED = frozenset({"deliveries", "faults", "registrations", "jobs", "acks", "repeats", "writeUnits", "ackUnits"})
+COUNTED = frozenset(
+    {"deliveries", "faults", "registrations", "jobs", "acks", "repeats", "writeUnits", "ackUnits"}
+)
 """What the demo counts of its deliveries."""
 
 GROUPS = [
@@ -178,7 +182,14 @@ GROUPS = [
     Scenario("consume_tasks", "twelve messages", _consume),
     Scenario("lead_tasks", "five tasks, in bundles of four", _lead, HEALED, BY_DESIGN, DIVIDED),
     Scenario("handle_bundle", "all succeed, and their batch ends", _handle, HEALED, BY_DESIGN, DIVIDED),
-    Scenario("handle_bundle", "refused, and divided until each failed", _refused, (*HEALED, *HEALED), BY_DESIGN, DIVIDED),
+    Scenario(
+        "handle_bundle",
+        "refused, and divided until each failed",
+        _refused,
+        (*HEALED, *HEALED),
+        BY_DESIGN,
+        DIVIDED,
+    ),
     Scenario("sweep_groups", "lost messages", _sweep, HEALED, BY_DESIGN, DIVIDED),
     Scenario("demo_worker", "a row, a task and a job", _work, fresh=COUNTED | {"completedBy"}),
 ]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from fanin.queue import NewJob, Options, Queue
+from fanin.queue import NewJob, Options, Queue, QueueKey
 from functions.wiring import queueing
 from tests.archive.streams import record
 from tests.crashes.account import Account, Killed
@@ -18,6 +18,7 @@ from tests.crashes.scenario import Delivery, Duty, Event, Messages, Request, Sce
 from tests.crashes.tracker_scenarios import BY_WHOM, TIMES, added, closed, opened
 
 DEMO = "demo"
+PARTS = 2
 EXPIRED = timedelta(minutes=20)
 """Longer than the session of a function that has crashed."""
 
@@ -40,8 +41,18 @@ HEALED = (
 )
 """The sweep frees the claims of a crashed session, rings again, and reports what was not reported."""
 BY_DESIGN = frozenset(
-    {"claim", "session", "deliveries", "claimed_us", "done_us", "done_by", "ready_us", "collisions", "busy_us"}
-    | {"processedAt", "ix"}
+    {
+        "claim",
+        "session",
+        "deliveries",
+        "claimed_us",
+        "done_us",
+        "done_by",
+        "ready_us",
+        "collisions",
+        "busy_us",
+    }
+    | {"processedAt", "ix", "idle_us", "asleep_us", "listed", "revision"}
     | TIMES
     | BY_WHOM
 )
@@ -53,6 +64,7 @@ def queue(name: str = DEMO) -> Any:
 
 def with_jobs(count: int = 3, items: list[str] | None = None) -> None:
     """Add jobs with fixed ids, each with one of *items*."""
+    queueing.creator().ensure(QueueKey(TENANT, DEMO), PARTS)
     queue().add_all(
         [NewJob(f"job-{n}", id=f"id-{n}", item_id=items[n] if items else None) for n in range(count)]
     )

@@ -93,7 +93,7 @@ class Judged:
 
 KILLS = ("killed before", "killed after")
 OTHERS = ("overtaken before", "out of time before")
-MANY = 24
+MANY = 16
 """Of an event with more requests, each is killed before, and so many are disturbed in the other ways."""
 
 
@@ -157,7 +157,7 @@ class Judge:
         self._disturb(scenario, delivery, how, context)
         answer, left = self._invoked(scenario.handler, delivery, context)
         requests = list(self.account.requests)
-        if how.kind == "undisturbed" and (left is not None and not scenario.returns or _is_refused(answer)):
+        if how.kind == "undisturbed" and ((left is not None and not scenario.returns) or _is_refused(answer)):
             raise AssertionError(f"{scenario.id}: {answer}, and {left} is left")
         if how.kind == "delivered twice":
             left = delivery
@@ -208,7 +208,11 @@ class Judge:
         self.account.requests, self.account.before = requests, before
 
     def _final(self, scenario: Scenario, answer: Any) -> Final:
-        stored = [(name, row) for name, row in self.account.rows() if name not in scenario.apart and not _is_sample(row)]
+        stored = [
+            (name, row)
+            for name, row in self.account.rows()
+            if name not in scenario.apart and not _is_sample(row)
+        ]
         rows = Counter(_row(name, row, scenario.fresh) for name, row in stored)
         sent = () if scenario.apart else self._sent()
         return Final(rows, frozenset(sent), None if scenario.free_answer else _known(answer))
@@ -260,7 +264,9 @@ def _is_full(page: dict[str, Any]) -> bool:
 
 def _known(value: Any) -> str:
     """Return *value* as text, with each id that a process has drawn replaced by the same word."""
-    return DRAWN.sub("DRAWN", value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str))
+    return DRAWN.sub(
+        "DRAWN", value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    )
 
 
 def _without(body: str) -> str:

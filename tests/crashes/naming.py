@@ -1,4 +1,4 @@
-"""The names of the account, the tables and the queues of the crash sweep, as a deployed function gets them."""
+"""The names of the account, tables and queues of the crash sweep, as a deployed function gets them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services beside DynamoDB as a crash leaves them: what was sent, put, called, and for whom it counted."""
+"""The services beside DynamoDB as a crash leaves them: what was sent, put, called and ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+
+from botocore import xform_name
 
 from tests.crashes.naming import queue_url
 
@@ -42,7 +44,7 @@ class Outside:
         if service == "lambda":
             self.calls.append((urlsplit(url).path, json.loads(body)["idempotencyKey"]))
             return 200, {}, b"null"
-        does: Callable[[Mapping[str, Any]], Any] = getattr(self, f"_{service}_{operation}")
+        does: Callable[[Mapping[str, Any]], Any] = getattr(self, f"_{service}_{xform_name(operation)}")
         found = does(json.loads(body))
         if isinstance(found, str):
             return _refusal(found)
@@ -60,43 +62,43 @@ class Outside:
         self.calls.append((url, key))
         return self.status
 
-    def _sqs_SendMessage(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_send_message(self, request: Mapping[str, Any]) -> Any:
         name = _name(request["QueueUrl"])
         self.messages.append((name, request["MessageBody"]))
         return {"MessageId": str(len(self.messages))}
 
-    def _sqs_SendMessageBatch(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_send_message_batch(self, request: Mapping[str, Any]) -> Any:
         name = _name(request["QueueUrl"])
         self.messages += [(name, entry["MessageBody"]) for entry in request["Entries"]]
         return {"Successful": [{"Id": entry["Id"], "MessageId": "m"} for entry in request["Entries"]]}
 
-    def _sqs_ChangeMessageVisibilityBatch(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_change_message_visibility_batch(self, request: Mapping[str, Any]) -> Any:
         self.hidden += [entry["ReceiptHandle"] for entry in request["Entries"]]
         return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
 
-    def _sqs_DeleteMessageBatch(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_delete_message_batch(self, request: Mapping[str, Any]) -> Any:
         return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
 
-    def _sqs_GetQueueUrl(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_get_queue_url(self, request: Mapping[str, Any]) -> Any:
         name = request["QueueName"]
         return {"QueueUrl": queue_url(name)} if name in self.queues else MISSING
 
-    def _sqs_CreateQueue(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_create_queue(self, request: Mapping[str, Any]) -> Any:
         self.queues.add(request["QueueName"])
         return {"QueueUrl": queue_url(request["QueueName"])}
 
-    def _sqs_DeleteQueue(self, request: Mapping[str, Any]) -> Any:
+    def _sqs_delete_queue(self, request: Mapping[str, Any]) -> Any:
         self.queues.discard(_name(request["QueueUrl"]))
         return {}
 
-    def _events_PutEvents(self, request: Mapping[str, Any]) -> Any:
+    def _events_put_events(self, request: Mapping[str, Any]) -> Any:
         self.events += request["Entries"]
         return {"FailedEntryCount": 0, "Entries": [{"EventId": "e"} for _ in request["Entries"]]}
 
-    def _stepfunctions_SendTaskSuccess(self, request: Mapping[str, Any]) -> Any:
+    def _stepfunctions_send_task_success(self, request: Mapping[str, Any]) -> Any:
         return self._ended(request["taskToken"], "succeeded", request["output"])
 
-    def _stepfunctions_SendTaskFailure(self, request: Mapping[str, Any]) -> Any:
+    def _stepfunctions_send_task_failure(self, request: Mapping[str, Any]) -> Any:
         return self._ended(request["taskToken"], "failed", request["error"])
 
     def _ended(self, token: str, how: str, said: str) -> Any:
@@ -105,7 +107,7 @@ class Outside:
         self.tasks[token] = (how, said)
         return {}
 
-    def _secretsmanager_GetSecretValue(self, request: Mapping[str, Any]) -> Any:
+    def _secretsmanager_get_secret_value(self, request: Mapping[str, Any]) -> Any:
         return {"ARN": request["SecretId"], "SecretString": self.secrets[request["SecretId"]]}
 
 

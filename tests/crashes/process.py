@@ -26,7 +26,12 @@ from fanin.tracker.reading import Reader
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = "f7e5"
 """How each id that a process draws begins, so that two runs can be compared without them."""
-CLOCKED = ("fanin.tracker.reading", "fanin.grouper.world", "fanin.callbacks.delivering", "functions.sweep_jobs")
+CLOCKED = (
+    "fanin.tracker.reading",
+    "fanin.grouper.world",
+    "fanin.callbacks.delivering",
+    "functions.sweep_jobs",
+)
 TIMED = ("fanin.queue.effects", "functions.demo.wiring", "functions.demo_jobs", "functions.metrics.emf")
 KEPT = frozenset({"dynamodb"})
 """Its client keeps nothing but connections, and counts with a meter that stays attached."""

@@ -45,7 +45,7 @@ class Request:
     key: str | None = "key"
     query: Mapping[str, str] | None = None
 
-    def invoke(self, handler: str, context: Context) -> tuple[Any, Delivery | None]:  # noqa: ARG002
+    def invoke(self, handler: str, context: Context) -> tuple[Any, Delivery | None]:
         headers = {"content-type": "application/json"}
         if self.key and self.method == "POST":
             headers["idempotency-key"] = self.key
@@ -105,9 +105,9 @@ def _handler(name: str) -> Callable[[Any, Any], Any]:
 
 @dataclass(frozen=True)
 class Duty:
-    """What runs after the event: *handler*, once *after* has passed, with what *delivery* makes of the account.
+    """What runs after the event: *handler*, once *after* has passed.
 
-    *delivery* returns None where there is nothing to deliver.
+    *delivery* returns what it is invoked with, None where there is nothing to deliver.
     """
 
     handler: str

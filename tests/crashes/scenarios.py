@@ -15,7 +15,7 @@ SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS]
 
 
 def deployed() -> list[str]:
-    """Return the names of all handlers in the modules that list them, whether they are alone or in a tuple."""
+    """Return the names of all handlers in the modules that list them, alone or in a tuple."""
     found: set[str] = set()
     for module in (handlers, group_handlers, job_handlers):
         for value in vars(module).values():

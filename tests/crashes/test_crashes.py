@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import fanin.api.resuming as resuming
+from fanin.api import resuming
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge, disturbances
 from tests.crashes.scenario import Scenario

@@ -153,7 +153,7 @@ def _reopen(_: Account) -> Delivery:
 
 
 def _origin(_: Account) -> Delivery:
-    from fanin.tracker.reopening import ReopenBatch  # noqa: PLC0415
+    from fanin.tracker.reopening import ReopenBatch
 
     batch = tracking.tracker().reopen(TENANT, ReopenBatch(origin_batch_id=failed_in_part()), "t", key="k")
     return Request("GET", f"/v1/batches/{batch.batch_id}/origin")
@@ -255,7 +255,11 @@ def _sweep(account: Account) -> Delivery:
     closed(unfinished)
     tracker = tracking.tracker()
     key = BatchKey(TENANT, unfinished)
-    tracker.store.add_bits(PageKey(key, 0, 0), PageMasks.of(0b1111, Outcome.SUCCESS), tracker.get(TENANT, unfinished).pages_expire_at)
+    tracker.store.add_bits(
+        PageKey(key, 0, 0),
+        PageMasks.of(0b1111, Outcome.SUCCESS),
+        tracker.get(TENANT, unfinished).pages_expire_at,
+    )
     acked(items[4:])
     asking = opened("asking", notify_at=["firstFailure", "50%"], stuck_after=MINUTE)
     some = added(asking, 2)
@@ -295,8 +299,16 @@ TRACKER = [
     Scenario("delete_batches", "three of them", _delete_many, free_answer=True),
     Scenario("ack_items", "items of two pages", _ack_some, free_answer=True),
     Scenario("ack_items", "the last ones, one failed, and the parent ends", _ack_last, free_answer=True),
-    Scenario("ack_items", "too many failures, and the parent ends", _ack_so_that_too_many_failed, free_answer=True),
-    Scenario("consume_acks", "the last ones, and one message that is no ack", _consume_last, fresh=BY_WHOM, returns=True),
+    Scenario(
+        "ack_items", "too many failures, and the parent ends", _ack_so_that_too_many_failed, free_answer=True
+    ),
+    Scenario(
+        "consume_acks",
+        "the last ones, and one message that is no ack",
+        _consume_last,
+        fresh=BY_WHOM,
+        returns=True,
+    ),
     Scenario("fail_letters", "the last ones, and the parent ends", _letters_last, fresh=BY_WHOM),
     Scenario("describe_event", "an ended batch", _describe),
     Scenario("confirm_event", "the parent was not acked", _confirm),

@@ -1,7 +1,7 @@
-"""``python -m tests.faults --schedules 300 --seed S``: live schedules over a local run under faults on the wire.
+"""``python -m tests.faults --schedules 300 --seed S``: live schedules on a local run, faults on the wire.
 
-The seed decides what each schedule does, and what the n-th request to the emulator meets; which request is the
-n-th depends on the threads of the run. It is printed; by default it is drawn.
+The seed decides what each schedule does, and what the n-th request to the emulator meets; which request is
+the n-th depends on the threads of the run. It is printed; by default it is drawn.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from tests.proof.results import keep
 COLUMNS = ("fault", "injected")
 NOTE = (
     "{schedules} schedules over HTTP, SQS and streams on the local run, seed {seed}: {flows}. {requests}"
-    " requests to the emulator, {faults} faults, {violations} violations, {odd} answers that docs/openapi.json"
-    " does not have. Answers: {statuses}. Each batch ended once with one event id, no item was lost, lists of"
-    " outstanding and failed items were exact, and each task and job was done once."
+    " requests to the emulator, {faults} faults, {violations} violations, {odd} answers that"
+    " docs/openapi.json does not have. Answers: {statuses}."
+    " Each batch ended once with one event id, no item was lost, lists of outstanding and failed items were"
+    " exact, and each task and job was done once."
 )
 
 

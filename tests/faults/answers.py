@@ -82,6 +82,5 @@ def one_item(request: Json) -> bytes:
     return json.dumps({**request, "Limit": 1}).encode()
 
 
-
 def _error(code: str, **more: Any) -> bytes:
     return json.dumps({"__type": f"com.amazonaws#{code}", "message": code, **more}).encode()

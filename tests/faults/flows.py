@@ -143,7 +143,9 @@ def of_a_child(flow: Flow) -> Expected:
     stands_for = flow.chance.choice(parent.items)
     flow.name = "child"
     batch = flow.opened(parentItemId=stands_for)
-    child = Expected("child", flow.seed, batch, flow.added(batch, flow.chance.randint(1, 6)), parents=[parent])
+    child = Expected(
+        "child", flow.seed, batch, flow.added(batch, flow.chance.randint(1, 6)), parents=[parent]
+    )
     others = [item for item in parent.items if item != stands_for]
     if others:
         flow.site.api.post("/v1/acks", {"items": others}, flow.key())

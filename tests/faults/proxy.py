@@ -116,7 +116,11 @@ class FaultProxy:
         with self._lock:
             self.requests += 1
             kind = None if self.calm.is_set() else next(self._plan).kind(sent.operation)
-            if kind is Kind.ONE_ITEM and "Limit" in sent.document() and "ExclusiveStartKey" in sent.document():
+            if (
+                kind is Kind.ONE_ITEM
+                and "Limit" in sent.document()
+                and "ExclusiveStartKey" in sent.document()
+            ):
                 kind = None
             if kind is not None:
                 self.faults[kind.value, sent.operation or sent.method] += 1
@@ -201,42 +205,49 @@ class _Server(ThreadingHTTPServer):
         """Nothing: a client that has stopped waiting is no error."""
 
 
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection as *faults* says."""
+
+    faults: FaultProxy
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        reply = self.faults.answer(Sent(self.command, self.path, dict(self.headers), body))
+        if not reply.status:
+            self._reset()
+            return
+        self.send_response_only(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        self._write(reply)
+
+    do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815  # as http.server names them
+
+    def _write(self, reply: Reply) -> None:
+        parts = SLOW_PARTS if reply.slow else 1
+        size = max(1, -(-len(reply.body) // parts))
+        for first in range(0, len(reply.body), size):
+            self.wfile.write(reply.body[first : first + size])
+            self.wfile.flush()
+            if reply.slow:
+                time.sleep(SLOW_PAUSE)
+
+    def _reset(self) -> None:
+        """Close the connection as a crashed host does: with RST, and no answer."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
 def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            reply = proxy.answer(Sent(self.command, self.path, dict(self.headers), body))
-            if not reply.status:
-                self._reset()
-                return
-            self.send_response_only(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(reply.body)))
-            self.end_headers()
-            self._write(reply)
-
-        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve
-
-        def _write(self, reply: Reply) -> None:
-            parts = SLOW_PARTS if reply.slow else 1
-            size = max(1, -(-len(reply.body) // parts))
-            for first in range(0, len(reply.body), size):
-                self.wfile.write(reply.body[first : first + size])
-                self.wfile.flush()
-                if reply.slow:
-                    time.sleep(SLOW_PAUSE)
-
-        def _reset(self) -> None:
-            """Close the connection as a crashed host does: with RST, and no answer."""
-            self.close_connection = True
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
+    class Handler(_Handler):
+        faults = proxy
 
     return Handler

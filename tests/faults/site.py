@@ -58,7 +58,9 @@ class Site:
     def direct(self) -> Fanin:
         """Return the library on the tables, in this process."""
         outputs = self.run.outputs
-        return Fanin.direct(Tables(outputs["BatchesTable"], outputs["PagesTable"]), TENANT, page_bits=PAGE_BITS)
+        return Fanin.direct(
+            Tables(outputs["BatchesTable"], outputs["PagesTable"]), TENANT, page_bits=PAGE_BITS
+        )
 
     def ending_events(self, batch: str) -> list[dict[str, Any]]:
         """Return the ending events of *batch*, waited for."""

@@ -157,6 +157,7 @@ def test_half_of_the_messages_and_events_are_refused(
 
 def test_a_page_has_one_item_and_slow_bytes_arrive(faulty: FaultProxy) -> None:
     query = {"TableName": "T", "KeyConditionExpression": "pk = :a", "Limit": 9}
+    query["ExpressionAttributeValues"] = {":a": {"S": "a"}}
     client(faulty, "dynamodb", Kind.ONE_ITEM).query(**query)
     client(faulty, "dynamodb", Kind.SLOW).query(**query)
 
