@@ -113,10 +113,10 @@ def disturbances(requests: int) -> Iterator[Disturbance]:
 
 @dataclass
 class Judge:
-    """Runs scenarios in *account*, which is empty at first."""
+    """Runs scenarios in *account*, empty at first; *chosen*: which disturbances of so many requests."""
 
     account: Account
-    chosen: Callable[[Disturbance], bool] = lambda _: True
+    chosen: Callable[[Disturbance, int], bool] = lambda _each, _requests: True
 
     def judge(self, scenario: Scenario) -> Judged:
         """Run *scenario* undisturbed, then with each of the chosen disturbances."""
@@ -128,8 +128,9 @@ class Judge:
             if not requests:
                 raise AssertionError(f"{scenario.id} sends nothing: {expected.answer}")
             judged = Judged(scenario, requests)
-            for each in filter(self.chosen, disturbances(len(requests))):
-                self._compare(judged, prepared, delivery, each, expected)
+            for each in disturbances(len(requests)):
+                if self.chosen(each, len(requests)):
+                    self._compare(judged, prepared, delivery, each, expected)
         finally:
             self.account.restore(empty)
         return judged

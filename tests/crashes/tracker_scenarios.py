@@ -269,7 +269,7 @@ def _sweep(account: Account) -> Delivery:
     return Event({})
 
 
-NEXT_SWEEP = (Duty("sweep", timedelta(hours=1)), Duty("sweep", timedelta(hours=1)))
+NEXT_SWEEP = (Duty("sweep", timedelta(hours=1)),)
 
 TIMES = frozenset({"completedAt", "expiresAt", "endedAt", "nextCheckAt", "dueAt", "ttl", "at", "createdKey"})
 """Of a batch that ends when a crash is healed, and not at once."""
