@@ -11,6 +11,7 @@ from tests.faults.flows import Expected, outstanding
 from tests.faults.site import Site
 
 SETTLED_SECONDS = 300.0
+SWEEP_SECONDS = 2.0
 LATE_SECONDS = 3.0
 """By then each late copy of a request has been applied."""
 
@@ -37,7 +38,7 @@ class Referee:
             left = [each for each in left if self._state(each) == "CLOSED"]
             if left:
                 self.site.sweep()
-                time.sleep(1)
+                time.sleep(SWEEP_SECONDS)
 
     def _state(self, expected: Expected) -> str:
         return str(self.site.api.get(f"/v1/batches/{expected.batch}?progress=none")["state"])

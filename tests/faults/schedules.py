@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -72,4 +71,3 @@ def _sweep(site: Site, ended: threading.Event) -> None:
     """Sweep each ten seconds, in place of each minute, so that schedules settle soon."""
     while not ended.wait(SWEEP_SECONDS):
         site.sweep()
-        time.sleep(0)

@@ -68,11 +68,12 @@ class Site:
             return list(self.bus.of(batch))
 
     def sweep(self) -> None:
-        """Let the scheduled sweeps run now; in the run they come each minute."""
+        """Start the scheduled sweeps now; in the run they come each minute."""
         lambda_ = self.run.client("lambda")
         deployed = functions.by_handler(lambda_)
         for name in SWEEPS:
-            lambda_.invoke(FunctionName=deployed[name]["FunctionName"], Payload=b"{}")
+            function = deployed[name]["FunctionName"]
+            lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=b"{}")
 
 
 @contextmanager
