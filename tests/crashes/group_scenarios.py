@@ -51,16 +51,17 @@ def delivered(queue: str, account: Account) -> Delivery:
     return found
 
 
-def to_bundle(account: Account) -> None:
-    """Let five tasks, with the items of a closed batch, become bundles."""
+def to_bundle(account: Account, count: int = 5) -> None:
+    """Register tasks with the items of a closed batch, which are due."""
     batch = opened()
-    registered(5, added(batch, 5))
+    registered(count, added(batch, count))
     closed(batch)
     account.clock.pass_by(timedelta(seconds=2))
 
 
-def bundled(account: Account) -> None:
-    to_bundle(account)
+def bundled(account: Account, count: int = 5) -> None:
+    """Let tasks become bundles."""
+    to_bundle(account, count)
     delivery: Delivery | None = delivered("tasks", account)
     while delivery is not None:
         _, delivery = delivery.invoke("lead_tasks", ENOUGH)
@@ -139,7 +140,7 @@ def _handle(account: Account) -> Delivery:
 
 
 def _refused(account: Account) -> Delivery:
-    bundled(account)
+    bundled(account, 2)
     account.outside.status = 400
     return delivered("bundles", account)
 
@@ -186,7 +187,7 @@ GROUPS = [
         "handle_bundle",
         "refused, and divided until each failed",
         _refused,
-        (*HEALED, *HEALED),
+        (*HEALED, *ROUND),
         BY_DESIGN,
         DIVIDED,
     ),
