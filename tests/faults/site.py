@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +66,22 @@ class Site:
         """Return the ending events of *batch*, waited for."""
         with self.lock:
             return list(self.bus.of(batch))
+
+    def outcome(self, job: str) -> dict[str, Any]:
+        """Return the write of a job's outcome, which fails where there is one."""
+        table = self.run.outputs["DemoOutcomesTable"]
+        condition = "attribute_not_exists(pk)"
+        return {"Put": {"TableName": table, "Item": {"pk": {"S": job}}, "ConditionExpression": condition}}
+
+    def with_outcome(self, jobs: Iterable[str]) -> set[str]:
+        """Return those of *jobs* that have an outcome."""
+        table = self.run.outputs["DemoOutcomesTable"]
+        keys = {job: {"pk": {"S": job}} for job in jobs}
+        found = (
+            (job, self.dynamodb.get_item(TableName=table, Key=key, ConsistentRead=True))
+            for job, key in keys.items()
+        )
+        return {job for job, answer in found if "Item" in answer}
 
     def sweep(self) -> None:
         """Start the scheduled sweeps now; in the run they come each minute."""
