@@ -1,0 +1,73 @@
+"""The names of the account, tables and queues of the crash sweep, as a deployed function gets them."""
+
+from __future__ import annotations
+
+import json
+
+ACCOUNT = "123456789012"
+REGION = "us-east-1"
+TENANT = ACCOUNT
+OUTCOMES, INDEX = "Outcomes", "Index"
+DOORBELLS = "doorbell"
+API_URL = "https://batch.example/calls"
+WEBHOOK_URL = "https://hook.example/events"
+SECRET = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:hook-abcdef"
+KEPT, LETTERS = "kept", "letters"
+MACHINE = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:waits"
+BUS = "bus"
+BUCKET = "archive"
+TABLES = {
+    "batches": "Batches",
+    "pages": "Pages",
+    "jobs": "Queue",
+    "tasks": "GroupTasks",
+    "bundles": "GroupBundles",
+}
+
+
+def queue_url(name: str) -> str:
+    """Return the URL of an SQS queue."""
+    return f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{name}"
+
+
+def queue_arn(name: str) -> str:
+    """Return the ARN of an SQS queue."""
+    return f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
+
+
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_DEFAULT_REGION": REGION,
+    "FANIN_BATCHES_TABLE": "Batches",
+    "FANIN_PAGES_TABLE": "Pages",
+    "FANIN_TENANT": TENANT,
+    "FANIN_PAGE_BITS": "4",
+    "FANIN_ALLOW_ANONYMOUS": "true",
+    "FANIN_RESUMES": "true",
+    "FANIN_OWN_DEAD_LETTER_QUEUE": queue_url(LETTERS),
+    "FANIN_KEPT_MESSAGES_QUEUE": queue_url(KEPT),
+    "FANIN_QUEUE_TABLE": "Queue",
+    "FANIN_DOORBELL_PREFIX": queue_arn(DOORBELLS),
+    "FANIN_GROUP_TASKS_TABLE": "GroupTasks",
+    "FANIN_GROUP_LEASES_TABLE": "GroupLeases",
+    "FANIN_GROUP_BUNDLES_TABLE": "GroupBundles",
+    "FANIN_GROUPER_QUEUE_URL": queue_url("tasks"),
+    "FANIN_BUNDLES_QUEUE_URL": queue_url("bundles"),
+    "FANIN_BUS_NAME": BUS,
+    "FANIN_EVENTS": "TaskSucceeded,BundleFailed",
+    "FANIN_ARCHIVE_BUCKET": BUCKET,
+    "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),
+    "FANIN_OUTCOMES_TABLE": OUTCOMES,
+    "FANIN_INDEX_TABLE": INDEX,
+    "FANIN_BUNDLED_SECTIONS": "libs",
+    "FANIN_QUEUED_SECTIONS": "net",
+    "FANIN_SETTINGS": json.dumps(
+        {
+            "grouper_policies": [{"pattern": "*", "maxSize": 4, "lingerSeconds": 0}],
+            "grouper_downstream": [{"pattern": "*", "url": API_URL}],
+            "callbacks": [{"name": "hook", "url": WEBHOOK_URL, "secret": SECRET}],
+            "resumed_state_machines": [MACHINE],
+        }
+    ),
+}

@@ -1,0 +1,121 @@
+"""The services beside DynamoDB as a crash leaves them: what was sent, put, called and ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore import xform_name
+
+from tests.crashes.naming import queue_url
+
+Answer = tuple[int, dict[str, str], bytes]
+JSON = {"content-type": "application/x-amz-json-1.0"}
+MISSING = "AWS.SimpleQueueService.NonExistentQueue;Sender"
+
+
+@dataclass
+class Outside:
+    """SQS, EventBridge, S3, Step Functions, Secrets Manager, Lambda and the servers of users.
+
+    ``messages``: bodies by the name of their queue. ``tasks``: how a task of Step Functions ended, by its
+    token. ``calls``: (URL, idempotency key) of calls of batch APIs and webhooks. *answers*: of a batch API.
+    """
+
+    queues: set[str] = field(default_factory=set)
+    messages: list[tuple[str, str]] = field(default_factory=list)
+    delivered: dict[str, int] = field(default_factory=dict)
+    hidden: list[str] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
+    status: int = 200
+
+    def answer(self, service: str, operation: str, url: str, body: bytes) -> Answer:
+        """Answer one request of *service*; *operation* is that of ``X-Amz-Target``, or the HTTP method."""
+        if service == "s3":
+            self.objects[urlsplit(url).path] = body
+            return 200, {"ETag": '"e"'}, b""
+        if service == "lambda":
+            self.calls.append((urlsplit(url).path, json.loads(body)["idempotencyKey"]))
+            return 200, {}, b"null"
+        does: Callable[[Mapping[str, Any]], Any] = getattr(self, f"_{service}_{xform_name(operation)}")
+        found = does(json.loads(body))
+        if isinstance(found, str):
+            return _refusal(found)
+        return 200, JSON, json.dumps(found).encode()
+
+    def take(self, queue: str) -> tuple[str, ...]:
+        """Return the messages of *queue* that were not taken before, as its event source receives them."""
+        bodies = [body for name, body in self.messages if name == queue]
+        first, self.delivered[queue] = self.delivered.get(queue, 0), len(bodies)
+        return tuple(bodies[first:])
+
+    def call(self, url: str, headers: Mapping[str, str]) -> int:
+        """Answer a POST to a server of a user's with its status."""
+        key = headers.get("Idempotency-Key") or headers["Fanin-Event-Id"]
+        self.calls.append((url, key))
+        return self.status
+
+    def _sqs_send_message(self, request: Mapping[str, Any]) -> Any:
+        name = _name(request["QueueUrl"])
+        self.messages.append((name, request["MessageBody"]))
+        return {"MessageId": str(len(self.messages))}
+
+    def _sqs_send_message_batch(self, request: Mapping[str, Any]) -> Any:
+        name = _name(request["QueueUrl"])
+        self.messages += [(name, entry["MessageBody"]) for entry in request["Entries"]]
+        return {"Successful": [{"Id": entry["Id"], "MessageId": "m"} for entry in request["Entries"]]}
+
+    def _sqs_change_message_visibility_batch(self, request: Mapping[str, Any]) -> Any:
+        self.hidden += [entry["ReceiptHandle"] for entry in request["Entries"]]
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
+
+    def _sqs_delete_message_batch(self, request: Mapping[str, Any]) -> Any:
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
+
+    def _sqs_get_queue_url(self, request: Mapping[str, Any]) -> Any:
+        name = request["QueueName"]
+        return {"QueueUrl": queue_url(name)} if name in self.queues else MISSING
+
+    def _sqs_create_queue(self, request: Mapping[str, Any]) -> Any:
+        self.queues.add(request["QueueName"])
+        return {"QueueUrl": queue_url(request["QueueName"])}
+
+    def _sqs_delete_queue(self, request: Mapping[str, Any]) -> Any:
+        self.queues.discard(_name(request["QueueUrl"]))
+        return {}
+
+    def _events_put_events(self, request: Mapping[str, Any]) -> Any:
+        self.events += request["Entries"]
+        return {"FailedEntryCount": 0, "Entries": [{"EventId": "e"} for _ in request["Entries"]]}
+
+    def _stepfunctions_send_task_success(self, request: Mapping[str, Any]) -> Any:
+        return self._ended(request["taskToken"], "succeeded", request["output"])
+
+    def _stepfunctions_send_task_failure(self, request: Mapping[str, Any]) -> Any:
+        return self._ended(request["taskToken"], "failed", request["error"])
+
+    def _ended(self, token: str, how: str, said: str) -> Any:
+        if token in self.tasks:
+            return "TaskTimedOut"
+        self.tasks[token] = (how, said)
+        return {}
+
+    def _secretsmanager_get_secret_value(self, request: Mapping[str, Any]) -> Any:
+        return {"ARN": request["SecretId"], "SecretString": self.secrets[request["SecretId"]]}
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _refusal(code: str) -> Answer:
+    kind = "QueueDoesNotExist" if code == MISSING else code
+    body = {"__type": f"com.amazonaws#{kind}", "message": kind}
+    return 400, {**JSON, "x-amzn-query-error": code}, json.dumps(body).encode()

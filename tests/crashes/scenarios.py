@@ -1,0 +1,29 @@
+"""All scenarios, and the handlers that the stack deploys."""
+
+from __future__ import annotations
+
+from fanin_cdk import group_handlers, handlers, job_handlers
+from fanin_cdk.group_handlers import GroupHandler
+from fanin_cdk.handlers import Handler
+from fanin_cdk.job_handlers import JobHandler
+from tests.crashes.group_scenarios import GROUPS
+from tests.crashes.job_scenarios import JOBS
+from tests.crashes.scenario import Scenario
+from tests.crashes.tracker_scenarios import TRACKER
+
+SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS]
+
+
+def deployed() -> list[str]:
+    """Return the names of all handlers in the modules that list them, alone or in a tuple."""
+    found: set[str] = set()
+    for module in (handlers, group_handlers, job_handlers):
+        for value in vars(module).values():
+            found |= {_name(each) for each in (value if isinstance(value, tuple) else (value,))} - {""}
+    return sorted(found)
+
+
+def _name(value: object) -> str:
+    if isinstance(value, GroupHandler | JobHandler):
+        return value.lambda_.name
+    return value.name if isinstance(value, Handler) else ""

@@ -1,0 +1,75 @@
+"""A caller of the API that repeats what was not answered, and keeps each answer that no page describes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import urllib3
+
+from tests.api.published import Unpublished, checked
+
+Json = dict[str, Any]
+PATIENCE_SECONDS = 180.0
+REPEATED = frozenset({429, 500, 502, 503, 504})
+PAUSE_SECONDS = 0.3
+TIMED_OUT = b"Sandbox.Timedout"
+"""In the gateway's answer for a function that was still repeating its requests when its time was over."""
+
+
+class NoAnswerInTimeError(AssertionError):
+    """A request was still refused after PATIENCE_SECONDS."""
+
+
+@dataclass
+class Client:
+    """Calls the API at *url*; ``odd`` has the answers that are not documented, 500 and 502 among them."""
+
+    url: str
+    statuses: Counter[int] = field(default_factory=Counter)
+    odd: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._pool = urllib3.PoolManager(maxsize=32, retries=False, timeout=60)
+
+    def post(self, path: str, body: Json | None = None, key: str | None = None) -> Json:
+        """Send a POST until it has an answer; the same *key* makes its repetitions one request."""
+        return self._called("POST", path, body or {}, key)
+
+    def get(self, path: str) -> Json:
+        """Send a GET until it has an answer."""
+        return self._called("GET", path, None, None)
+
+    def _called(self, method: str, path: str, body: Json | None, key: str | None) -> Json:
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        status, found = 0, b""
+        while time.monotonic() < give_up:
+            status, found = self._once(method, path, body, key)
+            if status not in REPEATED:
+                break
+            time.sleep(PAUSE_SECONDS)
+        if not 200 <= status < 300:
+            raise NoAnswerInTimeError(f"{method} {path}: {status} {found[:300]!r}")
+        answer: Json = json.loads(found)
+        return answer
+
+    def _once(self, method: str, path: str, body: Json | None, key: str | None) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+        data = None if body is None else json.dumps(body)
+        answer = self._pool.request(method, self.url + path, body=data, headers=headers)
+        self.statuses[answer.status] += 1
+        self._check(method, path, answer)
+        return answer.status, answer.data
+
+    def _check(self, method: str, path: str, answer: urllib3.BaseHTTPResponse) -> None:
+        if TIMED_OUT in answer.data:
+            return
+        try:
+            checked(method, path.partition("?")[0], answer.status, answer.headers, answer.data.decode())
+        except Unpublished as error:
+            self.odd.append(str(error)[:500])
+        if answer.status == 500:
+            self.odd.append(f"{method} {path}: 500 {answer.data[:300]!r}")

@@ -1,0 +1,31 @@
+"""A few schedules under faults between the functions and the emulator; ``make faults`` runs hundreds."""
+
+from __future__ import annotations
+
+from benchmarks.races import Api
+from fanin.local import LocalRun
+from tests.faults.flows import Expected
+from tests.faults.referee import Referee
+from tests.faults.schedules import run as run_schedules
+from tests.faults.site import faulty
+from tests.http.events import Events
+
+SCHEDULES = 5
+SEED = 16
+
+
+def test_schedules_under_faults_end_as_they_should(run: LocalRun, api: Api, bus: Events) -> None:
+    with faulty(run, bus, SEED) as site:
+        result = run_schedules(site, SCHEDULES, threads=SCHEDULES)
+        untrue = Referee(site)
+        batch, items = api.opened(1)
+        api.close(batch)
+        api.ack(*items)
+        untrue.judge([Expected("untrue", 0, batch, [*items, "one more"])])
+
+    assert (result.violations, result.odd) == ([], [])
+    assert [violation.split(": ")[1] for violation in untrue.violations][:1] == [
+        "COMPLETE with 1 items, not 2"
+    ]
+    assert result.schedules.total() == SCHEDULES
+    assert result.faults.total() > SCHEDULES
