@@ -73,8 +73,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes:
     return Lanes(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the long lanes first: the many short files then fill both workers to the end."""
+    others = [item.nodeid for item in items if not item.nodeid.startswith("tests/contract/")]
+    if others and config.getoption("endpoint"):
+        raise pytest.UsageError(f"--endpoint is for tests/contract alone, and not for {others[0]}")
     items.sort(key=lambda item: rank_of(item.nodeid))
     number_namesakes(items)
 
@@ -88,11 +91,22 @@ def number_namesakes(items: list[pytest.Item]) -> None:
             item._id = item.parent.id.child(f"{item.name}[{seen[item.nodeid]}]")
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the engine of the contract suites: see tests/contract/engines.py."""
+    parser.addoption(
+        "--endpoint",
+        default=os.environ.get("FANIN_CONTRACT_ENDPOINT"),
+        help="run tests/contract on: emulator, the URL of an engine, or aws",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Forget what the shell says of AWS and of a run, before any module of the tests is imported.
 
     A test that needs such a name sets it.
     """
+    if config.getoption("endpoint") == "aws":
+        return
     for name in list(os.environ):
         if name.startswith(OURS):
             del os.environ[name]
