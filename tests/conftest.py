@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.request_rules import hook
+from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
@@ -47,6 +47,17 @@ def nothing_that_aws_refuses() -> Iterator[None]:
     yield
     refused, hook.REFUSALS[:] = list(hook.REFUSALS), []
     assert not refused
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep the shapes of the requests of this process: `make witness` compares them."""
+    if shapes.SEEN:
+        shapes.keep(str(session.config.getoption("endpoint") or "suite").partition(":")[0] + "-" + worker())
+
+
+def worker() -> str:
+    """Return the name of this process among those that share the tests."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
 
 
 def lane_of(nodeid: str) -> str:
