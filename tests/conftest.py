@@ -107,7 +107,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--endpoint",
         default=os.environ.get("FANIN_CONTRACT_ENDPOINT"),
-        help="run tests/contract on: emulator, the URL of an engine, or aws",
+        help="run tests/contract on: moto, emulator, the URL of an engine, or aws",
     )
 
 

@@ -170,9 +170,9 @@ def _account() -> Endpoint:
 
 @contextmanager
 def opened(endpoint: str | None) -> Iterator[Engine]:
-    """Yield the engine of ``--endpoint``; None is moto."""
+    """Yield the engine of ``--endpoint``; none is moto."""
     with ExitStack() as stack:
-        if endpoint is None:
+        if endpoint in (None, "moto"):
             yield Moto()
             return
         if endpoint == "emulator":

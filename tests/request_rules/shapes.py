@@ -60,7 +60,9 @@ def shape(operation: str, request: Mapping[str, Any]) -> str:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    return " ".join(names.get(token, token) for token in text.split())
+    """Return *text* with the names of attributes; the names of labels are the users'."""
+    named = " ".join(names.get(token, token) for token in text.split())
+    return re.sub(r"labels \. \S+", "labels . NAME", named)
 
 
 def note(operation: str, request: Mapping[str, Any]) -> None:
@@ -94,6 +96,6 @@ def keep(worker: str) -> None:
         path.write_text(json.dumps(sorted(before | SEEN), indent=1, ensure_ascii=False) + "\n")
 
 
-def kept() -> set[str]:
-    """Return the shapes of all processes that wrote some."""
-    return {each for path in FOUND.glob("*.json") for each in json.loads(path.read_text())}
+def kept(run: str) -> set[str]:
+    """Return the shapes that the processes of *run* wrote: ``suite``, or an engine of the contract suites."""
+    return {each for path in FOUND.glob(f"{run}-*.json") for each in json.loads(path.read_text())}
