@@ -1,4 +1,4 @@
-"""``python -m tests.witness``: the contract suites on each engine, compared case by case and request by request.
+"""``python -m tests.witness``: the contract suites on each engine, compared case by case.
 
 The cases on memory run beside those on moto. Of each engine the distinct shapes of requests are compared with
 those that the whole suite sends: ``tests/contract/expressions.json``, and what later runs of tests noted.
