@@ -28,8 +28,8 @@ def test_a_case_that_differs_is_counted():
         ["queue", "memory", "1", "1", "0", "0", "", "0"],
         ["queue", "moto", "2", "2", "0", "0", "1", "0"],
         ["queue", "emulator", "2", "1", "0", "1", "2", "1"],
-        ["rows", "moto", "1", "0", "1", "0", "1", "0"],
-        ["rows", "emulator", "1", "0", "1", "0", "2", "0"],
+        ["quotas, rows", "moto", "1", "0", "1", "0", "1", "0"],
+        ["quotas, rows", "emulator", "1", "0", "1", "0", "2", "0"],
     ]
     assert other.failed == ["tests.contract.queue.test_a.test_y[dynamodb-2]"]
 
