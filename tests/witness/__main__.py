@@ -69,7 +69,7 @@ def missed(legs: Sequence[Leg]) -> list[str]:
 
 
 def write(legs: Sequence[Leg]) -> None:
-    """Write the list of what the tests send: what the last runs of the tests noted, and what the legs sent."""
+    """Write the list: what the last runs of the tests noted, and what the legs sent."""
     known = shapes.kept("suite") | {each for leg in legs for each in leg.sent}
     shapes.LISTED.write_text(json.dumps(sorted(known), indent=1, ensure_ascii=False) + "\n")
 
