@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -107,6 +107,12 @@ crashes: setup ## every handler killed before and after each request it makes, t
 
 faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
 	@$(BIN)/python -m tests.faults $(ARGS)
+witness: setup ## the contract suites on memory, moto and the emulator: cases, expressions, differences
+	@$(BIN)/python -m tests.witness $(ARGS)
+
+smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent; asks first, and cleans up
+	@$(BIN)/python -m tests.smoke --stage "$(STAGE)" $(ARGS)
+
 conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
 	@$(BIN)/python -m tests.conformance $(ARGS)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.request_rules import hook
+from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
@@ -49,6 +49,17 @@ def nothing_that_aws_refuses() -> Iterator[None]:
     assert not refused
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep the shapes of the requests of this process: `make witness` compares them."""
+    if shapes.SEEN:
+        shapes.keep(str(session.config.getoption("endpoint") or "suite").partition(":")[0] + "-" + worker())
+
+
+def worker() -> str:
+    """Return the name of this process among those that share the tests."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
 def lane_of(nodeid: str) -> str:
     """Return the name of what the test shares with others: a lane, or its file."""
     return next((lane for room, lane in LANES.items() if nodeid.startswith(room)), nodeid.partition("::")[0])
@@ -73,8 +84,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes:
     return Lanes(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the long lanes first: the many short files then fill both workers to the end."""
+    others = [item.nodeid for item in items if not item.nodeid.startswith("tests/contract/")]
+    if others and config.getoption("endpoint"):
+        raise pytest.UsageError(f"--endpoint is for tests/contract alone, and not for {others[0]}")
     items.sort(key=lambda item: rank_of(item.nodeid))
     number_namesakes(items)
 
@@ -88,11 +102,22 @@ def number_namesakes(items: list[pytest.Item]) -> None:
             item._id = item.parent.id.child(f"{item.name}[{seen[item.nodeid]}]")
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the engine of the contract suites: see tests/contract/engines.py."""
+    parser.addoption(
+        "--endpoint",
+        default=os.environ.get("FANIN_CONTRACT_ENDPOINT"),
+        help="run tests/contract on: moto, emulator, the URL of an engine, or aws",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Forget what the shell says of AWS and of a run, before any module of the tests is imported.
 
     A test that needs such a name sets it.
     """
+    if config.getoption("endpoint") == "aws":
+        return
     for name in list(os.environ):
         if name.startswith(OURS):
             del os.environ[name]

@@ -13,7 +13,7 @@ from fanin.aws.settings import Tables
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.queue.dynamodb import DynamoStore as QueueStore
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
-from tests.contract import grouper_tables, moto_clients, queue_table, tables
+from tests.contract import engines, grouper_tables, queue_table, tables
 
 NEWER = 99
 FOLDER = Path(__file__).parent / "rows_of_0_1"
@@ -48,22 +48,19 @@ def newer(row: Row) -> Row:
 
 def trackers() -> TrackerStore:
     """Return a store over the tracker's tables with all rows of 0.1."""
-    client = moto_clients.client("dynamodb")
-    tables.create_tables(client)
+    client = engines.client(tables.create_tables)
     _fill(client, "batches", "pages")
     return TrackerStore(client, Tables(*tables.TABLES), pause=lambda _: None)
 
 
 def queues() -> QueueStore:
-    client = moto_clients.client("dynamodb")
-    queue_table.create_queue_table(client)
+    client = engines.client(queue_table.create_queue_table)
     _fill(client, "queue")
     return QueueStore(client, queue_table.QUEUE_TABLE, pause=lambda _: None)
 
 
 def groupers() -> GrouperStore:
-    client = moto_clients.client("dynamodb")
-    grouper_tables.create_tables(client)
+    client = engines.client(grouper_tables.create_tables)
     _fill(client, "tasks", "bundles", "leases")
     return GrouperStore(client, grouper_tables.TABLES, pause=lambda _: None)
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin.errors import NewerSchema
 from fanin.grouper import BundleState, Lane, Lease, TaskState
@@ -19,7 +18,7 @@ from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import BatchKey, Group, Outcome, PageKey, Progress, Query, Receipt, State
 from fanin.tracker.page import PageMasks
 from fanin.tracker.thresholds import Reached, Threshold
-from tests.contract import golden
+from tests.contract import engines, golden
 from tests.contract.grouper.calls import LANE, LATER, NOW, empty, task
 from tests.contract.queue import calls as queueing
 from tests.contract.queue_table import QUEUE_TABLE
@@ -29,7 +28,7 @@ SENTENCE = r"has schema version 99, and this process reads versions up to 1: upg
 
 @pytest.fixture(autouse=True)
 def aws():
-    with mock_aws():
+    with engines.emptied():
         yield
 
 

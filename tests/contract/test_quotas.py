@@ -1,11 +1,10 @@
-"""One suite for every store of quotas: in memory, and on DynamoDB as moto plays it."""
+"""One suite for every store of quotas: in memory, and on DynamoDB: see engines.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from moto import mock_aws
 
 from fanin.errors import NewerSchema
 from fanin.quotas.dynamodb import DynamoQuotas
@@ -13,7 +12,7 @@ from fanin.quotas.dynamodb.requests import bucket_key, permit_key
 from fanin.quotas.memory import MemoryQuotas
 from fanin.quotas.model import BucketKey, Permit, PermitKey, Quota, Spent
 from fanin.quotas.store import QuotaStore
-from tests.contract import golden, moto_clients
+from tests.contract import engines, golden
 from tests.contract.tables import create_tables
 
 BUCKET = BucketKey("acme", Quota.ADDS, 0)
@@ -26,10 +25,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[QuotaStore]:
     if request.param == "memory":
         yield MemoryQuotas()
         return
-    with mock_aws():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
-        yield DynamoQuotas(client, "Batches")
+    with engines.emptied():
+        yield DynamoQuotas(engines.client(create_tables), "Batches")
 
 
 def test_a_new_bucket_is_full(store: QuotaStore):
@@ -103,9 +100,8 @@ NEWER = {
 
 @pytest.mark.parametrize("name", NEWER)
 def test_a_row_of_a_newer_release_is_neither_read_nor_written(name: str):
-    with mock_aws():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
+    with engines.emptied():
+        client = engines.client(create_tables)
         store = DynamoQuotas(client, "Batches")
         store.start(BUCKET, AT, AT + 5)
         store.take(PERMIT, None, Permit("a", AT))

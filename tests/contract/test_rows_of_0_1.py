@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin.grouper import BundleState, Lane, Lease, TaskState
 from fanin.grouper.model import BundleKey, TaskKey
@@ -15,7 +14,7 @@ from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.keys import JobKey, PartKey, QueueKey
 from fanin.queue.model import JobState, OutboxEntry, Rerun
 from fanin.tracker import ListQuery, Mode, Retention, State, Tracker
-from tests.contract import golden
+from tests.contract import engines, golden
 from tests.contract.queue_table import QUEUE_TABLE
 
 OPENED = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
@@ -28,7 +27,7 @@ LANE = Lane("tenant", "search", "0")
 
 @pytest.fixture(autouse=True)
 def aws():
-    with mock_aws():
+    with engines.emptied():
         yield
 
 

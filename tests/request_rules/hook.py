@@ -10,6 +10,7 @@ import botocore
 from botocore.exceptions import ClientError
 
 from fanin.local.request_rules import Refused, Tables, check
+from tests.request_rules import shapes
 
 TABLES = Tables()
 REFUSALS: list[str] = []
@@ -29,6 +30,7 @@ def _register(session: Any) -> None:
 
 def refuse(params: dict[str, Any], model: Any, **_: Any) -> None:
     """Raise the ClientError that AWS answers with, if it refuses the request."""
+    shapes.note(model.name, params)
     try:
         check(model.name, params, TABLES)
     except Refused as refused:

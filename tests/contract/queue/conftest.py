@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from moto import mock_aws
 
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.memory import MemoryStore
-from tests.contract import moto_clients
+from tests.contract import engines
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
 
@@ -18,7 +17,5 @@ def store(request: pytest.FixtureRequest) -> Iterator[MemoryStore | DynamoStore]
     if request.param == "memory":
         yield MemoryStore(admits=lambda write: "ConditionExpression" not in write["Put"])
         return
-    with mock_aws():
-        client = moto_clients.client("dynamodb")
-        create_queue_table(client)
-        yield DynamoStore(client, QUEUE_TABLE)
+    with engines.emptied():
+        yield DynamoStore(engines.client(create_queue_table), QUEUE_TABLE)

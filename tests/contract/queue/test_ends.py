@@ -102,6 +102,16 @@ def test_an_end_and_the_users_writes_happen_together(store):
     assert outcomes(store) == 1
 
 
+def test_an_end_and_several_writes_with_conditions_happen_together(store):
+    if isinstance(store, MemoryStore):
+        pytest.skip("it has no rows of users")
+    other = {"Put": PUT["Put"] | {"Item": {"pk": {"S": "user"}, "sk": {"S": "other"}}}}
+    store.client.put_item(**PUT["Put"])
+    mark = store.end(taken(store), LATER, [other, GUARDED])
+
+    assert mark.state is JobState.DONE
+
+
 def test_a_users_condition_that_fails_leaves_the_claim(store):
     job = taken(store)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from fanin.queue import lifecycle
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.model import Dead, OutboxEntry
+from tests.contract import engines
 from tests.contract.queue.calls import LATER, PART, QUEUE, death_of, taken, taken_again
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
@@ -44,10 +43,8 @@ OUTBOX_ROW = {
 
 @pytest.fixture
 def store():
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        create_queue_table(client)
-        yield DynamoStore(client, QUEUE_TABLE)
+    with engines.emptied():
+        yield DynamoStore(engines.client(create_queue_table), QUEUE_TABLE)
 
 
 def rewrite_as_0_1(store, row, job_id, *unknown):

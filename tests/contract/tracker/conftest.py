@@ -1,6 +1,6 @@
-"""One suite, every store: in a dictionary, that of a fake client, and on DynamoDB as moto plays it.
+"""One suite, every store: in a dictionary, that of a fake client, and on DynamoDB.
 
-moto has one thread here, so that is fair.
+tests/contract/engines.py has what plays DynamoDB.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin.aws.settings import Tables
 from fanin.testing import FakeFanin
@@ -17,8 +16,8 @@ from fanin.tracker import Batch, Retention, State, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.options import Mode
-from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.contract import engines
+from tests.contract.tables import TABLES, create_tables
 from tests.contract.tracker.calls import KEY, NOW
 
 
@@ -30,10 +29,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
     if request.param == "fake":
         yield FakeFanin().store
         return
-    with mock_aws(), deep_recursion():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
-        yield DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
+    with engines.emptied():
+        yield DynamoStore(engines.client(create_tables), Tables(*TABLES), pause=lambda _: None)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 
@@ -144,6 +145,29 @@ def test_lists_are_newest_first_filtered_and_go_on(store, batch):
     assert listed(store, before=(LATER, batch.batch_id[:-5] + "20001")) == ["10001", "80001", "00001"]
     assert listed(store, state=State.CLOSED) == []
     assert listed(store, shard=(shard_of(KEY.batch_id) + 1) % 8) == []
+
+
+def test_all_filters_of_a_list_hold_together(store, batch):
+    store.create(replace(batch, user_key="orders-1", labels={"team": "a"}))
+    store.create(replace(batch, batch_id=batch.batch_id[:-5] + "10001", user_key="orders-2"))
+    filters = (
+        {"user_key_prefix": "orders-1"},
+        {"state": State.OPEN},
+        {"label": "team:a"},
+        {"opened_from": NOW, "opened_to": LATER},
+    )
+    for chosen in product((False, True), repeat=len(filters)):
+        query = {
+            name: each
+            for taken, some in zip(chosen, filters, strict=True)
+            if taken
+            for name, each in some.items()
+        }
+        expected = ["00001"] if chosen[0] or chosen[2] else ["10001", "00001"]
+
+        assert listed(store, **query) == expected
+        if not chosen[0]:
+            assert listed(store, user_key="orders-1", **query) == ["00001"]
 
 
 def test_a_list_by_the_beginning_of_a_user_key_holds_the_batches_whose_keys_begin_so(store, batch):

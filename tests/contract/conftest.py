@@ -1,0 +1,15 @@
+"""The engine of the contract suites: ``--endpoint``, or moto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract import engines
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    with engines.used(request.config.getoption("endpoint")):
+        yield

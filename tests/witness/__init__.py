@@ -1,0 +1,1 @@
+"""The contract suites on several engines: `make witness`."""

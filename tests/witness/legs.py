@@ -1,0 +1,76 @@
+"""One run of the contract suites on an engine, and what differs between two. Pure but for its constant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from tests.request_rules.shapes import ROOT
+
+BUILD = ROOT / "build" / "witness"
+SUITES = ("tracker", "grouper", "queue", "quotas, rows")
+ENGINES_OF_CASES = re.compile(r"\[(memory|fake)[-\]]")
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The outcomes of the cases on one engine by their names, and the shapes of requests that were sent."""
+
+    engine: str
+    outcomes: dict[str, str]
+    memory: dict[str, str]
+    sent: set[str]
+
+    @property
+    def failed(self) -> list[str]:
+        """Return the cases that failed."""
+        return [name for name, each in (self.outcomes | self.memory).items() if each == "failed"]
+
+
+def read(engine: str, report: str, sent: set[str]) -> Leg:
+    """Return the leg of a report in JUnit's XML."""
+    outcomes: dict[str, str] = {}
+    memory: dict[str, str] = {}
+    for case in ElementTree.fromstring(report).iter("testcase"):  # noqa: S314 - pytest wrote it
+        name = f"{case.get('classname')}.{case.get('name')}"
+        found = {each.tag for each in case}
+        outcome = "failed" if found & {"failure", "error"} else "skipped" if "skipped" in found else "passed"
+        (memory if ENGINES_OF_CASES.search(name) else outcomes)[name] = outcome
+    return Leg(engine, outcomes, memory, sent)
+
+
+def suite_of(name: str) -> str:
+    """Return the suite of a case by its room; those of quotas and of stored rows have none."""
+    return next((suite for suite in SUITES if name.startswith(f"tests.contract.{suite}.")), SUITES[-1])
+
+
+def differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
+    """Return the cases whose outcomes differ, or that ran on one of the engines alone."""
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def rows(legs: Sequence[Leg]) -> list[list[str]]:
+    """Return a row for each suite and engine; differences are from the first engine."""
+    return [row for suite in SUITES for row in _rows_of(suite, legs)]
+
+
+def _rows_of(suite: str, legs: Sequence[Leg]) -> Iterator[list[str]]:
+    memory = _part(legs[0].memory, suite)
+    if memory:
+        yield _row(suite, "memory", memory, "", 0)
+    first = _part(legs[0].outcomes, suite)
+    for leg in legs:
+        found = _part(leg.outcomes, suite)
+        if found:
+            yield _row(suite, leg.engine, found, str(len(leg.sent)), len(differences(first, found)))
+
+
+def _part(outcomes: dict[str, str], suite: str) -> dict[str, str]:
+    return {name: each for name, each in outcomes.items() if suite_of(name) == suite}
+
+
+def _row(suite: str, engine: str, found: dict[str, str], sent: str, differing: int) -> list[str]:
+    counts = [sum(each == outcome for each in found.values()) for outcome in ("passed", "skipped", "failed")]
+    return [suite, engine, str(len(found)), *map(str, counts), sent, str(differing)]

@@ -1,0 +1,72 @@
+"""The comparison of engines, and a slice of it on the emulator."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.request_rules import shapes
+from tests.witness.__main__ import main, missed
+from tests.witness.legs import Leg, differences, read, rows
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.contract.queue.test_a" name="test_x[memory]"/>
+<testcase classname="tests.contract.queue.test_a" name="test_x[dynamodb]"/>
+<testcase classname="tests.contract.queue.test_a" name="test_y[dynamodb-2]">{}</testcase>
+<testcase classname="tests.contract.test_rows" name="test_z"><skipped/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_case_that_differs_is_counted():
+    one, other = (
+        read("moto", REPORT.format(""), {"a"}),
+        read("emulator", REPORT.format("<failure/>"), {"a", "b"}),
+    )
+
+    assert rows([one, other]) == [
+        ["queue", "memory", "1", "1", "0", "0", "", "0"],
+        ["queue", "moto", "2", "2", "0", "0", "1", "0"],
+        ["queue", "emulator", "2", "1", "0", "1", "2", "1"],
+        ["quotas, rows", "moto", "1", "0", "1", "0", "1", "0"],
+        ["quotas, rows", "emulator", "1", "0", "1", "0", "2", "0"],
+    ]
+    assert other.failed == ["tests.contract.queue.test_a.test_y[dynamodb-2]"]
+
+
+def test_a_case_of_one_engine_alone_differs():
+    assert differences({"a": "passed"}, {"a": "passed", "b": "passed"}) == ["b"]
+
+
+def test_a_request_that_an_engine_was_not_sent_is_missed():
+    listed = sorted(shapes.listed())
+    full, part = (
+        Leg("moto", {}, {}, set(listed) | shapes.kept("suite")),
+        Leg("emulator", {}, {}, set(listed[1:])),
+    )
+
+    assert f"not sent on emulator: {listed[0]}" in missed([full, part])
+    assert missed([full]) == []
+
+
+def test_the_list_is_sorted_and_has_each_once():
+    listed = json.loads(shapes.LISTED.read_text())
+
+    assert listed == sorted(set(listed))
+    assert len(listed) > 130
+
+
+def test_a_slice_of_the_suites_agrees_on_moto_and_the_emulator(capsys):
+    assert main(["tests/contract/queue/test_claims.py"]) == 0
+
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed[1:4]] == [
+        ["queue", "memory"],
+        ["queue", "moto"],
+        ["queue", "emulator"],
+    ]
+
+
+@pytest.mark.proof
+def test_all_suites_agree():
+    assert main([]) == 0
