@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.grouper import BundleState, Claim, Lane, Lease, TaskState
-from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, claimed, empty, task
+from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, claimed, empty, rows, task
 
 FENCES = (1, 3, 5, 6, 8, 9, 12, 20)
 """Of other bundles than the usual one: their ids come before and after its own."""
@@ -24,12 +24,11 @@ def test_the_ids_of_the_other_bundles_come_before_and_after():
     assert min(ids) < empty().bundle_id < max(ids)
 
 
-@pytest.mark.parametrize("fence", FENCES)
-def test_a_task_is_settled_by_its_own_bundle_alone(store, fence):
+def test_a_task_is_settled_by_its_own_bundle_alone(store):
     claimed(store, "a")
     stored = store.task(task().key)
 
-    assert store.settle(task(**ENDED), empty(fence).bundle_id) == stored
+    assert [store.settle(task(**ENDED), empty(fence).bundle_id) for fence in FENCES] == [stored] * len(FENCES)
     assert store.task(task().key) == stored
 
 
@@ -42,19 +41,11 @@ def test_a_task_is_settled_while_it_is_bundled_alone(store, state):
     assert store.task(task().key) == before
 
 
-@pytest.mark.parametrize("seen", [6, 8])
-def test_a_lease_is_put_over_the_term_that_was_seen(store, seen):
+def test_a_lease_is_put_over_the_term_and_the_holder_that_were_seen(store):
     stored = store.put_lease(None, Lease(LANE, 7, "me", LATER))
 
-    assert store.put_lease(Lease(LANE, seen, "me", LATER), Lease(LANE, 9, "me", LATER)) == stored
-    assert store.lease(LANE) == stored
-
-
-@pytest.mark.parametrize("holder", ["a", "z", None])
-def test_a_lease_is_put_over_the_holder_that_was_seen(store, holder):
-    stored = store.put_lease(None, Lease(LANE, 7, "me", LATER))
-
-    assert store.put_lease(Lease(LANE, 7, holder, LATER), Lease(LANE, 9, "me", LATER)) == stored
+    for fence, holder in ((6, "me"), (8, "me"), (7, "a"), (7, "z"), (7, None)):
+        assert store.put_lease(Lease(LANE, fence, holder, LATER), Lease(LANE, 9, "me", LATER)) == stored
     assert store.lease(LANE) == stored
 
 
@@ -74,12 +65,12 @@ def test_a_seal_leaves_a_sealed_bundle_as_it_is(store, state):
     assert store.bundle(stored.key) == stored
 
 
-@pytest.mark.parametrize("ahead", [-2, -1, 1, 2])
-def test_a_bundle_is_replaced_over_no_other_version(store, ahead):
+def test_a_bundle_is_replaced_over_no_other_version(store):
     stored = store.seal(claimed(store, "a", "b", "c"))
-    other = replace(stored, version=stored.version + ahead)
+    others = [replace(stored, version=stored.version + ahead) for ahead in (-2, -1, 1, 2)]
 
-    assert store.replace_bundle(other.transition(BundleState.CALLING, owner="me")) == stored
+    for other in others:
+        assert store.replace_bundle(other.transition(BundleState.CALLING, owner="me")) == stored
     assert store.bundle(stored.key) == stored
 
 
@@ -91,13 +82,12 @@ def test_a_bundle_without_an_owner_is_replaced_by_one_without(store):
     assert store.bundle(ready.key).owner is None
 
 
-@pytest.mark.parametrize("ahead", [-2, -1, 1])
-def test_a_claim_joins_no_other_version(store, ahead):
+def test_a_claim_joins_no_other_version(store):
     stored = claimed(store, "a", "b", "c")
     store.create(task("d"))
-    other = replace(stored, version=stored.version + ahead)
 
-    assert store.claim(other.joined(("d",)), ("d",)) == Claim(stored)
+    for other in [replace(stored, version=stored.version + ahead) for ahead in (-2, -1, 1)]:
+        assert store.claim(other.joined(("d",)), ("d",)) == Claim(stored)
     assert store.task(task("d").key) == task("d")
 
 
@@ -111,19 +101,19 @@ def test_a_claim_joins_no_sealed_bundle_of_its_version(store, state):
     assert store.task(task("b").key) == task("b")
 
 
-@pytest.mark.parametrize("lane", LANES, ids=str)
-def test_a_claim_takes_tasks_of_its_lane_alone(store, lane):
-    store.create(task("a", lane))
+def test_a_claim_takes_tasks_of_its_lane_alone(store):
+    for name, lane in zip("abcdef", LANES, strict=True):
+        store.create(task(name, lane))
 
-    assert store.claim(empty().joined(("a",)), ("a",)) == Claim(None, frozenset("a"))
-    assert store.task(task("a", lane).key) == task("a", lane)
+        assert store.claim(empty().joined((name,)), (name,)) == Claim(None, frozenset(name))
+        assert store.task(task(name, lane).key) == task(name, lane)
 
 
-@pytest.mark.parametrize("seconds", [-1, 1])
-def test_a_bucket_is_moved_over_no_other_time(store, seconds):
+def test_a_bucket_is_moved_over_no_other_time(store):
     store.put_full_at(LANE, None, NOW)
 
-    assert not store.put_full_at(LANE, NOW + timedelta(seconds=seconds), LATER)
+    assert not store.put_full_at(LANE, NOW - timedelta(seconds=1), LATER)
+    assert not store.put_full_at(LANE, NOW + timedelta(seconds=1), LATER)
     assert store.full_at(LANE) == NOW
 
 
@@ -134,3 +124,19 @@ def test_a_task_is_replaced_from_the_moment_on_at_which_it_expires(store):
 
     assert store.create(early) == task()
     assert store.create(late) == late
+
+
+@pytest.mark.parametrize("end", [BundleState.DONE, BundleState.FAILED])
+def test_a_bundle_is_live_until_it_ends(store, end):
+    bundle = store.seal(claimed(store, "a"))
+    for state in (BundleState.CALLING, BundleState.READY, BundleState.APPLYING):
+        bundle = store.replace_bundle(bundle.transition(state))
+        assert live(store) == [bundle.key]
+    store.replace_bundle(bundle.transition(end))
+
+    assert live(store) == []
+
+
+def live(store):
+    """All live bundles, shard by shard."""
+    return rows(lambda cursor: store.live(LATER, cursor))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from fanin.queue.model import GivenBack, JobState, Member, Rerun
 from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done, head, new, taken
 
 AROUND = ("a", "c", "c10", "z")
-"""Texts before and after "c1" and "id-..." ."""
+"""Claims before and after the usual "c1"."""
 SESSION = Member("s", True, LATER, 5_000_000, "host", 1, NOW)
 
 
@@ -49,14 +50,14 @@ def test_a_config_is_replaced_over_the_revision_before_it(store, revision):
     )
 
 
-@pytest.mark.parametrize("changed", [{"deliveries": 0}, {"deliveries": 2}, {"job_id": "a"}, {"job_id": "z"}])
-def test_a_claim_takes_the_job_that_was_seen(store, changed):
+def test_a_claim_takes_the_job_that_was_seen(store):
     taken(store)
     store.give_back(lifecycle.entry_of(store.get(new("a").key)), GivenBack(LATER))
     seen = head(store)
     assert seen.deliveries == 1
 
-    refuses(store, lambda: store.claim(replace(seen, **changed), "s2", "c2", LATER), seen.key)
+    for changed in ({"deliveries": 0}, {"deliveries": 2}, {"job_id": "a"}, {"job_id": "z"}):
+        refuses(store, partial(store.claim, replace(seen, **changed), "s2", "c2", LATER), seen.key)
 
 
 @pytest.mark.parametrize("state", [JobState.BUSY, JobState.DELAYED, JobState.DONE])
@@ -67,42 +68,30 @@ def test_a_claim_takes_a_ready_job_alone(store, state):
     refuses(store, lambda: store.claim(lifecycle.entry_of(job), "s2", "c2", LATER), job.key)
 
 
-@pytest.mark.parametrize("claim", AROUND)
 @pytest.mark.parametrize("write", ["give back", "end", "end with an item", "end and rerun"])
-def test_a_claimed_job_is_left_by_its_claim_alone(store, write, claim):
+def test_a_claimed_job_is_left_by_its_claim_alone(store, write):
     item = {"item_id": "b:g:0"} if "item" in write else {}
     job = rerun_asked(store) if "rerun" in write else taken(store, **item)
-    other = replace(job, claim=claim)
-    leave = {
-        "give back": lambda: store.give_back(lifecycle.entry_of(other), GivenBack(LATER)),
-    }.get(write, lambda: store.end(other, LATER))
+    for other in [replace(job, claim=claim) for claim in AROUND]:
+        given_back = partial(store.give_back, lifecycle.entry_of(other), GivenBack(LATER))
+        refuses(store, given_back if write == "give back" else partial(store.end, other, LATER), job.key)
 
-    refuses(store, leave, job.key)
     assert list(store.outbox(job.key.part)) == []
 
 
-@pytest.mark.parametrize("seen", ["r4", "r6", None])
-def test_an_end_knows_of_the_rerun(store, seen):
-    job = rerun_asked(store)
-    other = replace(job, rerun=rerun(seen) if seen else None)
-
-    refuses(store, lambda: store.end(other, LATER), job.key)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        *({"id": name} for name in ("a", "z")),
-        *({"generation": number} for number in (0, 2)),
-        *({"rerun": Rerun(name, LATER, 0)} for name in ("r4", "r6")),
-        {"rerun": None},
-    ],
-    ids=str,
-)
-def test_a_rerun_is_asked_of_the_run_that_was_seen(store, changed):
+def test_an_end_knows_of_the_rerun(store):
     job = rerun_asked(store)
 
-    refuses(store, lambda: store.rerun(replace(job, **changed), rerun("r7")), job.key)
+    for seen in (rerun("r4"), rerun("r6"), None):
+        refuses(store, partial(store.end, replace(job, rerun=seen), LATER), job.key)
+
+
+def test_a_rerun_is_asked_of_the_run_that_was_seen(store):
+    job = rerun_asked(store)
+    runs = [{"id": "a"}, {"id": "z"}, {"generation": 0}, {"generation": 2}]
+
+    for changed in [*runs, {"rerun": rerun("r4")}, {"rerun": rerun("r6")}, {"rerun": None}]:
+        refuses(store, partial(store.rerun, replace(job, **changed), rerun("r7")), job.key)
 
 
 @pytest.mark.parametrize("made", [added, done, lambda store: added(store, delay=1)])
@@ -112,11 +101,11 @@ def test_a_rerun_is_asked_of_a_busy_job_alone(store, made):
     refuses(store, lambda: store.rerun(job, rerun("r7")), job.key)
 
 
-@pytest.mark.parametrize("changed", [{"job_id": "a"}, {"job_id": "z"}, {"ix": "2#0"}, {"ix": "2#9"}], ids=str)
-def test_the_delayed_job_that_was_seen_is_promoted(store, changed):
+def test_the_delayed_job_that_was_seen_is_promoted(store):
     seen = delayed(store)
 
-    assert not store.promote(replace(seen, **changed), LATER)
+    for changed in ({"job_id": "a"}, {"job_id": "z"}, {"ix": "2#0"}, {"ix": "2#9"}):
+        assert not store.promote(replace(seen, **changed), LATER)
     assert store.get(seen.key).state is JobState.DELAYED
     assert store.promote(seen, LATER)
 
@@ -136,35 +125,29 @@ CHANGES = (
 )
 
 
-@pytest.mark.parametrize("changed", CHANGES, ids=str)
-@pytest.mark.parametrize("write", ["remove", "delete"])
-def test_the_job_that_was_seen_is_removed(store, write, changed):
+def test_the_job_that_was_seen_is_removed_and_deleted(store):
     job = added(store)
-    other = replace(job, **changed)
-    gone = {"remove": lambda: store.remove(other, ()), "delete": lambda: store.delete(other, (), LATER, "d")}
 
-    refuses(store, gone[write], job.key)
+    for other in [replace(job, **changed) for changed in CHANGES]:
+        refuses(store, partial(store.remove, other, ()), job.key)
+        refuses(store, partial(store.delete, other, (), LATER, "d"), job.key)
 
 
-@pytest.mark.parametrize("claim", AROUND[:1] + AROUND[2:])
-def test_a_busy_job_is_removed_under_the_claim_that_was_seen(store, claim):
+def test_a_busy_job_is_removed_under_the_claim_that_was_seen(store):
     job = taken(store)
 
-    refuses(store, lambda: store.remove(replace(job, claim=claim), ()), job.key)
+    for claim in AROUND:
+        refuses(store, partial(store.remove, replace(job, claim=claim), ()), job.key)
     assert store.remove(job, ())
     assert store.get(job.key) is None
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [*CHANGES[:4], *({name: 3} for name in ("deliveries", "collisions")), {"priority": 5}],
-    ids=str,
-)
-def test_the_job_that_was_seen_is_moved(store, changed):
+def test_the_job_that_was_seen_is_moved(store):
     job = added(store)
     there = replace(job, key=new("elsewhere").key)
 
-    refuses(store, lambda: store.move(replace(job, **changed), there, None, LATER), job.key, there.key)
+    for changed in [*CHANGES[:4], {"deliveries": 3}, {"collisions": 3}, {"priority": 5}]:
+        refuses(store, partial(store.move, replace(job, **changed), there, None, LATER), job.key, there.key)
 
 
 @pytest.mark.parametrize("name", ["deliveries", "collisions"])
@@ -212,13 +195,13 @@ def test_a_rejected_add_is_not_counted_on_a_mark(store):
     refuses(store, lambda: store.collide(job), job.key)
 
 
-@pytest.mark.parametrize("seen", [1, 3])
-def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store, seen):
+def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):
     store.enter(QUEUE, SESSION)
     store.beat(QUEUE, "s", LATER)
     store.beat(QUEUE, "s", LATER)
 
-    assert not store.end_session(QUEUE, "s", seen)
+    assert not store.end_session(QUEUE, "s", 1)
+    assert not store.end_session(QUEUE, "s", 3)
     assert store.members(QUEUE)[0].live
     assert store.end_session(QUEUE, "s", 2)
     assert not store.beat(QUEUE, "s", LATER)
