@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.mutation.mutants import Mutant
+from tests.mutation.mutants import Mutant, source_of
 from tests.mutation.planting import Garden
 from tests.mutation.rooms import ROOT
 
@@ -44,7 +44,7 @@ class Probes:
         """Plant probes into all functions of *files*, in this process."""
         for file in files:
             path = ROOT / file
-            tree = ast.parse(path.read_text())
+            tree = ast.parse(source_of(path))
             self._define(tree.body, "", file)
             garden.replant(str(path), ast.fix_missing_locations(tree))
         self.hit = bytearray(len(self.lines))
@@ -151,7 +151,7 @@ class Users:
     def __init__(self, files: Iterable[str]) -> None:
         self.by_name: dict[str, set[str]] = defaultdict(set)
         for file in files:
-            body = ast.parse((ROOT / file).read_text()).body
+            body = ast.parse(source_of(ROOT / file)).body
             self._note(body, file, "")
 
     def _note(self, body: Iterable[Any], file: str, prefix: str) -> None:

@@ -15,15 +15,17 @@ BUILD = ROOT / "build" / "mutation"
 
 
 class Results:
-    """The results of a room: one line for each judged mutant, the last one counts."""
+    """The judgements of a room's mutants, a line each. *rows*: the last of a mutant; *first*: its first."""
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path = path
         self.rows: dict[str, dict[str, Any]] = {}
+        self.first: dict[str, dict[str, Any]] = {}
         if self.path.exists() and not fresh:
             for line in self.path.read_text().splitlines():
                 row = json.loads(line)
                 self.rows[row["id"]] = row
+                self.first.setdefault(row["id"], row)
 
     def known(self, mutant_id: str, body: str, tests: str) -> bool:
         """Whether the result still holds: a kill while the definition is the same, a survival also while the
@@ -36,6 +38,7 @@ class Results:
     def keep(self, mutant_id: str, body: str, tests: str, found: Found) -> None:
         row = {"id": mutant_id, "body": body, "against": tests} | asdict(found)
         self.rows[mutant_id] = row
+        self.first.setdefault(mutant_id, row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as stream:
             stream.write(json.dumps(row) + "\n")
@@ -84,14 +87,3 @@ def score(room: str, files: set[str], rows: list[dict[str, Any]], equivalent: se
 
 def _idle(row: dict[str, Any], equivalent: set[str]) -> bool:
     return row["status"] == "survived" and row["id"] in equivalent
-
-
-def previous(build: Path) -> dict[str, str]:
-    """Return the first score of each room."""
-    path = build / "before.json"
-    return dict(json.loads(path.read_text())) if path.exists() else {}
-
-
-def keep_previous(scores: dict[str, str], build: Path) -> None:
-    build.mkdir(parents=True, exist_ok=True)
-    (build / "before.json").write_text(json.dumps(scores))

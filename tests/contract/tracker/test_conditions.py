@@ -14,6 +14,7 @@ from fanin.tracker.page import Page, PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 TICK = timedelta(milliseconds=1)
+FAR = LATER + timedelta(days=1)
 FIRST = PageMasks(0b111)
 
 
@@ -66,6 +67,14 @@ def test_a_page_is_compacted_at_its_count_alone(store):
     assert stored(store) == Page(bits=0b111, n=3)
 
 
+def test_the_size_of_a_last_page_is_marked_once(store):
+    marked = store.mark_tail(LEAF, 3, True, LATER)
+
+    for size, root in ((2, False), (4, False), (3, True)):
+        assert store.mark_tail(LEAF, size, root, LATER) == marked == Page(size=3, root=True)
+    assert stored(store) == marked
+
+
 def test_a_heal_takes_marks_that_are_all_set(store, batch):
     before = failed_three(store, batch)
     page = stored(store)
@@ -96,8 +105,10 @@ def test_a_share_of_the_final_total_ends_a_closed_batch_alone(store, batch, fina
 
 @pytest.mark.parametrize("step", ENDINGS[2:], ids=lambda step: step.to)
 @pytest.mark.parametrize(("later", "ends"), [(-TICK, False), (0 * TICK, True), (TICK, True)], ids=str)
-def test_a_batch_ends_by_time_from_that_moment_on(store, batch, step, later, ends):
-    store.create(replace(batch, deadline_at=LATER, expires_at=LATER))
+def test_a_batch_ends_by_its_own_time_from_that_moment_on(store, batch, step, later, ends):
+    times = {"deadline_at": FAR, "expires_at": FAR}
+    times["deadline_at" if step.to is State.TIMED_OUT else "expires_at"] = LATER
+    store.create(replace(batch, **times))
 
     assert (store.transition(KEY, replace(step, at=LATER + later)).state is step.to) is ends
 
@@ -121,6 +132,15 @@ def test_a_check_is_postponed_from_the_time_and_the_state_that_were_seen(store, 
         store.postpone(replace(batch, state=state), NOW)
 
     assert store.get(KEY) == batch
+
+
+def test_a_batch_without_a_check_gets_one_unless_it_got_one_meanwhile(store, batch):
+    batch = replace(batch, next_check_at=None)
+    store.create(batch)
+    store.postpone(batch, NOW)
+    store.postpone(batch, LATER)
+
+    assert store.get(KEY) == replace(batch, next_check_at=NOW)
 
 
 def test_a_key_goes_from_the_batch_that_was_seen(store, batch):
