@@ -75,6 +75,15 @@ def test_the_size_of_a_last_page_is_marked_once(store):
     assert stored(store) == marked
 
 
+def test_a_compacted_page_is_not_compacted_again(store):
+    store.add_bits(LEAF, FIRST, LATER)
+    store.compact(LEAF, 3)
+    compacted = stored(store)
+    store.compact(LEAF, 3)
+
+    assert stored(store) == compacted == Page(n=3, compacted=True)
+
+
 def test_a_heal_takes_marks_that_are_all_set(store, batch):
     before = failed_three(store, batch)
     page = stored(store)
@@ -169,6 +178,24 @@ def test_a_sample_is_freed_of_its_own_item_alone(store, batch):
     assert not store.free_sample(KEY, 1, "a")
     assert not store.free_sample(KEY, 1, "z")
     assert [sample.item_id for sample in store.samples(KEY)] == ["item"]
+
+
+def test_a_batch_that_is_stored_gets_no_other_key(store, batch):
+    store.create_under(batch, "key", None)
+
+    assert store.create_under(batch, "another", None) is None
+    assert store.named(batch.tenant, "another") is None
+
+
+def test_nothing_is_written_to_a_batch_that_is_not_there(store, batch):
+    marks = PageMasks.of(0b1, Outcome.FAILURE)
+
+    assert reserve(store, batch, receipt(0, 10)) is None
+    assert not store.add_bits(LEAF, marks, LATER).applied
+    assert not store.replace_bits(LEAF, Page(), marks, LATER).applied
+    assert not store.add_count(LEAF, 1, Outcome.FAILURE, LATER).applied
+    assert not store.heal_bits(LEAF, 0b1)
+    assert store.get(KEY) is None
 
 
 def test_a_batch_that_ended_is_not_closed_or_completed(store, batch):
