@@ -7,46 +7,35 @@ from datetime import datetime
 from typing import Any
 
 from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page, PageMasks
-from fanin.tracker.store import Written
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
+from fanin.tracker.page import Page
+from fanin.tracker.store import Listing
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
 from tests.simulation.choices import Choices
 from tests.simulation.loop import Loop
 from tests.simulation.possible import POSSIBLE
 from tests.simulation.referee import NOTHING, Referee
+from tests.simulation.replica import Replica
 from tests.simulation.trace import Trace
+from tests.simulation.two_requests import TwoRequests
 
 
-class UnreliableStore(Network):
+class UnreliableStore(TwoRequests, Network):
     """A TrackerStore. Other actors may go before each request, and each may fail; *stalled* lands later."""
 
-    def __init__(self, referee: Referee, loop: Loop, choices: Choices, trace: Trace | None) -> None:
+    def __init__(
+        self, referee: Referee, replica: Replica, loop: Loop, choices: Choices, trace: Trace | None
+    ) -> None:
         super().__init__(loop)
-        self._referee, self._loop, self._choices, self._trace = referee, loop, choices, trace
-
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
-        return self._send("create", batch, token)
+        self._referee, self._replica, self._trace = referee, replica, trace
+        self._loop, self._choices = loop, choices
 
     def named(self, tenant: str, key: str) -> str | None:
         return self._send("named", tenant, key)
 
-    def create_under(
-        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
-    ) -> str | None:
-        """As DynamoDB does it: a refused transaction does not bring the key's row along, so it is read."""
-        named = self._send("create_under", batch, key, instead_of, token)
-        return named if named == batch.batch_id else self._send("named", batch.tenant, key)
-
     def get(self, key: BatchKey) -> Batch | None:
         return self._send("get", key)
-
-    def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
-        """As DynamoDB does it: a refused transaction does not bring the receipt along, so it is read."""
-        reserved = self._send("reserve", seen, receipt, group)
-        return reserved if reserved is receipt else self._send("receipt", seen.key, receipt.key)
 
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
@@ -72,21 +61,8 @@ class UnreliableStore(Network):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._send("confirm", key, expires_at)
 
-    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
-        """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("add_bits", key, masks, expires_at)
-        return self._read(key, written) if masks.failed and key.is_leaf else written
-
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        return self._send("replace_bits", key, seen, masks, expires_at)
-
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
-
-    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
-        """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("add_count", key, count, outcome, expires_at)
-        return self._read(key, written) if outcome is Outcome.FAILURE else written
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._send("mark_tail", key, size, root, expires_at)
@@ -106,22 +82,27 @@ class UnreliableStore(Network):
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return self._send("samples", key)
 
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
+        return self._send("remember", tenant, route, key, fingerprint, at, expires_at)
+
+    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
+        return self._send("glance", keys, bits)
+
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         return self._send("due", shard, alive, at)
 
     def live(self, shard: int) -> Iterable[BatchKey]:
         return self._send("live", shard)
 
-    def listing(self, query: Query) -> Sequence[Batch]:
+    def listing(self, query: Query) -> Listing:
         return self._send("listing", query)
 
     def land(self, place: int) -> None:
         """A stalled copy reaches the store; nobody waits for its answer."""
         name, args = self.stalled.pop(place)
         self._apply("(a stalled copy)", name, args, "")
-
-    def _read(self, key: PageKey, written: Written) -> Written:
-        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
 
     def _send(self, name: str, *args: Any) -> Any:
         job = self._loop.now
@@ -146,6 +127,10 @@ class UnreliableStore(Network):
             self._trace.request(request.sender, request.name, request.args, text, "")
 
     def apply(self, request: Request, note: str) -> Any:
+        self._replica.pass_time()
+        if self._replica.serves(request.name):
+            self.note(request, "from a replica")
+            return self._replica.read(request.name, request.args)
         return self._apply(request.sender, request.name, request.args, note)
 
     def _apply(self, actor: str, name: str, args: tuple[Any, ...], note: str) -> Any:

@@ -1,0 +1,91 @@
+"""Rules of reads, of rows that expire and of idempotency keys, each left out once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from fanin.pacing import each_in_turn
+from fanin.tracker import acking, progress, reading, service, sweeping
+from fanin.tracker.climb import Climber
+from fanin.tracker.listing import listing, newest
+from fanin.tracker.mapping import mapped
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import Batch, PageKey
+from fanin.tracker.service import Tracker
+from fanin.tracker.window import window
+from tests.simulating.mutants import Mutant
+from tests.simulation import replica
+
+_mark = Climber.mark
+MONTH = timedelta(days=30)
+CONSISTENT = ("get", "pages", "receipt", "groups")
+
+
+def _eventual(name: str) -> Mutant:
+    return Mutant(f"{name} is a consistent read", (replica, "EVENTUAL", replica.EVENTUAL | {name}))
+
+
+def _remember_the_last(self, tenant, route, key, fingerprint, at, expires_at):
+    self.payloads[tenant, route, key] = fingerprint
+    return fingerprint
+
+
+def _remember_for_ever(self, tenant, route, key, fingerprint, at, expires_at):
+    return self.payloads.setdefault((tenant, route, key), fingerprint)
+
+
+def _bind_whatever_is_stored(self, tenant, route, key, payload):
+    self.store.remember(tenant, route, key, payload, self.now(), self.now() + service.KEYS_KEPT)
+
+
+def _age_by_any_clock(store, now):
+    opened = [sweeping._oldest(store, shard) for shard in range(sweeping.SHARDS)]
+    return now - min((at for at in opened if at is not None), default=now)
+
+
+def _mark_and_look_around(self, batch, number, masks, caller, seen=None):
+    done = _mark(self, batch, number, masks, caller, seen)
+    leaves = -(-batch.total // batch.shape.leaf)
+    self.store.pages([PageKey(batch.key, 0, leaf) for leaf in range(leaves)])
+    return done
+
+
+def _listed_in_order_of_opening(store, tenant, query, now, each=each_in_turn):
+    page = listing(store, tenant, query, now, each)
+    return replace(page, batches=page.batches[::-1])
+
+
+def _listed_though_expired(store, tenant, query, now, each=each_in_turn):
+    return newest(store, tenant, query, each)
+
+
+def _window_of_acks(store, batch, group_id, first, last):
+    return replace(window(store, batch, group_id, first, last), failed=0)
+
+
+def _mapped_without_failures(store, batch, *window):
+    found = mapped(store, batch, *window)
+    return replace(found, failed=(False,) * len(found.failed))
+
+
+READING_MUTANTS = (
+    Mutant("an ack reads no other page", (Climber, "mark", _mark_and_look_around)),
+    Mutant("a full page loses its digits", (MemoryStore, "compact", lambda self, key, count: None)),
+    Mutant("a list is newest first", (reading, "listing", _listed_in_order_of_opening)),
+    Mutant("a list leaves out what has expired", (reading, "listing", _listed_though_expired)),
+    Mutant("a window shows failures", (reading, "window", _window_of_acks)),
+    Mutant("a map shows failures", (reading, "mapped", _mapped_without_failures)),
+    Mutant("an ack of an expired batch is refused", (acking, "is_expired", lambda batch, now: False)),
+    Mutant("few pages are all read", (progress, "PAGES_A_LEVEL", 1)),
+    *map(_eventual, CONSISTENT),
+    Mutant(
+        "a page is kept for the longest life of a batch",
+        (Batch, "pages_expire_at", property(lambda self: self.created_at + MONTH)),
+    ),
+    Mutant("a key is kept for a day", (service, "KEYS_KEPT", timedelta(hours=1))),
+    Mutant("a key stands for its first payload", (MemoryStore, "remember", _remember_the_last)),
+    Mutant("a key is free once its day is over", (MemoryStore, "remember", _remember_for_ever)),
+    Mutant("another payload is refused", (Tracker, "bind_key", _bind_whatever_is_stored)),
+    Mutant("no batch has a negative age", (reading, "longest_open", _age_by_any_clock)),
+)
