@@ -9,7 +9,9 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
+SECONDS_A_MUTANT = 20.0
+"""CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,6 +73,7 @@ def equivalents() -> dict[str, str]:
     }
 
 
+@cache
 def generated(room: Room) -> list[Mutant]:
     """Return all mutants of a room."""
     return [mutant for file in room.files() for mutant in mutants_of(source_of(ROOT / file), file)]
@@ -143,7 +148,13 @@ class _Judging:
             tests = reach.tests_of(mutant, users)
             known = [test for test in sorted(killers, key=lambda test: -killers[test]) if test in tests][:8]
             others = sorted(tests.difference(known), key=lambda test: (reach.seconds[test], test))
-            yield Job(mutant, [*known, *others])
+            yield Job(mutant, within([*known, *others], reach.seconds))
+
+
+def within(tests: list[str], seconds: dict[str, float]) -> list[str]:
+    """Return the first of *tests* that together take no more than a mutant may cost."""
+    ends = accumulate(seconds[test] for test in tests)
+    return [test for test, end in zip(tests, ends, strict=True) if end <= SECONDS_A_MUTANT]
 
 
 def body_of(mutant: Mutant) -> str:

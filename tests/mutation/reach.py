@@ -17,6 +17,8 @@ from tests.mutation.planting import Garden
 from tests.mutation.rooms import ROOT
 
 NAME = "__probes__"
+QUICK_SECONDS = 3.0
+"""Tests that take longer judge no mutants."""
 Line = tuple[str, int]
 """A definition, as "file::name", and a line counted from its first one: other edits do not move it."""
 
@@ -57,7 +59,7 @@ class Probes:
             if self.hit[at]:
                 found[definition].append(line)
         self.hit[:] = bytes(len(self.lines))
-        return dict(found)
+        return {name: sorted(numbers) for name, numbers in found.items()}
 
     def _define(self, body: Iterable[Any], prefix: str, file: str) -> None:
         for node in body:
@@ -113,10 +115,10 @@ class Reach:
         self.path.write_text(json.dumps(self.files))
 
     def index(self, files: Iterable[str]) -> None:
-        """Index the tests of *files* that pass without a mutant."""
+        """Index the tests of *files* that pass without a mutant and are quick."""
         for file in files:
             for test, found in self.files.get(file, {}).get("tests", {}).items():
-                if found["passes"]:
+                if found["passes"] and found["seconds"] <= QUICK_SECONDS:
                     self._index(test, found)
 
     def _index(self, test: str, found: dict[str, Any]) -> None:
