@@ -9,6 +9,8 @@ import pytest
 
 from fanin.queue import lifecycle
 from fanin.queue.config import QueueConfig
+from fanin.queue.dynamodb import items
+from fanin.queue.memory import MemoryStore
 from fanin.queue.model import GivenBack, JobState, Member, Rerun
 from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done, head, new, taken
 
@@ -48,6 +50,17 @@ def test_a_config_is_replaced_over_the_revision_before_it(store, revision):
     assert store.reconfigure(QUEUE, QueueConfig(9, revision=revision)) == (
         QueueConfig(9, revision=3) if revision == 3 else QueueConfig(3, revision=2)
     )
+
+
+def test_a_config_of_0_1_has_no_revision_and_counts_as_the_first(store):
+    if isinstance(store, MemoryStore):
+        pytest.skip("a store without rows")
+    store.create(QUEUE, QueueConfig(1))
+    drop_revision = {"UpdateExpression": "REMOVE revision", "Key": items.config_row(QUEUE)}
+    store.client.update_item(TableName=store.table, **drop_revision)
+
+    assert store.reconfigure(QUEUE, QueueConfig(9, revision=2)) == QueueConfig(1)
+    assert store.reconfigure(QUEUE, QueueConfig(2, revision=1)) == QueueConfig(2, revision=1)
 
 
 def test_a_claim_takes_the_job_that_was_seen(store):
