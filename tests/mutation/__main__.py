@@ -29,6 +29,7 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
+DRAWN = " Conditions of the stores come first; all others are a seeded sample."
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _show(rooms, wanted.show)
     scores = [_room(room, wanted) for room in rooms]
     if not (wanted.file or wanted.only or wanted.room or wanted.tests):
-        _publish(scores, wanted)
+        _publish(scores)
     return 1 if any(last.survivors for _, last in scores) else 0
 
 
@@ -144,7 +145,7 @@ class _Judging:
         """Yield each mutant with its tests: those that noticed its neighbours first, then the quickest."""
         users = Users(self.room.files())
         for mutant in pending:
-            killers = self.results.killers().get(f"{mutant.file}:{mutant.spot.owner}", {})
+            killers = self.results.killers[f"{mutant.file}:{mutant.spot.owner}"]
             tests = reach.tests_of(mutant, users)
             known = [test for test in sorted(killers, key=lambda test: -killers[test]) if test in tests][:8]
             others = sorted(tests.difference(known), key=lambda test: (reach.seconds[test], test))
@@ -205,11 +206,12 @@ def _show_survivors(judged: list[Mutant], results: Results) -> None:
             print(shown(ROOT, mutant))
 
 
-def _publish(scores: list[tuple[Score, Score]], wanted: argparse.Namespace) -> None:
+def _publish(scores: list[tuple[Score, Score]]) -> None:
     """Keep the table for docs/proof.md."""
     rows = [(*last.cells(), first.percent, last.percent) for first, last in scores]
-    sampled = f"All mutants of the stores' requests and of the stores in memory, and {wanted.sample:,} others"
-    note = f"{sampled} of each room, drawn with seed {wanted.seed}." if wanted.sample else ""
+    judged = sum(last.mutants for _, last in scores)
+    made = sum(len(generated(ROOMS[last.room])) for _, last in scores)
+    note = f"Judged: {judged:,} of {made:,} generated mutants." + (DRAWN if judged < made else "")
     keep("generated-mutants", "make mutation", COLUMNS, rows, note)
 
 
