@@ -137,7 +137,7 @@ def test_a_check_is_postponed_from_the_time_and_the_state_that_were_seen(store, 
     store.create(batch)
     for seen in (LATER - TICK, LATER + TICK, None):
         store.postpone(replace(batch, next_check_at=seen), NOW)
-    for state in (State.CLOSED, State.COMPLETE, State.CANCELLED):
+    for state in (State.CLOSED, State.CANCELLED, State.TIMED_OUT):
         store.postpone(replace(batch, state=state), NOW)
 
     assert store.get(KEY) == batch
