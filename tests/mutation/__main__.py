@@ -29,7 +29,7 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
-DRAWN = " Conditions of the stores come first; all others are a seeded sample."
+DRAWN = " Conditions of the requests and of the stores in memory are judged first."
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 

@@ -26,7 +26,7 @@ from tests.mutation.rooms import ROOT
 
 CPU_SECONDS, CPU_FACTOR = 1.0, 10.0
 """A test may take this much CPU time and so many times what it takes without a mutant."""
-WALL_SECONDS, WALL_FACTOR = 60.0, 60.0
+WALL_SECONDS, WALL_FACTOR = 120.0, 60.0
 OPTIONS = (
     "-qq",
     "-p",
