@@ -9,12 +9,15 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
-from tests.mutation.mutants import Mutant, mutants_of, shown
+from tests.mutation.mutants import Mutant, mutants_of, shown, source_of
 from tests.mutation.reach import Reach, Users, content
-from tests.mutation.results import BUILD, Results, Score, keep_previous, previous, score
+from tests.mutation.results import BUILD, Results, Score, score
 from tests.mutation.rooms import ROOMS, ROOT, Room
 from tests.mutation.running import Bench, Job, collected
 from tests.proof.results import keep
@@ -26,6 +29,9 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
+DRAWN = " Conditions of the requests and of the stores in memory are judged first."
+SECONDS_A_MUTANT = 20.0
+"""CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _show(rooms, wanted.show)
     scores = [_room(room, wanted) for room in rooms]
     if not (wanted.file or wanted.only or wanted.room or wanted.tests):
-        _publish(scores, wanted)
-    return 1 if any(each.survivors for each in scores) else 0
+        _publish(scores)
+    return 1 if any(last.survivors for _, last in scores) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--near", action="store_true", help="the room's own tests only")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     parser.add_argument("--control", action="store_true", help="first run the tests without a mutant")
+    parser.add_argument("--kept", action="store_true", help="judge none: the score of what was judged before")
     parser.add_argument("--survivors", action="store_true", help="print each survivor as it reads")
     parser.add_argument("--show", metavar="ID", help="print the mutants whose id contains this, judge none")
     return parser
@@ -67,9 +74,10 @@ def equivalents() -> dict[str, str]:
     }
 
 
+@cache
 def generated(room: Room) -> list[Mutant]:
     """Return all mutants of a room."""
-    return [mutant for file in room.files() for mutant in mutants_of((ROOT / file).read_text(), file)]
+    return [mutant for file in room.files() for mutant in mutants_of(source_of(ROOT / file), file)]
 
 
 def chosen(mutants: list[Mutant], file: str, only: str, sample: int, seed: int) -> list[Mutant]:
@@ -137,16 +145,22 @@ class _Judging:
         """Yield each mutant with its tests: those that noticed its neighbours first, then the quickest."""
         users = Users(self.room.files())
         for mutant in pending:
-            killers = self.results.killers().get(f"{mutant.file}:{mutant.spot.owner}", {})
+            killers = self.results.killers[f"{mutant.file}:{mutant.spot.owner}"]
             tests = reach.tests_of(mutant, users)
             known = [test for test in sorted(killers, key=lambda test: -killers[test]) if test in tests][:8]
             others = sorted(tests.difference(known), key=lambda test: (reach.seconds[test], test))
-            yield Job(mutant, [*known, *others])
+            yield Job(mutant, within([*known, *others], reach.seconds))
+
+
+def within(tests: list[str], seconds: dict[str, float]) -> list[str]:
+    """Return the first of *tests* that together take no more than a mutant may cost."""
+    ends = accumulate(seconds[test] for test in tests)
+    return [test for test, end in zip(tests, ends, strict=True) if end <= SECONDS_A_MUTANT]
 
 
 def body_of(mutant: Mutant) -> str:
     """Return a hash of the lines of the mutant's definition, with those of the change."""
-    lines = (ROOT / mutant.file).read_text().splitlines()
+    lines = source_of(ROOT / mutant.file).splitlines()
     first = mutant.spot.first or mutant.lines.start
     last = max(mutant.lines.stop, first + 1)
     return sha256("\n".join([*lines[first - 1 : last], mutant.operator]).encode()).hexdigest()[:12]
@@ -159,34 +173,45 @@ def _fingerprint(reach: Reach, far: bool) -> str:
     return ("far " if far else "near ") + sha256(repr(known).encode()).hexdigest()[:12]
 
 
-def _room(room: Room, wanted: argparse.Namespace) -> Score:
+def _room(room: Room, wanted: argparse.Namespace) -> tuple[Score, Score]:
+    """Judge the mutants of a room; return the score of their first judgements and that of their last ones."""
     mutants = chosen(generated(room), wanted.file, wanted.only, wanted.sample, wanted.seed)
     results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh)
     tests = wanted.tests or (room.tests if wanted.near else (*room.tests, *room.beyond))
-    collected(tests, _Judging(room, mutants, wanted, results).work)
-    rows = [results.rows[mutant.id] for mutant in mutants if mutant.id in results.rows]
-    idle = equivalents()
+    if not wanted.kept:
+        collected(tests, _Judging(room, mutants, wanted, results).work)
+    judged = [mutant for mutant in mutants if mutant.id in results.rows]
     if wanted.survivors:
-        for mutant in mutants:
-            row = results.rows.get(mutant.id, {})
-            if row.get("status") == "survived" and mutant.id not in idle:
-                print(shown(ROOT, mutant))
-    found = score(room.name, {mutant.file for mutant in mutants}, rows, set(idle))
+        _show_survivors(judged, results)
+    found = [_score(room, judged, rows) for rows in (results.first, results.rows)]
+    last = found[1]
     print(
-        f"{found.room}: {len(rows)} of {len(mutants)} mutants, {found.killed} killed,"
-        f" {found.timeout} timed out, {found.equivalent} equivalent,"
-        f" {found.survivors} survive: {found.percent}",
+        f"{last.room}: {last.mutants} of {len(mutants)} mutants, {last.killed} killed,"
+        f" {last.timeout} timed out, {last.equivalent} equivalent, {last.survivors} survive:"
+        f" {last.percent}, at first {found[0].percent}",
         flush=True,
     )
-    return found
+    return found[0], last
 
 
-def _publish(scores: list[Score], wanted: argparse.Namespace) -> None:
-    """Keep the table for docs/proof.md; the first score of each room stays as the one before."""
-    before = {each.room: each.percent for each in scores} | previous(wanted.build)
-    keep_previous(before, wanted.build)
-    rows = [(*each.cells(), before[each.room], each.percent) for each in scores]
-    note = f"A seeded sample of {wanted.sample:,} a room, and all of its stores." if wanted.sample else ""
+def _score(room: Room, judged: list[Mutant], rows: dict[str, Any]) -> Score:
+    files = {mutant.file for mutant in judged}
+    return score(room.name, files, [rows[mutant.id] for mutant in judged], set(equivalents()))
+
+
+def _show_survivors(judged: list[Mutant], results: Results) -> None:
+    idle = equivalents()
+    for mutant in judged:
+        if results.rows[mutant.id]["status"] == "survived" and mutant.id not in idle:
+            print(shown(ROOT, mutant))
+
+
+def _publish(scores: list[tuple[Score, Score]]) -> None:
+    """Keep the table for docs/proof.md."""
+    rows = [(*last.cells(), first.percent, last.percent) for first, last in scores]
+    judged = sum(last.mutants for _, last in scores)
+    made = sum(len(generated(ROOMS[last.room])) for _, last in scores)
+    note = f"Judged: {judged:,} of {made:,} generated mutants." + (DRAWN if judged < made else "")
     keep("generated-mutants", "make mutation", COLUMNS, rows, note)
 
 

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,12 @@ def mutants_of(source: str, file: str) -> list[Mutant]:
     return found
 
 
+@cache
+def source_of(path: Path) -> str:
+    """Return the text of a module as it was when it was first read: an edit changes no mutant of this run."""
+    return path.read_text()
+
+
 def edited(node: Any, path: tuple[Step, ...], new: Any) -> Any:
     """Return the tree *node* with *new* at *path*; *node* stays as it is."""
     if not path:
@@ -150,7 +157,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
 
 def shown(root: Path, mutant: Mutant) -> str:
     """Return the line of a mutant, and how its statement reads with the change."""
-    tree = mutated((root / mutant.file).read_text(), mutant)
+    tree = mutated(source_of(root / mutant.file), mutant)
     at: Any = tree
     last: Any = tree
     for name, place in mutant.path:

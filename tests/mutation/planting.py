@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tests.mutation.mutants import Mutant, mutated
+from tests.mutation.mutants import Mutant, mutated, source_of
 
 Place = tuple[str, str, int]
 """A file, the qualified name of a function in it, and its first line."""
@@ -35,7 +35,7 @@ class Garden:
     def plant(self, mutant: Mutant) -> None:
         """Change what runs in this process from now on; raise Unplantable where that cannot be done."""
         path = self.root / mutant.file
-        tree = mutated(path.read_text(), mutant)
+        tree = mutated(source_of(path), mutant)
         if mutant.spot.kind == "code":
             self._plant_code(str(path), tree, mutant)
         elif mutant.spot.kind == "default":

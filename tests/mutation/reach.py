@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.mutation.mutants import Mutant
+from tests.mutation.mutants import Mutant, source_of
 from tests.mutation.planting import Garden
 from tests.mutation.rooms import ROOT
 
 NAME = "__probes__"
+QUICK_SECONDS = 3.0
+"""Tests that take longer judge no mutants."""
 Line = tuple[str, int]
 """A definition, as "file::name", and a line counted from its first one: other edits do not move it."""
 
@@ -44,7 +46,7 @@ class Probes:
         """Plant probes into all functions of *files*, in this process."""
         for file in files:
             path = ROOT / file
-            tree = ast.parse(path.read_text())
+            tree = ast.parse(source_of(path))
             self._define(tree.body, "", file)
             garden.replant(str(path), ast.fix_missing_locations(tree))
         self.hit = bytearray(len(self.lines))
@@ -57,7 +59,7 @@ class Probes:
             if self.hit[at]:
                 found[definition].append(line)
         self.hit[:] = bytes(len(self.lines))
-        return dict(found)
+        return {name: sorted(numbers) for name, numbers in found.items()}
 
     def _define(self, body: Iterable[Any], prefix: str, file: str) -> None:
         for node in body:
@@ -113,10 +115,10 @@ class Reach:
         self.path.write_text(json.dumps(self.files))
 
     def index(self, files: Iterable[str]) -> None:
-        """Index the tests of *files* that pass without a mutant."""
+        """Index the tests of *files* that pass without a mutant and are quick."""
         for file in files:
             for test, found in self.files.get(file, {}).get("tests", {}).items():
-                if found["passes"]:
+                if found["passes"] and found["seconds"] <= QUICK_SECONDS:
                     self._index(test, found)
 
     def _index(self, test: str, found: dict[str, Any]) -> None:
@@ -151,7 +153,7 @@ class Users:
     def __init__(self, files: Iterable[str]) -> None:
         self.by_name: dict[str, set[str]] = defaultdict(set)
         for file in files:
-            body = ast.parse((ROOT / file).read_text()).body
+            body = ast.parse(source_of(ROOT / file)).body
             self._note(body, file, "")
 
     def _note(self, body: Iterable[Any], file: str, prefix: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,38 +15,47 @@ BUILD = ROOT / "build" / "mutation"
 
 
 class Results:
-    """The results of a room: one line for each judged mutant, the last one counts."""
+    """The judgements of a room's mutants, a line each. *rows*: the last of a mutant; *first*: its first.
+
+    *killers*: for each definition the tests that killed mutants of it.
+    """
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path = path
         self.rows: dict[str, dict[str, Any]] = {}
-        if self.path.exists() and not fresh:
-            for line in self.path.read_text().splitlines():
-                row = json.loads(line)
-                self.rows[row["id"]] = row
+        self.first: dict[str, dict[str, Any]] = {}
+        self.killers: dict[str, Counter[str]] = defaultdict(Counter)
+        if path.exists() and fresh:
+            path.unlink()
+        if path.exists():
+            for line in path.read_text().splitlines():
+                self._note(json.loads(line))
 
     def known(self, mutant_id: str, body: str, tests: str) -> bool:
-        """Whether the result still holds: a kill while the definition is the same, a survival also while the
-        tests are."""
+        """Whether the result still holds.
+
+        A kill holds while the definition is the same, a survival also while the tests are.
+        """
         row = self.rows.get(mutant_id)
         if row is None or row["body"] != body:
             return False
-        return row["status"] != "survived" or row["against"] == tests
+        return row["status"] != "survived" or tests in row["against"]
 
     def keep(self, mutant_id: str, body: str, tests: str, found: Found) -> None:
-        row = {"id": mutant_id, "body": body, "against": tests} | asdict(found)
-        self.rows[mutant_id] = row
+        """Keep what became of a mutant, and against which *tests*."""
+        before = self.rows.get(mutant_id)
+        survived = before["against"] if before and before["body"] == body else []
+        row = {"id": mutant_id, "body": body, "against": [*survived, tests]} | asdict(found)
+        self._note(row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as stream:
             stream.write(json.dumps(row) + "\n")
 
-    def killers(self) -> dict[str, Counter[str]]:
-        """Return for each definition the tests that killed mutants of it."""
-        found: dict[str, Counter[str]] = {}
-        for name, row in self.rows.items():
-            if row["status"] == "killed":
-                found.setdefault(":".join(name.split(":")[:2]), Counter())[row["by"]] += 1
-        return found
+    def _note(self, row: dict[str, Any]) -> None:
+        self.rows[row["id"]] = row
+        self.first.setdefault(row["id"], row)
+        if row["status"] == "killed":
+            self.killers[":".join(row["id"].split(":")[:2])][row["by"]] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +93,3 @@ def score(room: str, files: set[str], rows: list[dict[str, Any]], equivalent: se
 
 def _idle(row: dict[str, Any], equivalent: set[str]) -> bool:
     return row["status"] == "survived" and row["id"] in equivalent
-
-
-def previous(build: Path) -> dict[str, str]:
-    """Return the first score of each room."""
-    path = build / "before.json"
-    return dict(json.loads(path.read_text())) if path.exists() else {}
-
-
-def keep_previous(scores: dict[str, str], build: Path) -> None:
-    build.mkdir(parents=True, exist_ok=True)
-    (build / "before.json").write_text(json.dumps(scores))

@@ -118,7 +118,7 @@ def test_an_id_does_not_depend_on_other_definitions():
     assert before == [name for name in after if ":f:" in name]
 
 
-def test_all_generated_mutants_compile_and_have_ids_of_their_own():
+def test_all_generated_mutants_have_ids_of_their_own():
     found = [mutant for room in ROOMS.values() for mutant in generated(room)]
 
     assert len({mutant.id for mutant in found}) == len(found) > 5000

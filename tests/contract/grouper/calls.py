@@ -43,3 +43,14 @@ def claimed(store, *names, fence=7, lane=LANE):
         store.create(task(name, lane))
         bundle = store.claim(bundle.joined((name,)), (name,)).bundle
     return bundle
+
+
+def rows(read):
+    """All rows of a listing."""
+    found, cursor = [], None
+    while True:
+        page = read(cursor)
+        found += page.rows
+        cursor = page.cursor
+        if cursor is None:
+            return found

@@ -16,7 +16,7 @@ from fanin.grouper import (
     TaskState,
     Verdict,
 )
-from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, OTHER, claimed, empty, task
+from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, OTHER, claimed, empty, rows, task
 
 
 def test_a_task_is_read_as_it_was_stored(store):
@@ -341,14 +341,3 @@ def test_a_bundle_of_a_thousand_members_is_claimed_in_chunks(store):
 
     assert store.bundle(bundle.key).members == tuple(names)
     assert BundleKey("tenant", bundle.bundle_id) == bundle.key
-
-
-def rows(read):
-    """All rows of a listing."""
-    found, cursor = [], None
-    while True:
-        page = read(cursor)
-        found += page.rows
-        cursor = page.cursor
-        if cursor is None:
-            return found

@@ -253,7 +253,7 @@ def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:
     """Put a failure's reason into a slot, if the slot is free and not blocked."""
-    free = f"{ABSENT} OR (attribute_not_exists(itemId) AND attribute_not_exists(blocked))"
+    free = "attribute_not_exists(itemId) AND attribute_not_exists(blocked)"
     return put_new(table, sample_item(key, slot, kept, expires_at)) | {"ConditionExpression": free}
 
 

@@ -1,0 +1,235 @@
+"""Every write compares what was seen for equality: neither an older nor a newer row will do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from fanin.queue import lifecycle
+from fanin.queue.config import QueueConfig
+from fanin.queue.dynamodb import items
+from fanin.queue.memory import MemoryStore
+from fanin.queue.model import GivenBack, JobState, Member, Rerun
+from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done, head, new, taken
+
+AROUND = ("a", "c", "c10", "z")
+"""Claims before and after the usual "c1"."""
+SESSION = Member("s", True, LATER, 5_000_000, "host", 1, NOW)
+
+
+def delayed(store):
+    """A delayed job, as its entry."""
+    return lifecycle.entry_of(added(store, delay=10))
+
+
+def rerun(name: str) -> Rerun:
+    return Rerun(name, LATER, 0)
+
+
+def rerun_asked(store):
+    """A busy job that is to run once more."""
+    return store.rerun(taken(store), rerun("r5"))
+
+
+def refuses(store, write, *keys) -> None:
+    """Check that *write* changes none of the jobs *keys*."""
+    before = [store.get(key) for key in keys]
+    write()
+
+    assert [store.get(key) for key in keys] == before
+
+
+@pytest.mark.parametrize("revision", [0, 1, 3, 4])
+def test_a_config_is_replaced_over_the_revision_before_it(store, revision):
+    store.create(QUEUE, QueueConfig(1))
+    store.reconfigure(QUEUE, QueueConfig(2, revision=1))
+    assert store.reconfigure(QUEUE, QueueConfig(3, revision=2)) == QueueConfig(3, revision=2)
+
+    assert store.reconfigure(QUEUE, QueueConfig(9, revision=revision)) == (
+        QueueConfig(9, revision=3) if revision == 3 else QueueConfig(3, revision=2)
+    )
+
+
+def test_a_config_of_0_1_has_no_revision_and_counts_as_the_first(store):
+    if isinstance(store, MemoryStore):
+        pytest.skip("a store without rows")
+    store.create(QUEUE, QueueConfig(1))
+    drop_revision = {"UpdateExpression": "REMOVE revision", "Key": items.config_row(QUEUE)}
+    store.client.update_item(TableName=store.table, **drop_revision)
+
+    assert store.reconfigure(QUEUE, QueueConfig(9, revision=2)) == QueueConfig(1)
+    assert store.reconfigure(QUEUE, QueueConfig(2, revision=1)) == QueueConfig(2, revision=1)
+
+
+def test_a_claim_takes_the_job_that_was_seen(store):
+    taken(store)
+    store.give_back(lifecycle.entry_of(store.get(new("a").key)), GivenBack(LATER))
+    seen = head(store)
+    assert seen.deliveries == 1
+
+    for changed in ({"deliveries": 0}, {"deliveries": 2}, {"job_id": "a"}, {"job_id": "z"}):
+        refuses(store, partial(store.claim, replace(seen, **changed), "s2", "c2", LATER), seen.key)
+
+
+@pytest.mark.parametrize("state", [JobState.BUSY, JobState.DELAYED, JobState.DONE])
+def test_a_claim_takes_a_ready_job_alone(store, state):
+    made = {JobState.BUSY: taken, JobState.DONE: done, JobState.DELAYED: lambda store: added(store, delay=1)}
+    job = made[state](store)
+
+    refuses(store, lambda: store.claim(lifecycle.entry_of(job), "s2", "c2", LATER), job.key)
+
+
+@pytest.mark.parametrize("write", ["give back", "end", "end with an item", "end and rerun"])
+def test_a_claimed_job_is_left_by_its_claim_alone(store, write):
+    item = {"item_id": "b:g:0"} if "item" in write else {}
+    job = rerun_asked(store) if "rerun" in write else taken(store, **item)
+    for other in [replace(job, claim=claim) for claim in AROUND]:
+        given_back = partial(store.give_back, lifecycle.entry_of(other), GivenBack(LATER))
+        refuses(store, given_back if write == "give back" else partial(store.end, other, LATER), job.key)
+
+    assert list(store.outbox(job.key.part)) == []
+
+
+def test_an_end_knows_of_the_rerun(store):
+    job = rerun_asked(store)
+
+    for seen in (rerun("r4"), rerun("r6"), None):
+        refuses(store, partial(store.end, replace(job, rerun=seen), LATER), job.key)
+
+
+def test_a_rerun_is_asked_of_the_run_that_was_seen(store):
+    job = rerun_asked(store)
+    runs = [{"id": "a"}, {"id": "z"}, {"generation": 0}, {"generation": 2}]
+
+    for changed in [*runs, {"rerun": rerun("r4")}, {"rerun": rerun("r6")}, {"rerun": None}]:
+        refuses(store, partial(store.rerun, replace(job, **changed), rerun("r7")), job.key)
+
+
+@pytest.mark.parametrize("made", [added, done, lambda store: added(store, delay=1)])
+def test_a_rerun_is_asked_of_a_busy_job_alone(store, made):
+    job = made(store)
+
+    refuses(store, lambda: store.rerun(job, rerun("r7")), job.key)
+
+
+def test_the_delayed_job_that_was_seen_is_promoted(store):
+    seen = delayed(store)
+
+    for changed in ({"job_id": "a"}, {"job_id": "z"}, {"ix": "2#0"}, {"ix": "2#9"}):
+        assert not store.promote(replace(seen, **changed), LATER)
+    assert store.get(seen.key).state is JobState.DELAYED
+    assert store.promote(seen, LATER)
+
+
+@pytest.mark.parametrize("made", [added, taken, done])
+def test_a_delayed_job_alone_is_promoted(store, made):
+    seen = lifecycle.entry_of(made(store))
+
+    refuses(store, lambda: store.promote(seen, LATER), seen.key)
+
+
+CHANGES = (
+    *({"id": name} for name in ("a", "z")),
+    *({"generation": number} for number in (0, 2)),
+    *({"added_us": NOW + each} for each in (-1, 1)),
+    *({"state": state} for state in (JobState.BUSY, JobState.DELAYED)),
+)
+
+
+def test_the_job_that_was_seen_is_removed_and_deleted(store):
+    job = added(store)
+
+    for other in [replace(job, **changed) for changed in CHANGES]:
+        refuses(store, partial(store.remove, other, ()), job.key)
+        refuses(store, partial(store.delete, other, (), LATER, "d"), job.key)
+
+
+def test_a_busy_job_is_removed_under_the_claim_that_was_seen(store):
+    job = taken(store)
+
+    for claim in AROUND:
+        refuses(store, partial(store.remove, replace(job, claim=claim), ()), job.key)
+    assert store.remove(job, ())
+    assert store.get(job.key) is None
+
+
+def test_the_job_that_was_seen_is_moved(store):
+    job = added(store)
+    there = replace(job, key=new("elsewhere").key)
+
+    for changed in [*CHANGES[:4], {"deliveries": 3}, {"collisions": 3}, {"priority": 5}]:
+        refuses(store, partial(store.move, replace(job, **changed), there, None, LATER), job.key, there.key)
+
+
+@pytest.mark.parametrize("name", ["deliveries", "collisions"])
+def test_a_job_that_changed_since_is_not_moved(store, name):
+    job = added(store)
+    there = replace(job, key=new("elsewhere").key)
+    if name == "collisions":
+        store.collide(job)
+    else:
+        store.give_back(lifecycle.entry_of(store.claim(head(store), "s", "c", NOW)), GivenBack(NOW))
+
+    refuses(store, lambda: store.move(job, there, None, LATER), job.key, there.key)
+
+
+@pytest.mark.parametrize("generation", [0, 2])
+@pytest.mark.parametrize("write", ["add", "revive"])
+def test_a_job_is_stored_over_the_mark_that_was_seen(store, write, generation):
+    dead, mark = death_of(store, taken(store))
+    over = replace(mark, generation=generation)
+    job = lifecycle.revived(dead, LATER, over)
+    store_it = {"add": lambda: store.add(job, over), "revive": lambda: store.revive(dead, job, over)}
+
+    refuses(store, store_it[write], job.key)
+    assert list(store.dead(dead.partition, 10)) == [dead]
+
+
+@pytest.mark.parametrize("made", [added, taken, lambda store: added(store, delay=1)])
+def test_a_live_job_is_no_mark(store, made):
+    job = made(store)
+
+    refuses(store, lambda: store.add(new("a", LATER, over=job), job), job.key)
+
+
+@pytest.mark.parametrize(("name", "counted"), [("a", 0), ("z", 0), (None, 1)])
+def test_a_rejected_add_is_counted_on_the_job_that_was_seen(store, name, counted):
+    job = added(store)
+    store.collide(replace(job, id=name or job.id))
+
+    assert store.get(job.key).collisions == counted
+
+
+def test_a_rejected_add_is_not_counted_on_a_mark(store):
+    job = done(store)
+
+    refuses(store, lambda: store.collide(job), job.key)
+
+
+def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):
+    store.enter(QUEUE, SESSION)
+    store.beat(QUEUE, "s", LATER)
+    store.beat(QUEUE, "s", LATER)
+
+    assert not store.end_session(QUEUE, "s", 1)
+    assert not store.end_session(QUEUE, "s", 3)
+    assert store.members(QUEUE)[0].live
+    assert store.end_session(QUEUE, "s", 2)
+    assert not store.beat(QUEUE, "s", LATER)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_reported_entry_of_the_outbox_is_deleted_as_it_was_seen(store, failed):
+    job = taken(store, item_id="b:g:0")
+    if failed:
+        death_of(store, job)
+    else:
+        store.end(job, LATER)
+    (entry,) = store.outbox(job.key.part)
+    store.delete_outbox_entry(QUEUE, replace(entry, failed=not failed))
+
+    assert list(store.outbox(job.key.part)) == [entry]
+    store.delete_outbox_entry(QUEUE, entry)
+    assert list(store.outbox(job.key.part)) == []
