@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock clean cli-reference
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -151,5 +151,13 @@ lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --group audit --custom-compile-command "make lock" -o requirements-audit.txt
 
+audit: setup .venv-audit/.installed ## known vulnerabilities, bills of material into build/sbom, secrets in committed files
+	@$(BIN)/python -m tests.audit $(ARGS)
+
+.venv-audit/.installed: requirements-audit.txt
+	@test -x .venv-audit/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-audit
+	@$(BIN)/uv pip sync --quiet --require-hashes --python .venv-audit/bin/python requirements-audit.txt
+	@touch $@
+
 clean: ## remove what was installed and built
-	@rm -rf .venv .venv-spark-* build cdk.out node_modules
+	@rm -rf .venv .venv-audit .venv-spark-* build cdk.out node_modules

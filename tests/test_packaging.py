@@ -111,7 +111,7 @@ def test_the_layer_has_what_the_functions_import_in_the_versions_that_the_tests_
     assert {name: locked[name] for name in layer} == layer
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-audit.txt"])
 def test_a_lock_file_has_hashes_and_names_no_host_and_no_folder(name):
     body = re.sub(r"^#.*\n", "", (ROOT / name).read_text(), flags=re.MULTILINE)
 

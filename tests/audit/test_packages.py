@@ -1,0 +1,79 @@
+"""A package that is not looked up is not sound; an advisory is matched by OSV's rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.packages import advisories_in, compared, last_change, pins, reported
+from tests.audit.secrets import unseen
+
+LOCKED = {"urllib3": "2.0.6", "a-b": "1.0"}
+
+
+def advisory(**affected):
+    return {"id": "PYSEC-1", "affected": [{"package": {"name": "urllib3"}, **affected}]}
+
+
+def within(*events):
+    return advisory(ranges=[{"type": "ECOSYSTEM", "events": list(events)}])
+
+
+def test_pins_are_read_with_their_names_in_one_form():
+    assert pins("# made\nA_b==1.0 \\\n    --hash=sha256:00\nc==2 ; python_version < '3.12' \\\n") == {
+        "a-b": "1.0",
+        "c": "2",
+    }
+
+
+def test_a_package_that_the_tool_skipped_is_unknown():
+    report = {
+        "dependencies": [
+            {"name": "a", "version": "1", "vulns": []},
+            {"name": "b", "skip_reason": "Dependency not found"},
+            {"name": "c", "version": "3", "vulns": [{"id": "PYSEC-9"}]},
+        ]
+    }
+
+    found = reported(report)
+
+    assert (found.packages, found.unknown, found.vulnerable) == (3, ["b"], [("c", "3", "PYSEC-9")])
+
+
+@pytest.mark.parametrize(
+    ("document", "hit"),
+    [
+        (advisory(versions=["2.0.6"]), True),
+        (advisory(versions=["2.0.7"]), False),
+        (within({"introduced": "0"}, {"fixed": "2.0.6"}), False),
+        (within({"introduced": "0"}, {"fixed": "2.0.7"}), True),
+        (within({"introduced": "2.0.7"}), False),
+        (within({"introduced": "0"}, {"last_affected": "2.0.6"}), True),
+        (within({"introduced": "0"}, {"last_affected": "2.0.5"}), False),
+        (within({"introduced": "2.0.0"}, {"fixed": "2.0.7"}, {"introduced": "0"}, {"fixed": "1.26"}), True),
+        (within({"introduced": "0"}, {"fixed": "not a version"}), True),
+        ({**advisory(versions=["2.0.6"]), "withdrawn": "2024-01-01"}, False),
+        (advisory(ranges=[{"type": "GIT", "events": [{"introduced": "0"}]}]), False),
+    ],
+)
+def test_a_version_is_affected_if_it_is_listed_or_in_a_range(document, hit):
+    assert bool(compared(LOCKED, [document]).vulnerable) is hit
+
+
+def test_advisories_are_those_on_the_packages_asked_for(tmp_path):
+    for name in ("urllib3", "other"):
+        (tmp_path / "vulns" / name).mkdir(parents=True)
+        (tmp_path / "vulns" / name / "PYSEC-1.yaml").write_text(
+            f"id: {name}\nmodified: 2024-0{len(name) % 5}-02\n"
+        )
+
+    assert [each["id"] for each in advisories_in(tmp_path, LOCKED)] == ["urllib3"]
+    assert last_change(tmp_path) == "2024-02-02"
+
+
+def test_a_secret_is_new_unless_it_was_looked_at_in_this_file():
+    def report(path, digest):
+        return {"results": {path: [{"type": "AWS", "hashed_secret": digest, "line_number": 3}]}}
+
+    assert unseen(report("a.py", "00"), report("a.py", "00")) == []
+    assert unseen(report("a.py", "01"), report("a.py", "00")) == ["a.py:3 AWS"]
+    assert unseen(report("b.py", "00"), report("a.py", "00")) == ["b.py:3 AWS"]
