@@ -13,6 +13,7 @@ from fanin.errors import Conflict
 from fanin.tracker import Ack, AckReport, Added, Batch, BatchKey, Closed, GroupId, Outcome, Slice, Tracker
 from tests.histories.history import Operation, Recorder, Span
 from tests.histories.model import Recorded
+from tests.histories.ports import unwind
 from tests.histories.tracker_spec import READS, REFUSED, SWEEPER, step
 from tests.histories.tracker_spec import Batch as Model
 from tests.simulating.faults import Fault
@@ -203,8 +204,9 @@ def _verdict(report: AckReport, ack: Ack) -> Any:
 class RecordedWorld(World):
     """A run of the simulator whose trackers are recorded."""
 
-    def __init__(self, recorder: Recorder, *args: Any) -> None:
+    def __init__(self, made: list[RecordedWorld], recorder: Recorder, *args: Any) -> None:
         self.recorder, self.repeated = recorder, set[str]()
+        made.append(self)
         super().__init__(*args)
         fail = self.store.fail
 
@@ -224,7 +226,9 @@ def record(seed: int, lines: list[str] | None = None) -> Recorded:
     random, recorder = Random(seed), Recorder()
     drawn = draw(random)
     trace = Trace(lines) if lines is not None else None
-    with patch.object(simulation, "World", partial(RecordedWorld, recorder)):
+    worlds: list[RecordedWorld] = []
+    with patch.object(simulation, "World", partial(RecordedWorld, worlds, recorder)):
         outcome = simulation.play(drawn, random, RandomChoices(random), trace)
+    unwind(worlds[0].loop)
     most = drawn.batches[0].max_failures
     return Recorded(recorder, outcome, step, lambda _: Model(most), READS)

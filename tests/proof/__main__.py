@@ -13,16 +13,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
-from tests.proof import broken_rules, commands, simulators, table
+from tests.proof import broken_rules, commands, recorded, simulators, table
 from tests.proof.fingerprint import fingerprint_of
 from tests.proof.journal import Journal
 from tests.proof.pool import results
 from tests.proof.work import Part, evenly
 
-SEEDS = 1_000_000
+SEEDS, HISTORIES = 1_000_000, 50_000
 SECONDS_BETWEEN_LINES = 10.0
 STAGES: dict[str, Callable[[argparse.Namespace], list[Part]]] = {
     simulators.STAGE: lambda wanted: simulators.parts(wanted.seeds),
+    recorded.STAGE: lambda wanted: recorded.parts(wanted.histories),
     broken_rules.STAGE: lambda _: broken_rules.parts(),
     commands.RACES: lambda _: commands.parts(commands.RACES),
     commands.EXAMPLES: lambda _: commands.parts(commands.EXAMPLES),
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--time", type=float, default=inf, metavar="MINUTES", help="begin nothing after that")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of all simulators together")
+    parser.add_argument("--histories", type=int, default=HISTORIES, help="of all capabilities together")
     return parser
 
 

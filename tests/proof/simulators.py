@@ -25,12 +25,12 @@ class Simulator:
 
 
 SIMULATORS = (
-    Simulator("tracker", "tests.simulation.run", 320_000, 1000),
-    Simulator("tracker's races", "tests.simulation.run", 80_000, 1000, races=True),
-    Simulator("group-batcher", "tests.simulation_grouper.run", 390_000, 1000),
-    Simulator("seams", "tests.simulation_seams.run", 170_000, 500),
-    Simulator("work queue", "tests.simulation_queue.run", 30_000, 100),
-    Simulator("raised parts", "tests.simulation_parts.run", 10_000, 50),
+    Simulator("tracker", "tests.simulation.run", 360_000, 1000),
+    Simulator("tracker's races", "tests.simulation.run", 90_000, 1000, races=True),
+    Simulator("group-batcher", "tests.simulation_grouper.run", 450_000, 1000),
+    Simulator("seams", "tests.simulation_seams.run", 80_000, 500),
+    Simulator("work queue", "tests.simulation_queue.run", 15_000, 100),
+    Simulator("raised parts", "tests.simulation_parts.run", 5_000, 50),
 )
 
 
