@@ -9,6 +9,7 @@ from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests import AddItemsBody
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
+from functions.wiring.quotas import charge
 
 app = edge(tracking.settings)
 
@@ -18,11 +19,13 @@ app = edge(tracking.settings)
     status_code=201,
     operation_id="addItems",
     summary="Reserve items",
-    responses=answers(201, AddedItems, 400, 403, 404, 409, 413, 415, 422, 503),
+    responses=answers(201, AddedItems, 400, 403, 404, 409, 413, 415, 422, 429, 503),
 )
 def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: IdempotencyKey = None) -> AddedItems:
     """Reserve items in an open batch and return their group."""
-    added = tracking.tracker().add(caller(app).tenant, batch_id, body.count, key=idempotency_key)
+    tenant = caller(app).tenant
+    charge(tenant, "adds")
+    added = tracking.tracker().add(tenant, batch_id, body.count, key=idempotency_key)
     count({names.ITEMS_ADDED: body.count})
     return AddedItems.of(added)
 

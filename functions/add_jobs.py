@@ -10,6 +10,7 @@ from fanin.api.job_requests import AddJobsBody
 from fanin.aws import clients
 from functions.metrics.counts import count, measured
 from functions.wiring import queueing, tracking
+from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start
 
 at_start(clients.sqs)
@@ -20,7 +21,7 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/jobs",
     operation_id="addJobs",
     summary="Add jobs to a work queue",
-    responses=answers(200, AddedJobs, 400, 403, 409, 413, 415, 422, 503),
+    responses=answers(200, AddedJobs, 400, 403, 409, 413, 415, 422, 429, 503),
 )
 def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKey = None) -> AddedJobs:
     """Add each job, unless a job of its key is queued, in progress or delayed: then it is rejected.
@@ -31,6 +32,7 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     who = caller(app)
     bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
     jobs = body.new_jobs(idempotency_key)
+    charge(who.tenant, "jobs", len(jobs))
     rejected = queueing.made(who.tenant, queue).add_all(jobs, on_busy=body.on_busy)
     answer = AddedJobs.of(jobs, rejected)
     count({names.JOBS_ADDED: len(answer.added), names.JOBS_REJECTED: len(answer.rejected)})

@@ -1,5 +1,6 @@
 """Consumer of the registrations queue: registers the task of each message."""
 
+from functools import partial
 from typing import Any
 
 from fanin import names
@@ -8,6 +9,8 @@ from fanin.aws import clients
 from fanin.grouper.registrations import register_messages
 from functions.metrics.measuring import count, measured
 from functions.wiring import consuming, grouping
+from functions.wiring.consuming import hide
+from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start
 
 at_start(clients.sqs)
@@ -17,6 +20,8 @@ at_start(clients.sqs)
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     tenant = consuming.settings().tenant
     registering, isolate = grouping.registering(), consuming.isolate
-    consumed = register_messages(registering, tenant, event["Records"], new_task_of, isolate)
+    consumed = register_messages(
+        registering, tenant, event["Records"], new_task_of, isolate, partial(charge, tenant, "tasks"), hide
+    )
     count({names.TASKS_REGISTERED: len(consumed.done), names.REGISTRATIONS_RETURNED: len(consumed.failed)})
     return consumed.response()

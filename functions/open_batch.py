@@ -21,7 +21,7 @@ app = edge(tracking.settings)
     status_code=201,
     operation_id="openBatch",
     summary="Open a batch",
-    responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 503),
+    responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 429, 503),
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
     """Open a batch. A retry with the same idempotency key returns the same batch."""

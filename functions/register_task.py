@@ -12,6 +12,7 @@ from fanin.aws import clients
 from fanin.grouper import NewTask, Task
 from functions.metrics.counts import count, measured
 from functions.wiring import grouping, tracking
+from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start
 
 at_start(clients.sqs)
@@ -23,7 +24,7 @@ app = edge(tracking.settings)
     status_code=202,
     operation_id="registerTask",
     summary="Register a task, or up to 100",
-    responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 503) | answers(200, RegisteredTasks),
+    responses=answers(202, RegisteredTask, 400, 403, 413, 415, 422, 429, 503) | answers(200, RegisteredTasks),
 )
 def register_task(
     body: RegisterTaskBody, idempotency_key: IdempotencyKey = None
@@ -36,6 +37,7 @@ def register_task(
     if body.tasks is not None or body.task_id is not None:
         bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
     new_tasks = body.new_tasks(idempotency_key)
+    charge(who.tenant, "tasks", len(new_tasks))
     if body.tasks is None:
         return _one(who.tenant, new_tasks[0])
     results = grouping.registering().register_all(who.tenant, new_tasks)

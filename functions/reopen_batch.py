@@ -18,7 +18,7 @@ app = edge(tracking.settings)
     status_code=201,
     operation_id="reopenBatch",
     summary="Reopen the failed items of a batch",
-    responses=answers(201, ReopenedBatch, 400, 403, 404, 409, 413, 415, 422, 503),
+    responses=answers(201, ReopenedBatch, 400, 403, 404, 409, 413, 415, 422, 429, 503),
 )
 def reopen_batch(
     batch_id: BatchId, body: ReopenBatchBody = ReopenBatchBody(), idempotency_key: IdempotencyKey = None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.request_rules import hook
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
@@ -31,6 +34,19 @@ PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("test", max_examples=50, **PATIENT)
 settings.register_profile("proof", max_examples=2000, **PATIENT)
 settings.load_profile("test")
+
+
+# Every request of every client is checked by what AWS documents: fanin/local/request_rules.
+hook.install()
+
+
+@pytest.fixture(autouse=True)
+def nothing_that_aws_refuses() -> Iterator[None]:
+    """Fail the test that sent a request that AWS refuses, whatever became of it."""
+    hook.REFUSALS.clear()
+    yield
+    refused, hook.REFUSALS[:] = list(hook.REFUSALS), []
+    assert not refused
 
 
 def lane_of(nodeid: str) -> str:

@@ -32,6 +32,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.callbacks": {*LEAVES, "fanin.aws", "fanin.grouper"},
     "fanin.queue": {*LEAVES, "fanin.aws"},
     "fanin.archive": {*LEAVES, "fanin.aws"},
+    "fanin.quotas": {*LEAVES, "fanin.aws"},
     "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
@@ -43,6 +44,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.api.events",
         "fanin.aws",
     },
+    "fanin.conformance": {*LEAVES, "fanin.aws", "fanin.cli.where", "fanin.client"},
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {
@@ -191,6 +193,7 @@ RULES = {
         "order",
     },
     "fanin.archive": {"changes"},
+    "fanin.quotas": {"bucket", "model"},
 }
 ADAPTERS = {"dynamodb", "eventbridge", "http", "invoking", "memory", "s3", "secrets", "sqs"}
 REQUESTS = {"items", "lookups", "requests"}

@@ -21,8 +21,8 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 # Terms of programming that need no definition here.
 # fmt: off
 PLAIN = frozenset({
-    "access", "added", "async", "by", "call", "context", "denied", "effects", "error", "filter", "function",
-    "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query", "refused",
+    "access", "added", "async", "by", "call", "context", "denied", "effects", "error", "exceeded", "filter",
+    "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query", "refused",
     "registered", "report", "reporter", "request", "settings", "stale", "status", "store", "tables",
     "timing", "unavailable", "write",
 })

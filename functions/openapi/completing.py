@@ -51,6 +51,7 @@ OF_GATEWAY = {
     "properties": {"message": {"type": "string"}},
     "required": ["message"],
 }
+QUOTA = "429 of a quota"
 REFUSALS = {
     "400": ("BadRequest", "The request is malformed."),
     "401": ("Unauthorized", "The token is missing, has expired, or is not of the issuer."),
@@ -61,6 +62,7 @@ REFUSALS = {
     "415": ("NotJson", "The body is not JSON."),
     "422": ("KeyReused", "The idempotency key was used for another payload."),
     "429": ("TooManyRequests", "The rate limit of the stage; retry after a pause."),
+    QUOTA: ("QuotaExceeded", "The rate limit of the stage, or a quota of the tenant; `quota` says which."),
     "500": ("Internal", "The service failed; the outcome is unknown."),
     "503": ("Unavailable", "Too busy; the outcome is unknown. Retry with the same idempotency key."),
 }
@@ -107,7 +109,8 @@ def _share(document: Document) -> dict[str, Any]:
     for _, operation in operations(document):
         responses = operation["responses"]
         for status in responses.keys() & REFUSALS.keys():
-            name, responses[status]["description"] = REFUSALS[status]
+            of_quota = status == "429" and MEDIA_TYPE in responses[status]["content"]
+            name, responses[status]["description"] = REFUSALS[QUOTA if of_quota else status]
             if shared.setdefault(name, responses[status]) == responses[status]:
                 responses[status] = {"$ref": f"#/components/responses/{name}"}
     return shared

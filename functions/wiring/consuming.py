@@ -10,6 +10,7 @@ from fanin.aws import clients
 from fanin.aws.isolation import Isolation
 from fanin.aws.keeping import kept_message
 from fanin.aws.settings import Settings
+from fanin.aws.visibility import Visibility
 from fanin.errors import InvalidRequest
 
 
@@ -44,3 +45,13 @@ def isolate(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
     """Send invalid messages to the dead-letter queue of their queue, and return the ids of those sent."""
     url = settings().own_dead_letter_queue
     return Isolation(clients.sqs(), url).isolate(records) if url else ()
+
+
+def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
+    """Hide messages that return to their queue; the SQS client is created at the first call."""
+    _visibility().hide(queue_arn, pauses)
+
+
+@lru_cache(maxsize=1)
+def _visibility() -> Visibility:
+    return Visibility(clients.sqs())

@@ -8,15 +8,14 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from fanin.aws import clients
-from fanin.aws.visibility import Visibility
 from fanin.client.direct_acks import DirectAcks
 from fanin.pacing import each_in_threads
 from fanin.tracker import Tracker, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
-from functions.wiring.consuming import settings
+from functions.wiring.consuming import hide, settings
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
+from functions.wiring.quotas import permits_in
 
 __all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
 
@@ -24,7 +23,9 @@ __all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
 @lru_cache(maxsize=1)
 def tracker() -> Tracker:
     """Return the tracker over the deployed tables, which reads the batch again for each request."""
-    return Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
+    tracker = Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
+    permits = permits_in(tracker.store)
+    return replace(tracker, admit=permits.admit) if permits else tracker
 
 
 @lru_cache(maxsize=1)
@@ -41,16 +42,6 @@ def transport_of(event: Mapping[str, Any]) -> DirectAcks:
     """
     arn: str = event["Records"][0]["eventSourceARN"]
     return replace(transport(), tenant=settings_file().dead_letter_tenants.get(arn, settings().tenant))
-
-
-def hide(queue_arn: str, pauses: Mapping[str, int]) -> None:
-    """Hide messages that return to their queue; the SQS client is created at the first call."""
-    _visibility().hide(queue_arn, pauses)
-
-
-@lru_cache(maxsize=1)
-def _visibility() -> Visibility:
-    return Visibility(clients.sqs())
 
 
 @lru_cache(maxsize=1)

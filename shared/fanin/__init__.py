@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         NewerSchema,
         NoTarget,
         NotFound,
+        QuotaExceeded,
         StaleWrite,
         StoreUnavailable,
     )
@@ -85,6 +86,7 @@ __all__ = [
     "QueueJob",
     "QueueSession",
     "QueueStatus",
+    "QuotaExceeded",
     "RangeVerdict",
     "Registered",
     "Reopened",
@@ -139,6 +141,7 @@ _ROOMS = {
         "NewerSchema",
         "NoTarget",
         "NotFound",
+        "QuotaExceeded",
         "StaleWrite",
         "StoreUnavailable",
     ),

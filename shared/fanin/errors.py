@@ -11,6 +11,7 @@ FaninError
 │   ├── KeyReused         the idempotency key was used with another payload
 │   ├── StaleWrite        a condition failed; the error has the stored item
 │   └── PartFull          a part of a queue holds 10 GB; raise its parts
+├── QuotaExceeded         the tenant uses all that a quota of the deployment allows
 ├── NewerSchema           a row was written by a newer release; upgrade this process
 └── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
@@ -82,6 +83,23 @@ class StaleWrite(Conflict):
 
 class PartFull(Conflict):
     """A part of a queue holds 10 GB, all that DynamoDB stores of one; more parts take its jobs over."""
+
+
+class QuotaExceeded(FaninError):
+    """The tenant uses all that a quota allows; nothing was done.
+
+    *quota*: its name. *limit*: what it allows, *used*: the present use. *retry_after*: seconds after which a
+    repetition can succeed; None where time alone does not help.
+    """
+
+    def __init__(
+        self, detail: str, *, quota: str, limit: int, used: int, retry_after: int | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.quota = quota
+        self.limit = limit
+        self.used = used
+        self.retry_after = retry_after
 
 
 class NewerSchema(FaninError):

@@ -25,6 +25,9 @@ QUEUES_INDEX = "queues"
 TENANT_QUEUES_INDEX = "by_tenant"
 JOB_ATTRIBUTES = ("st", "session", "claim", "job_id", "deliveries", "ready_us", "claimed_us")
 
+# The sort key of the rows of quotas in the table Batches; the archive leaves them out.
+QUOTA_ROW = "quota"
+
 # Events on the bus.
 EVENT_SOURCE = "fanin"
 BATCH_COMPLETED = "BatchCompleted"

@@ -50,6 +50,8 @@ class Config:
     ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
     ``throttle_rate``, ``throttle_burst``: requests a second that the API admits, and its burst limit; 0: its
     share of ``lambda_concurrency``.
+    ``quota_open_batches``, ``quota_adds``, ``quota_tasks``, ``quota_jobs``: the live batches of one tenant,
+    and its adds of items, tasks and jobs a second; 0 is no limit.
     ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
     ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
@@ -92,6 +94,10 @@ class Config:
     consumer_concurrency: int = 0
     throttle_rate: int = 0
     throttle_burst: int = 0
+    quota_open_batches: int = 0
+    quota_adds: int = 0
+    quota_tasks: int = 0
+    quota_jobs: int = 0
     log_retention_days: int = 14
     jwt_issuer: str = ""
     jwt_audience: str = ""

@@ -26,6 +26,10 @@ class Settings(TypedDict, total=False):
     consumer_concurrency: int
     throttle_rate: int
     throttle_burst: int
+    quota_open_batches: int
+    quota_adds: int
+    quota_tasks: int
+    quota_jobs: int
     log_retention_days: int
     jwt_issuer: str
     jwt_audience: str

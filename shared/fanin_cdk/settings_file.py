@@ -8,6 +8,7 @@ from pathlib import Path
 from fanin.aws.settings_file import NAME, SettingsFile
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
+from fanin_cdk.quotas import limits
 
 
 def settings_file(config: Config) -> SettingsFile:
@@ -19,6 +20,7 @@ def settings_file(config: Config) -> SettingsFile:
         grouper_target=config.grouper_target,
         callbacks=json.loads(config.callbacks),
         resumed_state_machines=config.resumed_state_machines,
+        quotas=limits(config),
     )
 
 

@@ -33,6 +33,7 @@ from fanin_cdk.equipping import Equipment
 from fanin_cdk.handlers import RESUMES
 from fanin_cdk.job_handlers import ADD, WORK
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.quotas import limits
 from fanin_cdk.rules import USER_KEY, matches
 from fanin_cdk.settings import Settings
 from fanin_cdk.stages import place_of, stage_of
@@ -361,6 +362,8 @@ def _check_api(api: Authorization | None, config: Config) -> None:
         raise ConfigError('jwt_issuer and jwt_audience need api="jwt"')
     if api is None and (config.throttle_rate or config.throttle_burst):
         raise ConfigError("throttle_rate and throttle_burst need an API: set api to iam or jwt")
+    if api is None and limits(config):
+        raise ConfigError("quotas need an API, which charges them: set api to iam or jwt")
 
 
 def _check_place(scope: Construct, config: Config) -> None:

@@ -42,8 +42,8 @@ def checked(
     if answer is None:
         raise Unpublished(f"{where} is not in the description; the body is {body[:SHOWN]!r}")
     given = {name.lower(): value for name, value in headers.items()}
-    for name in answer.get("headers", {}):
-        if name.lower() not in given:
+    for name, header in answer.get("headers", {}).items():
+        if is_always_sent(header) and name.lower() not in given:
             raise Unpublished(f"{where} has no header {name}")
     media = given.get("content-type", "").partition(";")[0]
     if media not in answer["content"]:
@@ -64,6 +64,11 @@ def resolved(document: Mapping[str, Any], part: Any) -> Any:
     while isinstance(part, Mapping) and "$ref" in part:
         part = functools.reduce(operator.getitem, part["$ref"].removeprefix("#/").split("/"), document)
     return part
+
+
+def is_always_sent(header: Mapping[str, Any]) -> bool:
+    """Whether the description does not leave a header out in some answers, by ``required: false``."""
+    return bool(header.get("required", True))
 
 
 def operation_of(document: Mapping[str, Any], method: str, path: str) -> Mapping[str, Any] | None:

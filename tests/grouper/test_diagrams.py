@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fanin.grouper import BundleState, TaskState
-from tests.simulation_grouper.referee import BUNDLE_TRANSITIONS, TASK_TRANSITIONS
+from tests.simulation_grouper.transitions import BUNDLE_TRANSITIONS, TASK_TRANSITIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
 DIAGRAMS = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -17,6 +17,7 @@ from tests.http.issuer import AUDIENCE, Issuer
 
 LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
 PATIENCE_SECONDS = 60
+OPEN_AT_MOST = 10
 SETTINGS = {
     "jwt_issuer": "https://issuer.example.com/",
     "jwt_audience": AUDIENCE,
@@ -24,6 +25,7 @@ SETTINGS = {
     "acks_tenant": "acme",
     "dead_letter_queue_arns": f"{LETTERS}=acme",
     "grouper": False,
+    "quota_open_batches": OPEN_AT_MOST,
 }
 
 
@@ -117,6 +119,19 @@ def test_no_tenant_sees_the_batches_of_another(site: Site) -> None:
     assert site.batch(batch, "umbrella")[0] == 404
     status, answer = site.send("POST", "/v1/acks", {"items": items}, sub="x", org="umbrella")
     assert (status, {result["verdict"] for result in answer["results"]}) == (200, {"not_found"})
+
+
+def test_a_tenant_over_its_quota_is_refused_until_a_batch_ends_and_others_are_not(site: Site) -> None:
+    many = {"sub": "x", "org": "many"}
+    opened = [site.send("POST", "/v1/batches", {}, **many) for _ in range(OPEN_AT_MOST)]
+    status, problem = site.send("POST", "/v1/batches", {}, **many)
+
+    assert {status for status, _ in opened} == {201}
+    assert (status, problem["type"]) == (429, "urn:fanin:problem:quota-exceeded")
+    assert problem["quota"] == {"name": "openBatches", "limit": OPEN_AT_MOST, "used": OPEN_AT_MOST}
+    assert site.send("POST", "/v1/batches", {}, sub="x", org="few")[0] == 201
+    site.send("POST", f"/v1/batches/{opened[0][1]['batchId']}/cancel", {}, **many)
+    assert eventually(lambda: site.send("POST", "/v1/batches", {}, **many)[0] == 201)
 
 
 def test_acks_and_dead_letters_of_a_tenants_queues_complete_its_batch(site: Site) -> None:

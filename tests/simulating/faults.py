@@ -45,6 +45,8 @@ ON_CALLS = (LOST, CRASH_BEFORE, CRASH_AFTER)
 """Of a request whose client repeats nothing."""
 PAUSED = "paused"
 """How an actor or process that stops for a while is counted."""
+JUMPED = "clock set"
+"""How a clock that goes on from another moment is counted."""
 
 
 @dataclass

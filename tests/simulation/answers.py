@@ -71,11 +71,11 @@ def check(world: World, before: Moment, parts: Sequence[Message | Junk], results
 def _check_life(world: World, before: Moment, message: Message, counts: Counter[Verdict]) -> None:
     """Each word of the answer is true of what is stored."""
     batch = world.memory.batches[message.batch]
-    expired = {Verdict.EXPIRED} if batch.expires_at <= world.at else set()
+    expired = {Verdict.EXPIRED} if world.is_past(batch.expires_at) else set()
     possible = TRUE | expired | {verdict for state, verdict in TOO_LATE.items() if state is batch.state}
     require(possible.issuperset(counts), "verdicts", f"{message}, {batch.state}: {counts}")
     ended = world.referee.turned.get(batch.key, before.at)
-    if not before.batches[batch.key].is_alive and ended <= before.at - world.scenario.fresh_for:
+    if not before.batches[batch.key].is_alive and ended <= before.at - _fresh_for(world):
         fresh = counts[Verdict.ACCEPTED]
         require(not fresh, "verdicts", f"{message} was accepted by a batch that is {batch.state}")
     _check_enough(world, before, message, counts)
@@ -104,11 +104,17 @@ def _check_enough(world: World, before: Moment, message: Message, counts: Counte
 
 def _check_activity(world: World, before: Moment, key: BatchKey) -> None:
     """An ack keeps a batch alive for an eighth of its retention less than the whole of it, at least."""
-    batch, fresh = world.memory.batches[key], world.scenario.fresh_for
-    steady = batch.state is before.batches[key].state and before.batches[key].expires_at > before.at
+    batch, fresh, skew = world.memory.batches[key], _fresh_for(world), world.scenario.skew
+    steady = batch.state is before.batches[key].state and before.batches[key].expires_at > before.at + skew
     steady = steady and world.referee.turned.get(key, before.at - fresh) <= before.at - fresh
     if not batch.is_alive or not steady:
         return
     slack = stage_of(batch, batch.state) / ACTIVITY_COUNTS_AFTER + timedelta(milliseconds=1)
-    least = expiry(batch, batch.state, before.at) - slack
+    least = expiry(batch, batch.state, before.at) - slack - 2 * skew
     require(batch.expires_at >= least, "expiry", f"{key} was acked at {before.at}, until {batch.expires_at}")
+
+
+def _fresh_for(world: World) -> timedelta:
+    """For how long a process may go by what it knows: longer where its clock may be set back meanwhile."""
+    fresh = world.scenario.fresh_for
+    return 4 * fresh if world.scenario.skew else fresh

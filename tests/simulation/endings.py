@@ -19,6 +19,8 @@ from tests.simulation.world import World
 
 ROUNDS_MAX = 300
 ASKED_AGAIN = 3
+WITHOUT_SWEEPER = timedelta(days=4)
+"""For how long no sweeper comes where batches live for months."""
 
 
 def check(world: World) -> None:
@@ -72,7 +74,7 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     """
     referee = world.referee
     done = batch.is_alive or batch.state is State.COMPLETE
-    if done and batch.mode is Mode.EXACT and batch.expires_at > world.at:
+    if done and batch.mode is Mode.EXACT and world.is_ahead(batch.expires_at):
         sent = 0
         for message in ledger.messages:
             sent |= message.mask
@@ -80,10 +82,11 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
         require(not missing, "I2", f"{missing:b} of {batch.key} were sent and are not acked")
     children = [world.memory.batches[key] for keys in referee.children[batch.key].values() for key in keys]
     alone = not (world.scenario.sweepers and children) and not referee.repeats[batch.key]
-    if alone and all(child.expires_at > world.at for child in children) and batch.expires_at > world.at:
+    seen = all(world.is_ahead(one.expires_at) for one in (batch, *children))
+    if alone and seen:
         require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")
     callers = {message.caller for message in ledger.messages} | set(ledger.script.closers)
-    if batch.completed_by in callers and batch.expires_at > world.at:
+    if batch.completed_by in callers and world.is_ahead(batch.expires_at):
         require(ledger.told, "I3", f"{batch.completed_by} completed {batch.key} and was not told")
 
 
@@ -155,7 +158,8 @@ def _live_on(world: World) -> None:
         ]
         if not due:
             return
-        world.at = max(world.at, min(due))
+        world.at = max(world.at, min(due)) + (WITHOUT_SWEEPER if world.scenario.slow else timedelta(0))
+        world.expire()
         _sweep(world)
         for batch in world.memory.batches.values():
             forgotten = batch.next_check_at is not None and batch.next_check_at <= world.at

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
@@ -184,7 +185,8 @@ class Sweeping(Job):
         if self.left and self.world.scenario.edges:
             self.world.waiting.append(replace(self))
         self.world.trackers[self.process].sweep()
-        self.world.trackers[self.process].longest_open()
+        longest = self.world.trackers[self.process].longest_open()
+        require(longest >= timedelta(0), "sweep", f"the oldest batch is {longest} old")
 
     def failed(self) -> None:
         pass
@@ -257,7 +259,7 @@ class Delivery(Job):
         for completion in found:
             ledger.heard(callers, completion.caller, completion.batch)
         batch = self.world.memory.batches[ledger.key]
-        gone = batch.expires_at <= self.world.at
+        gone = self.world.is_past(batch.expires_at)
         unstable = callers & told and not found and not gone
         require(not unstable, "I3", f"{callers & told} was told, and the next time it was not")
 

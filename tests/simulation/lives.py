@@ -19,6 +19,10 @@ from tests.simulation.scenario import (
 )
 
 HOUR = timedelta(hours=1)
+LONG = 15 * 24 * HOUR
+"""What an hour is in the lives that last for months."""
+SKEWS = (timedelta(0), timedelta(0), timedelta(seconds=5), timedelta(minutes=5))
+LAGS = (0.0, 0.3, 0.8)
 PERCENTS = (1, 20, 34, 50, 67, 100)
 TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5), 0.2), (HOUR, 0.1))
 
@@ -26,8 +30,9 @@ TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5)
 def draw(random: Random) -> Scenario:
     """A scenario in which all that a batch can meet may happen."""
     bits = random.choice((2, 2, 2, 3, 3, 4, 7, 13))
-    batches = _batches(random, bits)
-    tick, rate = random.choice(TICKS)
+    slow = random.random() < 0.1
+    batches = _batches(random, bits, LONG if slow else HOUR)
+    tick, rate = (LONG, 0.1) if slow else random.choice(TICKS)
     return Scenario(
         page_bits=(bits, bits),
         batches=batches,
@@ -52,15 +57,19 @@ def draw(random: Random) -> Scenario:
         deaf=random.choice((0.0, 0.5, 1.0)),
         reopened=random.choice((0, 0, 1, 4)),
         folded=random.choice((0.0, 0.0, 0.5)),
+        skew=random.choice(SKEWS),
+        lag=random.choice(LAGS),
+        slow=slow,
+        keys=random.choice((0, 0, 0, 0, 1, 2)),
     )
 
 
-def _batches(random: Random, bits: int) -> tuple[BatchScript, ...]:
-    top = _batch(random, "top", bits, depth=random.choice((0, 0, 1, 1, 2)))
-    return (top, _batch(random, "other", bits, depth=0)) if random.random() < 0.2 else (top,)
+def _batches(random: Random, bits: int, hour: timedelta) -> tuple[BatchScript, ...]:
+    top = _batch(random, "top", bits, random.choice((0, 0, 1, 1, 2)), hour)
+    return (top, _batch(random, "other", bits, 0, hour)) if random.random() < 0.2 else (top,)
 
 
-def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:
+def _batch(random: Random, name: str, bits: int, depth: int, hour: timedelta) -> BatchScript:
     """A batch, and below it as many levels of batches as *depth*."""
     total = total_of(random, bits) if depth == 0 else random.randint(1, 2 * bits)
     total = min(total, 30)
@@ -70,14 +79,14 @@ def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:
     sure = all(add.patience is None for add in adds)
     return BatchScript(
         name=name,
-        adds=_with_children(random, name, bits, depth, adds) if depth and sure else adds,
+        adds=_with_children(random, name, bits, depth, adds, hour) if depth and sure else adds,
         closers=tuple(closers),
         open_key=f"open-{name}",
         openers=random.choice((1, 1, 2)),
         early=random.random() < 0.15,
         cancellers=random.choice((1, 1, 2)) if random.random() < 0.1 else 0,
         mode=Mode.ESTIMATED if estimated else Mode.EXACT,
-        retention=_retention(random),
+        retention=_retention(random, hour),
         expected=total + (random.random() < 0.1) if random.random() < 0.15 else None,
         deadline=timedelta(minutes=random.choice((1, 10, 60, 300))) if random.random() < 0.2 else None,
         max_failures=random.randint(1, 3) if random.random() < 0.25 else None,
@@ -86,16 +95,16 @@ def _batch(random: Random, name: str, bits: int, depth: int) -> BatchScript:
 
 
 def _with_children(
-    random: Random, name: str, bits: int, depth: int, adds: tuple[AddScript, ...]
+    random: Random, name: str, bits: int, depth: int, adds: tuple[AddScript, ...], hour: timedelta
 ) -> tuple[AddScript, ...]:
     """The adds, of which the first stands for one or two batches."""
     count = min(adds[0].count, random.choice((1, 1, 2)))
-    children = tuple(_batch(random, f"{name}.{n}", bits, depth - 1) for n in range(count))
+    children = tuple(_batch(random, f"{name}.{n}", bits, depth - 1, hour) for n in range(count))
     return (replace(adds[0], children=children), *adds[1:])
 
 
-def _retention(random: Random) -> Retention:
-    kept = (random.choice((HOUR, 2 * HOUR, 8 * HOUR)) for _ in range(3))
+def _retention(random: Random, hour: timedelta = HOUR) -> Retention:
+    kept = (random.choice((hour, 2 * hour, 8 * hour)) for _ in range(3))
     return Retention(*kept)
 
 
@@ -113,6 +122,8 @@ def draw_race(random: Random) -> Scenario:
         plain=False,
         fresh_for=timedelta(seconds=random.choice((0, 5))),
         folded=random.choice((0.0, 0.0, 0.5)),
+        skew=random.choice(SKEWS),
+        lag=random.choice(LAGS),
     )
     return random.choice((_of_words, _of_failures, _of_folds, _at_edges, _with_orphans))(random, base)
 

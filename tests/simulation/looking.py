@@ -11,6 +11,7 @@ from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
 from tests.simulating.violation import Violation, require
+from tests.simulation import maps
 from tests.simulation.ledger import Ledger
 from tests.simulation.scenario import TENANT
 
@@ -23,12 +24,15 @@ PARTS_MAX = 500
 def check(world: World, ledger: Ledger) -> None:
     """Between two steps: progress, what is outstanding and what failed are right, and a look is planned."""
     batch, referee = world.memory.batches[ledger.key], world.referee
-    _check_progress(world, batch)
     if not world.scenario.plain:
         check_next_check(world, batch)
+    if world.scenario.slow and not batch.is_alive and batch.expires_at <= world.at:
+        return  # nobody sees it, and its pages may be deleted
+    _check_progress(world, batch)
     if batch.mode is Mode.ESTIMATED:
         return
     tracker = world.trackers[0]
+    maps.check(world, tracker, batch)
     missing, failed = _lists(world, tracker, batch)
     truth = (1 << batch.total) - 1 & ~referee.landed[batch.key]
     require(missing == truth, "outstanding", f"{missing:b} are listed, {truth:b} are outstanding")
@@ -49,6 +53,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
     if batch.mode is Mode.ESTIMATED:
         tracker.progress(batch)
         return
+    maps.read(world, tracker, batch)
     missing, broken = _lists(world, tracker, batch)
     items = (1 << batch.total) - 1
     right = not missing & landed and missing & items >= items & ~referee.landed[key] & missing
@@ -63,7 +68,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
 
 def check_next_check(world: World, batch: Batch) -> None:
     """Nobody is forgotten: whatever may need the sweeper has a time at which it looks."""
-    latest = world.at + CHECK_AT_MOST_EVERY
+    latest = world.at + CHECK_AT_MOST_EVERY + world.scenario.skew
     due = batch.next_check_at
     if batch.is_alive:
         ends = [at for at in (batch.expires_at, batch.deadline_at) if at is not None]
@@ -83,7 +88,7 @@ def parent_knows(world: World, batch: Batch) -> bool:
         for item, children in items.items():
             if batch.key in children:
                 above = world.memory.batches[parent]
-                useless = not above.is_alive or above.expires_at <= world.at
+                useless = not above.is_alive or world.is_past(above.expires_at)
                 return useless or bool(world.referee.landed[parent] >> item & 1)
     return True
 

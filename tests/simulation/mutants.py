@@ -21,6 +21,7 @@ from tests.simulating.mutants import Mutant, drive
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
+from tests.simulation.reading_mutants import READING_MUTANTS
 from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
@@ -222,6 +223,7 @@ MUTANTS = (
     *LIFE_MUTANTS,
     *ENDING_MUTANTS,
     *FOLDING_MUTANTS,
+    *READING_MUTANTS,
 )
 
 EQUIVALENT = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from fanin.names import BATCH_COMPLETED, BATCH_FAILED
@@ -20,6 +20,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, BatchKey, PageKey, State
 from fanin.tracker.page import Page, PageMasks
 from tests.simulating.violation import Violation, require
+from tests.simulation.bindings import Bindings
 from tests.simulation.ledger import Asked
 
 BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "transition", "tail", "read", "notice"
@@ -51,11 +52,14 @@ class Referee:
     when as many have failed as end it, None while they do not.
     *children*: by item of a batch, all that were ever opened to stand for it: a key whose batch is over
     opens another one, and each of them tells of its end. *to_bus*: ending events that the stream has just
-    brought.
+    brought. *skew*: how far the clocks of processes are from the true time of *now*, at most.
     """
 
-    def __init__(self, memory: MemoryStore, now: Callable[[], datetime]) -> None:
-        self.memory, self.now = memory, now
+    def __init__(
+        self, memory: MemoryStore, now: Callable[[], datetime], skew: timedelta = timedelta(0)
+    ) -> None:
+        self.memory, self.now, self.skew = memory, now, skew
+        self.bindings = Bindings(memory, now, 2 * skew)
         self.landed: defaultdict[BatchKey, int] = defaultdict(int)
         self.failed: defaultdict[BatchKey, int] = defaultdict(int)
         self.has_failed: defaultdict[BatchKey, int] = defaultdict(int)
@@ -80,6 +84,8 @@ class Referee:
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out; Violation where it does what must not be."""
+        if name == "remember":
+            return self.bindings.remember(*args)
         judged = self._judged.get(KINDS.get(name, READ))
         return judged(name, *args) if judged else getattr(self.memory, name)(*args)
 
@@ -312,7 +318,7 @@ class Referee:
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """A step has a reason that holds now."""
-        key, now = after.key, self.now()
+        key, now = after.key, self.now() + self.skew
         if after.state is State.FAILED:
             self._check_failed(before, after)
         elif after.state is State.COMPLETE:
@@ -331,7 +337,7 @@ class Referee:
         """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""
         key, since = after.key, self.enough_since[after.key]
         require(self.enough_failed(before), "failed", f"{key} failed at {self.failures[key]} failures")
-        right = after.ended_at is not None and since is not None and after.ended_at >= since
+        right = after.ended_at is not None and since is not None and after.ended_at >= since - self.skew
         require(right, "failed", f"{key} failed at {after.ended_at}, it had enough failures at {since}")
         told = after.completed_at or after.completed_by
         require(not told, "failed", f"{key} failed, and was completed by {after.completed_by}")

@@ -69,7 +69,9 @@ class Scenario:
     while the others are at work; *deaf*: the part of the ending events that the bus loses.
     *both*: how many failed items are acked as done as well; *overlap*: how many ranges share an item.
     *reopened*: how often an opener with a key comes again. *struck*: a kind of request, and the one fault
-    that befalls it. *edges*: the clock goes from one planned look to the next, or just before it, and
+    that befalls it. *skew*: how far the clocks of processes are from the true time, at most; *lag*: how
+    likely a row of an index is an old one; *slow*: batches live for months, and TTL deletes their rows;
+    *keys*: how many idempotency keys are bound. *edges*: the clock goes from one planned look to the next, or just before it, and
     sweepers come again. *folded*: the part of the messages that are folded to words of pages, each time they
     are delivered.
     """
@@ -101,6 +103,10 @@ class Scenario:
     struck: tuple[str, Fault] | None = None
     edges: bool = False
     folded: float = 0.0
+    skew: timedelta = timedelta(0)
+    lag: float = 0.0
+    slow: bool = False
+    keys: int = 0
 
 
 def draw(random: Random) -> Scenario:

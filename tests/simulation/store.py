@@ -9,7 +9,7 @@ from typing import Any
 from fanin.tracker.lifecycle import Transition
 from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
 from fanin.tracker.page import Page, PageMasks
-from fanin.tracker.store import Written
+from fanin.tracker.store import Listing, Written
 from fanin.tracker.tokens import TaskToken
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
@@ -17,15 +17,19 @@ from tests.simulation.choices import Choices
 from tests.simulation.loop import Loop
 from tests.simulation.possible import POSSIBLE
 from tests.simulation.referee import NOTHING, Referee
+from tests.simulation.replica import Replica
 from tests.simulation.trace import Trace
 
 
 class UnreliableStore(Network):
     """A TrackerStore. Other actors may go before each request, and each may fail; *stalled* lands later."""
 
-    def __init__(self, referee: Referee, loop: Loop, choices: Choices, trace: Trace | None) -> None:
+    def __init__(
+        self, referee: Referee, replica: Replica, loop: Loop, choices: Choices, trace: Trace | None
+    ) -> None:
         super().__init__(loop)
-        self._referee, self._loop, self._choices, self._trace = referee, loop, choices, trace
+        self._referee, self._replica, self._trace = referee, replica, trace
+        self._loop, self._choices = loop, choices
 
     def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
         return self._send("create", batch, token)
@@ -78,7 +82,9 @@ class UnreliableStore(Network):
         return self._read(key, written) if masks.failed and key.is_leaf else written
 
     def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        return self._send("replace_bits", key, seen, masks, expires_at)
+        """As DynamoDB does it: a transaction brings no page along, so it is read."""
+        written = self._send("replace_bits", key, seen, masks, expires_at)
+        return self._read(key, written) if masks.failed and key.is_leaf else written
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
@@ -106,13 +112,21 @@ class UnreliableStore(Network):
     def samples(self, key: BatchKey) -> Sequence[Sample]:
         return self._send("samples", key)
 
+    def remember(
+        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
+    ) -> str:
+        return self._send("remember", tenant, route, key, fingerprint, at, expires_at)
+
+    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
+        return self._send("glance", keys, bits)
+
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         return self._send("due", shard, alive, at)
 
     def live(self, shard: int) -> Iterable[BatchKey]:
         return self._send("live", shard)
 
-    def listing(self, query: Query) -> Sequence[Batch]:
+    def listing(self, query: Query) -> Listing:
         return self._send("listing", query)
 
     def land(self, place: int) -> None:
@@ -146,6 +160,10 @@ class UnreliableStore(Network):
             self._trace.request(request.sender, request.name, request.args, text, "")
 
     def apply(self, request: Request, note: str) -> Any:
+        self._replica.pass_time()
+        if self._replica.serves(request.name):
+            self.note(request, "from a replica")
+            return self._replica.read(request.name, request.args)
         return self._apply(request.sender, request.name, request.args, note)
 
     def _apply(self, actor: str, name: str, args: tuple[Any, ...], note: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -9,9 +10,12 @@ from uuid import UUID
 
 from fanin.tracker import Added, Batch, BatchKey, ItemId, Mode, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation import junk, looking
+from tests.simulation.bindings import clients_of
 from tests.simulation.choices import Choices
+from tests.simulation.clocks import Clocks
 from tests.simulation.jobs import (
     TENANT,
     Adding,
@@ -28,6 +32,7 @@ from tests.simulation.jobs import (
 from tests.simulation.ledger import Ledger, Message
 from tests.simulation.loop import Loop
 from tests.simulation.referee import Referee
+from tests.simulation.replica import Replica
 from tests.simulation.scenario import AddScript, Scenario
 from tests.simulation.store import UnreliableStore
 from tests.simulation.trace import Trace
@@ -36,6 +41,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000
 LATEST = timedelta(seconds=5)
 """No stalled copy is older than that when it lands."""
+LATE_DELETION = 5 * 24 * 3600.0
+"""Seconds after which TTL has deleted a row, if it does."""
+KEPT = frozenset({"batches", "names", "tokens"})
 
 
 class World:
@@ -45,10 +53,15 @@ class World:
         self.scenario, self.random, self.choices = scenario, random, choices
         self.at = NOW
         self.memory = MemoryStore()
-        self.referee = Referee(self.memory, lambda: self.at)
+        self.referee = Referee(self.memory, self.now, scenario.skew)
         self.loop = Loop(choices)
-        self.store = UnreliableStore(self.referee, self.loop, choices, trace)
-        self.trackers = [self._tracker(bits) for bits in scenario.page_bits]
+        replica = Replica(self.memory, random, scenario.lag)
+        self.store = UnreliableStore(self.referee, replica, self.loop, choices, trace)
+        self.processes = len(scenario.page_bits)
+        self.clocks = Clocks(random, self.now, scenario.skew, self.processes)
+        self.trackers = [self._tracker(process) for process in range(self.processes)]
+        expires = scenario.slow or scenario.keys
+        self.table = TimeToLive.draw(random, ahead=0.0, late=LATE_DELETION) if expires else None
         self.ledgers = [Ledger(script) for script in scenario.batches]
         self.ledger_of: dict[BatchKey, Ledger] = {}
         self.queue: list[Message] = []
@@ -57,6 +70,19 @@ class World:
             self._send_openers(ledger)
         for number in range(scenario.sweepers):
             self.waiting.append(Sweeping(self, f"sweeper {number}", self._process()))
+        self.waiting += clients_of(self, scenario.keys)
+
+    def now(self) -> datetime:
+        """Return the true time."""
+        return self.at
+
+    def is_past(self, at: datetime) -> bool:
+        """Whether a time has come on the clock of some process."""
+        return at <= self.at + self.scenario.skew
+
+    def is_ahead(self, at: datetime) -> bool:
+        """Whether a time is still to come on the clock of each process."""
+        return not self.is_past(at)
 
     def run(self) -> None:
         """Go on until nobody has anything left to do and every stalled copy has landed."""
@@ -66,6 +92,7 @@ class World:
             if stalled:
                 self._land()
             if not self.scenario.plain:
+                self.clocks.pass_time()
                 self._pass_time()
                 self._bring_events()
             if self.random.random() < 0.01:
@@ -112,7 +139,7 @@ class World:
 
     def restart(self, process: int) -> None:
         """A process died, and what it knew with it."""
-        self.trackers[process] = self._tracker(self.scenario.page_bits[process])
+        self.trackers[process] = self._tracker(process)
 
     def look(self) -> None:
         """All that can be asked is answered rightly at any moment."""
@@ -127,13 +154,13 @@ class World:
     def check_gone(self, key: BatchKey) -> None:
         """Somebody was told that a batch is not there."""
         batch = self.memory.batches[key]
-        gone = batch.state is State.EXPIRED or batch.expires_at <= self.at
+        gone = batch.state is State.EXPIRED or self.is_past(batch.expires_at)
         require(gone, "expiry", f"{key} is {batch.state} until {batch.expires_at}, and was not found")
 
     def _check_over_for_good(self, key: BatchKey) -> None:
         """I8: a key stands for a new batch once the last one can never be asked for under it again."""
         batch = self.memory.batches[key]
-        over = batch.state is State.EXPIRED or (not batch.is_alive and batch.expires_at <= self.at)
+        over = batch.state is State.EXPIRED or (not batch.is_alive and self.is_past(batch.expires_at))
         require(
             over, "I8", f"{key} is {batch.state} until {batch.expires_at}, and its key stands for another"
         )
@@ -148,21 +175,30 @@ class World:
         again = self.scenario.redelivered
         self.queue.extend(m for m in messages if again == 1.0 or self.random.random() < again)
 
-    def tracker(self, page_bits: int, fresh_for: timedelta) -> Tracker:
-        """A new process."""
+    def tracker(
+        self, page_bits: int, fresh_for: timedelta, clock: Callable[[], datetime] | None = None
+    ) -> Tracker:
+        """A new process; without a *clock* of its own, it has the true time."""
         random = self.random
         return Tracker(
             self.store,
             page_bits=page_bits,
             fresh_for=fresh_for,
-            now=lambda: self.at,
+            now=clock or self.now,
             new_id=lambda: UUID(int=random.getrandbits(128)),
             entropy=random.randbytes,
             pause=lambda _: None,
         )
 
-    def _tracker(self, page_bits: int) -> Tracker:
-        return self.tracker(page_bits, self.scenario.fresh_for)
+    def _tracker(self, process: int) -> Tracker:
+        scenario = self.scenario
+        return self.tracker(scenario.page_bits[process], scenario.fresh_for, self.clocks.of(process))
+
+    def expire(self) -> None:
+        """Let TTL delete rows, of which those of batches and of their keys stay: see afterlife."""
+        if self.table is not None:
+            rows = {row: at.timestamp() for row, at in self.memory.expiring.items() if row[0] not in KEPT}
+            self.memory.delete_expired(self.at, set(self.table.due(rows, self.at.timestamp())).__contains__)
 
     def _pass_time(self) -> None:
         """The clock goes on; what is under way in the network for long lands before that."""
@@ -178,6 +214,7 @@ class World:
         while at - self.at > LATEST and self.store.stalled:
             self.store.land(0)
         self.at = at
+        self.expire()
 
     def _next_edge(self) -> datetime:
         """The next time at which somebody has to look, or a moment before it."""

@@ -19,6 +19,8 @@ ENDED = (60, 120)
 PENDING = (120, 14 * 86_400)
 """Seconds for which tasks are kept: longer than clocks are apart, or copies of a request under way."""
 LATEST = timedelta(seconds=20)
+SKEW = 8.0
+"""Seconds by which clocks are wrong at most: shorter than tasks are kept."""
 USES = 3
 
 
@@ -29,7 +31,7 @@ class Expiring(World):
         self.kept = Timing(
             pending=timedelta(seconds=random.choice(PENDING)), ended=timedelta(seconds=random.choice(ENDED))
         )
-        super().__init__(scenario, random, lines)
+        super().__init__(replace(scenario, skew=min(scenario.skew, SKEW)), random, lines)
         self.table = TimeToLive.draw(random, ahead=1.0, late=120.0)
         self._stalled_at: dict[int, Any] = {}
         for task in scenario.tasks:
@@ -38,7 +40,7 @@ class Expiring(World):
                 self._arrivals.append((at, replace(task, use=use), 0))
 
     @property
-    def calm(self) -> bool:
+    def only_lags(self) -> bool:
         return False
 
     def _register(self, wanted: Wanted, failures: int) -> None:

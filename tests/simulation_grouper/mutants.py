@@ -34,6 +34,7 @@ from tests.simulation_grouper.world import World
 
 _serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
 _first_term, _begin, _token = rules.first_term, Handler._begin, limiting.token
+_seal, _claim_some = MemoryStore.seal, Filler._claim
 
 
 def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callable[..., Claim]:
@@ -277,6 +278,40 @@ def _keep_bundle_id(task, bundle, policy, timing, at, rest):
     return replace(after, bundle_id=task.bundle_id)
 
 
+def _seal_what_is_called(self, bundle):
+    """A seal takes a bundle back to READY while its call goes on."""
+    stored = self.bundles.get(bundle.key)
+    if stored is not None and stored.state is BundleState.CALLING:
+        self.write_bundle(stored.transition(BundleState.READY))
+    return _seal(self, bundle)
+
+
+def _call_before_its_time(bundle, policy, now):
+    return _next_step(bundle and replace(bundle, not_before=None), policy, now)
+
+
+def _give_up_early(bundle, policy, now):
+    """The last attempt is not made."""
+    return _next_step(bundle, replace(policy, max_attempts=max(1, policy.max_attempts - 1)), now)
+
+
+def _due_or_not(self, bundle, size, known):
+    found = self.world.store.candidates(bundle.lane, size + len(known))
+    return [each for each in found if each.task_id not in known]
+
+
+def _fail_where_the_index_lags(self, bundle, joining):
+    """A leader whose index shows what is not open any more gives his message back."""
+    claim = self.world.store.claim(bundle.joined(joining), joining)
+    if claim.refused:
+        raise StoreUnavailable("the index lags")
+    return _claim_some(self, bundle, joining)
+
+
+def _apply_all_but_one(self, bundle, policy):
+    return _apply(self, replace(bundle, members=bundle.members[:-1]), policy)
+
+
 def _put_bundle(self, bundle, joining):
     self.write_bundle(bundle)
     for name in joining:
@@ -334,6 +369,12 @@ MUTANTS = (
     Mutant("a token is given before its time", (limiting, "token", _give_early)),
     Mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
     Mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
+    Mutant("a seal reopens a bundle that is called", (MemoryStore, "seal", _seal_what_is_called)),
+    Mutant("a bundle is called before its backoff is over", (rules, "next_step", _call_before_its_time)),
+    Mutant("a bundle is given up before its last attempt", (rules, "next_step", _give_up_early)),
+    Mutant("a task is bundled before it is due", (Filler, "_due", _due_or_not)),
+    Mutant("a lagging index fails its reader", (Filler, "_claim", _fail_where_the_index_lags)),
+    Mutant("a bundle ends before all outcomes are applied", (Handler, "_apply", _apply_all_but_one)),
 )
 """Each of these breaks a promise, and the simulation shows how."""
 

@@ -11,10 +11,19 @@ from typing import Any
 from fanin.errors import StoreUnavailable
 from fanin.grouper import Answer, Call, Outcome, Posting, Task, Verdict
 from tests.simulating import network
-from tests.simulating.faults import ON_CALLS, ON_READS, ON_TRANSACTIONS, ON_WRITES, PAUSED, Fault, Faults
+from tests.simulating.faults import (
+    JUMPED,
+    ON_CALLS,
+    ON_READS,
+    ON_TRANSACTIONS,
+    ON_WRITES,
+    PAUSED,
+    Fault,
+    Faults,
+)
 from tests.simulating.loop import Loop
 from tests.simulating.network import Remote, Request
-from tests.simulation_grouper.scenario import LEASE, Scenario
+from tests.simulation_grouper.scenario import LEASE, Scenario, drawn_skew
 
 READS = {"task", "tasks", "lease", "bundle", "full_at", "candidates", "open_tasks", "live"}
 
@@ -36,7 +45,7 @@ class Network(network.Network):
         self.struck: dict[int, Fault] = {}
         self._random, self._lines = random, lines
         self._drawn = Faults(random, scenario.fault_rate, scenario.fault_count, scenario.faults)
-        self._pauses = scenario.pauses
+        self._pauses, self._jumps, self._skew = scenario.pauses, scenario.jumps, scenario.skew
 
     def send(self, receiver: Any, name: str, *args: Any) -> Any:
         """Send a request of the running actor to *receiver*."""
@@ -50,6 +59,7 @@ class Network(network.Network):
     def fault(self, name: str) -> Fault | None:
         """Return the fault of a request, after a pause of its actor if one is drawn."""
         self._perhaps_pause()
+        self._perhaps_jump()
         struck = self.struck.get(self.requests.total())
         if struck is not None:
             return struck if struck in possible(name) else None
@@ -60,6 +70,13 @@ class Network(network.Network):
             self._pauses -= 1
             self.faults[PAUSED] += 1
             self.loop.sleep(LEASE * (0.5 + 2.5 * self._random.random()))
+
+    def _perhaps_jump(self) -> None:
+        """Set the clock of the running actor, which may go back."""
+        if self._jumps and self._random.random() < 0.03:
+            self._jumps -= 1
+            self.faults[JUMPED] += 1
+            self.loop.actor.skew = drawn_skew(self._random, self._skew)
 
     def apply(self, request: Request, note: str) -> Any:
         answer = request.receiver.apply(request.sender, request.name, request.args)

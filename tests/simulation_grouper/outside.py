@@ -17,8 +17,6 @@ from fanin.grouper import (
     Outcome,
     Posting,
     Task,
-    TaskKey,
-    TaskState,
     Verdict,
 )
 from fanin.grouper.registering import payload_text
@@ -117,7 +115,7 @@ class Api(Receiver):
         return Answer(members=named)
 
     def _fails(self) -> bool:
-        if self._failures and self._random.random() < 0.2:
+        if self._failures and self._random.random() < 0.2 + self._failures / 40:
             self._failures -= 1
             return True
         return False
@@ -147,7 +145,7 @@ class Listeners(Receiver):
     """Receives the reports of how tasks ended."""
 
     def __init__(self, referee: Referee) -> None:
-        self.reported: dict[tuple[TaskKey, datetime], TaskState] = {}
+        self.reported = referee.reported
         self._referee = referee
 
     def notify(self, tasks: Sequence[Task]) -> None:

@@ -13,31 +13,27 @@ from fanin.grouper import Bundle, BundleKey, BundleState, Lane, Lease, Task, Tas
 from fanin.grouper.memory import MemoryStore
 from tests.simulating.violation import require
 from tests.simulation_grouper.scenario import Scenario
+from tests.simulation_grouper.transitions import (
+    TASK_TRANSITIONS,
+    check_applied,
+    check_attempt,
+    check_transition,
+)
 
-SEALED_LIVE = {BundleState.READY, BundleState.CALLING}
-EXPECTING = {BundleState.OPEN, *SEALED_LIVE}
-BUNDLE_TRANSITIONS = {
-    (BundleState.OPEN, BundleState.OPEN),
-    (BundleState.OPEN, BundleState.READY),
-    (BundleState.READY, BundleState.CALLING),
-    (BundleState.READY, BundleState.APPLYING),
-    (BundleState.CALLING, BundleState.CALLING),
-    (BundleState.CALLING, BundleState.READY),
-    (BundleState.CALLING, BundleState.APPLYING),
-    (BundleState.APPLYING, BundleState.DONE),
-    (BundleState.APPLYING, BundleState.FAILED),
-}
-TASK_TRANSITIONS = {(TaskState.CREATED, TaskState.BUNDLED)} | {
-    (TaskState.BUNDLED, to) for to in TaskState if to is not TaskState.BUNDLED
-}
+EXPECTING = {BundleState.OPEN, BundleState.READY, BundleState.CALLING}
 
 
 class Referee(MemoryStore):
-    """A MemoryStore that refuses to break a promise. *sender*: who sent the request that is applied."""
+    """A MemoryStore that refuses to break a promise.
+
+    *sender*, *request*: who sent the request that is applied, and its name. *callers*: who took a bundle, by
+    its owner. *reported*: the endings that were reported. *due*: when a task is due, by the earliest that an
+    actor has read.
+    """
 
     def __init__(self, scenario: Scenario, random: Random, at: Callable[[], datetime]) -> None:
         super().__init__()
-        self.sender = ""
+        self.sender = self.request = ""
         self.version = 0
         self.at = at
         self.leaders: dict[tuple[Lane, int], str] = {}
@@ -46,6 +42,9 @@ class Referee(MemoryStore):
         self.sealed: dict[BundleKey, tuple[str, ...]] = {}
         self.known_bundles: dict[BundleKey, Bundle] = {}
         self.endings: set[Task] = set()
+        self.reported: dict[tuple[TaskKey, datetime], TaskState] = {}
+        self.callers: dict[str, str] = {}
+        self.due: dict[tuple[str, str], datetime] = {}
         self.joined: dict[tuple[BundleKey, str], str] = {}
         self.lives: dict[tuple[TaskKey, datetime], Task] = {}
         self._scenario, self._random = scenario, random
@@ -55,9 +54,13 @@ class Referee(MemoryStore):
 
     def apply(self, sender: str, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and look whether all fits together."""
-        self.sender = sender
+        self.sender, self.request = sender, name
         before = self.version
+        if name == "claim":
+            self._check_due(*args)
         answer = getattr(self, name)(*args)
+        if name in {"task", "candidates"}:
+            self._note_due([answer] if name == "task" else answer)
         if self.version != before:
             self.check()
         return answer
@@ -88,13 +91,9 @@ class Referee(MemoryStore):
 
     def write_bundle(self, bundle: Bundle) -> None:
         old = self.bundles.get(bundle.key)
-        if old is not None:
-            require(
-                (old.state, bundle.state) in BUNDLE_TRANSITIONS,
-                "B5",
-                f"a bundle went from {old.state} to {bundle.state}",
-            )
-            self._check_call(old, bundle)
+        check_transition(self.request, old, bundle)
+        if old is not None and self.request == "replace_bundle":
+            self._check_replaced(old, bundle)
         sealed = self.sealed.get(bundle.key)
         require(sealed in {None, bundle.members}, "B6", f"{sealed} became {bundle.members} after the seal")
         if bundle.state is not BundleState.OPEN:
@@ -177,12 +176,32 @@ class Referee(MemoryStore):
             state = task.state if task else None
             require(state is TaskState.BUNDLED, "B2", f"{name} is {state} in a live bundle")
 
-    def _check_call(self, old: Bundle, bundle: Bundle) -> None:
-        """A call is taken over only when its lease is over, by some clock."""
-        again = old.state is bundle.state is BundleState.CALLING
-        if again and old.owner != bundle.owner and old.call_until is not None:
-            over = self.at() + timedelta(seconds=2 * self._scenario.skew)
-            require(over >= old.call_until, "B4", "a bundle was called again while its call went on")
+    def _check_replaced(self, old: Bundle, bundle: Bundle) -> None:
+        """B4 and B8: one handler calls, until its lease is over by some clock; it stores the outcome."""
+        fastest = self.at() + timedelta(seconds=self._scenario.skew)
+        most = self._scenario.policy.max_attempts
+        check_attempt(old, bundle, fastest, most)
+        if bundle.state is BundleState.CALLING and bundle.owner != old.owner:
+            self.callers[bundle.owner or ""] = self.sender
+        if bundle.state.ended:
+            check_applied(bundle, self.stored_tasks, self.reported)
+        if old.state is BundleState.CALLING and self.callers.get(bundle.owner or "") != self.sender:
+            over = old.call_until is None or fastest >= old.call_until
+            require(over, "B4", "a bundle was changed by another while its call went on")
+            gone = bundle.state is BundleState.APPLYING and old.attempt >= most
+            require(gone, "B4", f"another took a bundle from {old.state} to {bundle.state}")
+
+    def _note_due(self, read: Collection[Any]) -> None:
+        """Note when the tasks that the running actor has read are due."""
+        for task in filter(None, read):
+            key = self.sender, task.task_id
+            self.due[key] = min(task.due_at, self.due.get(key, task.due_at))
+
+    def _check_due(self, bundle: Bundle, joining: tuple[str, ...]) -> None:
+        """No task is bundled before it is due, by the clock of its leader and by what that one has read."""
+        fastest = self.at() + timedelta(seconds=self._scenario.skew)
+        early = [name for name in joining if self.due.get((self.sender, name), fastest) > fastest]
+        require(not early, "early", f"{early} came into {bundle.bundle_id} before they were due")
 
     def _check_rate(self, lane: Lane, wanted: datetime) -> None:
         """Tokens are an interval apart, and none is given before its time, the burst aside."""

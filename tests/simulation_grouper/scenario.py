@@ -13,6 +13,11 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 TICK = timedelta(milliseconds=100)
 LEASE = timedelta(seconds=6)
 CALL = timedelta(seconds=6)
+LAGS = ((0.0, 0.0), (0.5, 0.0), (2.0, 0.05), (2.0, 0.3))
+"""Seconds by which the indexes lag at most, and the share of writes that they show up to 20 s late."""
+CALM_LAGS = ((0.0, 0.0), (0.0, 0.0), *LAGS[1:])
+MINUTES = 300.0
+"""The seconds by which the clocks of some runs are wrong."""
 LONGER = 1.5
 """The leases of target B, by those of target A."""
 VISIBILITY = timedelta(seconds=9)
@@ -38,7 +43,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One run. Rates are chances a request; counts are how often at most."""
+    """One run. Rates are chances a request; counts are how often at most.
+
+    *skew*: the seconds by which a clock is wrong at most; *jumps*: how often one is set anew.
+    """
 
     tasks: tuple[Wanted, ...]
     policy: Policy
@@ -51,19 +59,25 @@ class Scenario:
     pauses: int
     duplicates: int
     skew: float
+    jumps: int
     failures: int
     by_member: bool
 
     @property
     def calm(self) -> bool:
         """Whether nothing goes wrong in this run, so that the plain promises hold too."""
+        return self.only_lags and not any(self.lag)
+
+    @property
+    def only_lags(self) -> bool:
+        """Whether nothing goes wrong in this run, lagging indexes aside."""
         trouble = self.fault_count or self.pauses or self.duplicates or self.failures or self.skew
-        return not trouble and not any(self.lag) and not any(task.poison for task in self.tasks)
+        return not trouble and not any(task.poison for task in self.tasks)
 
 
 def draw(random: Random) -> Scenario:
     """The scenario of a seed."""
-    calm = random.random() < 0.06
+    calm = random.random() < 0.1
     size = random.choice((1, 2, 3, 3, 4))
     share = random.choice((0.3, 0.6, 1.0))
     return Scenario(
@@ -71,16 +85,22 @@ def draw(random: Random) -> Scenario:
         policy=_policy(random, size),
         chunk=random.choice((1, 2, 2, 4)),
         rounds=random.choice((1, 2, 3)),
-        lag=(0.0, 0.0) if calm else random.choice(((0.0, 0.0), (0.5, 0.0), (2.0, 0.05), (2.0, 0.3))),
+        lag=random.choice(CALM_LAGS if calm else LAGS),
         faults=tuple(fault for fault in ON_TRANSACTIONS if random.random() < share),
         fault_rate=random.choice((0.03, 0.08, 0.15, 0.3)),
         fault_count=0 if calm else random.choice((0, 2, 6, 14, 30)),
         pauses=0 if calm else random.choice((0, 0, 1, 3)),
         duplicates=0 if calm else random.choice((0, 1, 3, 8)),
-        skew=0.0 if calm else random.choice((0.0, 0.0, 1.0, 8.0)),
-        failures=0 if calm else random.choice((0, 0, 1, 4)),
+        skew=(skew := 0.0 if calm else random.choice((0.0, 0.0, 0.0, 1.0, 8.0, 8.0, MINUTES))),
+        jumps=random.choice((0, 2, 8)) if skew else 0,
+        failures=0 if calm else random.choice((0, 0, 1, 4, 20)),
         by_member=random.random() < 0.4,
     )
+
+
+def drawn_skew(random: Random, most: float) -> timedelta:
+    """Return the error of a clock that is wrong by *most* seconds at most."""
+    return timedelta(seconds=most * (2 * random.random() - 1))
 
 
 def _policy(random: Random, size: int) -> Policy:

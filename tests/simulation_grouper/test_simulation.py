@@ -60,7 +60,9 @@ def struck_once(number, fault):
     )
     policy = Policy(max_size=3, max_attempts=4)
     quiet = replace(draw(Random(0)), tasks=tasks, policy=policy, chunk=2, rounds=2, lag=(0.0, 0.0))
-    quiet = replace(quiet, fault_count=0, pauses=0, duplicates=0, skew=0.0, failures=0, by_member=False)
+    quiet = replace(
+        quiet, fault_count=0, pauses=0, duplicates=0, skew=0.0, jumps=0, failures=0, by_member=False
+    )
     world = World(quiet, Random(1), None)
     world.network.struck[number] = fault
     return play(world)

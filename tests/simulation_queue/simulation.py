@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from tests.simulating.faults import JUMPED
 from tests.simulating.room import Outcome, played
 from tests.simulating.violation import require
 from tests.simulation_queue.crowd import Crowd
@@ -42,6 +43,7 @@ def play_out(world: World) -> None:
 def check(world: World) -> None:
     """Every accepted job ended once, with its outcome; every answer was true."""
     _check_records(world)
+    _check_collisions(world)
     _check_outcomes(world)
     _check_answers(world)
 
@@ -57,6 +59,13 @@ def _check_records(world: World) -> None:
     for name, record in referee.records.items():
         as_it_was = record.superseded or (name in dead) == bool(record.died)
         require(as_it_was, "Q2", f"{name} died, and is not listed, or was not dead")
+
+
+def _check_collisions(world: World) -> None:
+    """Q10: where no request fails, each refused add counts as one collision."""
+    if not world.network.faults.keys() - {JUMPED}:
+        counted = world.network.requests["collide"]
+        require(counted == world.events["refused"], "Q10", f"{counted} collisions were counted")
 
 
 def _check_outcomes(world: World) -> None:

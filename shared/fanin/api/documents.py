@@ -14,6 +14,13 @@ RETRY_AFTER = {
 }
 
 
+HEADERS = {
+    503: RETRY_AFTER,
+    429: {"Retry-After": RETRY_AFTER["Retry-After"] | {"required": False}},
+}
+"""The headers of a problem by its status. Time alone does not help against the quota of open batches."""
+
+
 def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, Any]:
     """Return the answers of a route: *model* with *status*, a problem with each of *problems* and 500."""
     good = {"description": HTTPStatus(status).phrase, "content": {"application/json": {"model": model}}}
@@ -22,4 +29,4 @@ def answers(status: int, model: type[BaseModel], *problems: int) -> dict[int, An
 
 def _problem(status: int) -> dict[str, Any]:
     answer = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"model": Problem}}}
-    return answer | {"headers": RETRY_AFTER} if status == HTTPStatus.SERVICE_UNAVAILABLE else answer
+    return answer | {"headers": HEADERS[status]} if status in HEADERS else answer

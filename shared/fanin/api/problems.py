@@ -22,6 +22,7 @@ from fanin.errors import (
     NoTarget,
     NotFound,
     PartFull,
+    QuotaExceeded,
     StaleWrite,
     StoreUnavailable,
     TooManyBatches,
@@ -60,6 +61,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
     KeyReused: Kind(422, "key-reused", "The idempotency key came with another payload"),
+    QuotaExceeded: Kind(429, "quota-exceeded", "The tenant uses all that a quota allows"),
     NewerSchema: Kind(503, "newer-schema", "The service is older than the row"),
     StaleWrite: Kind(503, "unavailable", "Too busy; retry"),
     StoreUnavailable: Kind(503, "unavailable", "Too busy; retry"),
@@ -74,6 +76,14 @@ class FieldProblem(BaseModel):
     detail: str
 
 
+class QuotaUse(BaseModel):
+    """A quota of the tenant: its limit, and the present use; a second, where it is a rate."""
+
+    name: Annotated[str, Field(description="`openBatches`, `adds`, `tasks` or `jobs`.")]
+    limit: int
+    used: int
+
+
 class Problem(BaseModel):
     """An error answer in the form of RFC 9457."""
 
@@ -84,6 +94,7 @@ class Problem(BaseModel):
     status: int
     detail: Annotated[str, Field(description="What is wrong with this request.")]
     errors: Annotated[list[FieldProblem] | None, Field(exclude_if=lambda value: value is None)] = None
+    quota: Annotated[QuotaUse | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 def kind_of(error: Exception) -> Kind:
@@ -101,15 +112,28 @@ def problem(error: Exception) -> Problem:
         status=kind.status,
         detail=_detail(error, kind, errors),
         errors=errors or None,
+        quota=_quota(error) if isinstance(error, QuotaExceeded) else None,
     )
 
 
 def respond(error: Exception) -> Response[str]:
     """Return *error* as an HTTP answer."""
-    document = problem(error)
-    seconds = UPGRADE_AFTER_SECONDS if isinstance(error, NewerSchema) else RETRY_AFTER_SECONDS
-    headers = {"Retry-After": str(seconds)} if document.status == 503 else {}
+    document, seconds = problem(error), _retry_after(error)
+    headers = {} if seconds is None else {"Retry-After": str(seconds)}
     return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
+
+
+def _retry_after(error: Exception) -> int | None:
+    """Return the seconds after which a repetition can succeed; None where time alone does not help."""
+    if isinstance(error, QuotaExceeded):
+        return error.retry_after
+    if kind_of(error).status != 503:
+        return None
+    return UPGRADE_AFTER_SECONDS if isinstance(error, NewerSchema) else RETRY_AFTER_SECONDS
+
+
+def _quota(error: QuotaExceeded) -> QuotaUse:
+    return QuotaUse(name=error.quota, limit=error.limit, used=error.used)
 
 
 def _detail(error: Exception, kind: Kind, errors: Sequence[FieldProblem]) -> str:

@@ -36,6 +36,7 @@ class SettingsFile:
     ``grouper_target``: the template of the targets of tasks that are registered without one.
     ``callbacks``: a row for each callback, in the form that ``fanin.callbacks.parsing`` defines.
     ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
+    ``quotas``: the limits of each tenant by the name of the quota; ``fanin.quotas.model`` has the names.
     """
 
     dead_letter_tenants: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class SettingsFile:
     grouper_target: str = ""
     callbacks: Rows = ()
     resumed_state_machines: Sequence[str] = ()
+    quotas: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check("dead_letter_tenants", _is_texts(self.dead_letter_tenants), "an object of texts")
@@ -52,6 +54,7 @@ class SettingsFile:
         _check("grouper_target", isinstance(self.grouper_target, str), "a text")
         _check("callbacks", _is_rows(self.callbacks), "a list of objects")
         _check("resumed_state_machines", _is_list_of_texts(self.resumed_state_machines), "a list of texts")
+        _check("quotas", _is_limits(self.quotas), "an object of whole numbers from 1")
 
     @classmethod
     def parse(cls, text: str, source: str = NAME) -> SettingsFile:
@@ -96,6 +99,10 @@ def _check(name: str, holds: bool, takes: str) -> None:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
+
+
+def _is_limits(value: object) -> bool:
+    return isinstance(value, Mapping) and all(type(each) is int and each > 0 for each in value.values())
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from fanin.errors import (
     NewerSchema,
     NoTarget,
     NotFound,
+    QuotaExceeded,
     StoreUnavailable,
     TooManyBatches,
     TooManyPages,
@@ -54,6 +56,7 @@ REFUSALS: Mapping[str, type[InvalidRequest]] = {
     "urn:fanin:problem:too-many-batches": TooManyBatches,
 }
 """Refusals with an error of their own: a status alone does not distinguish them."""
+QUOTA_EXCEEDED = "urn:fanin:problem:quota-exceeded"
 NEWER_SCHEMA = "urn:fanin:problem:newer-schema"
 
 
@@ -121,19 +124,21 @@ def read(body: bytes, reader: Callable[[Document], T]) -> T:
         raise FaninError("the answer is not one of fanin's API, version 1; check the URL") from error
 
 
-def error_of(status: int, body: bytes) -> FaninError:
+def error_of(status: int, body: bytes, retry_after: float = 0.0) -> FaninError:
     """Return the error of an answer, with the detail of its problem document."""
-    return problem_error(status, _problem(body))
+    return problem_error(status, _problem(body), retry_after)
 
 
-def problem_error(status: int, problem: Document) -> FaninError:
-    """Return the error of a problem document, which may be empty."""
+def problem_error(status: int, problem: Document, retry_after: float = 0.0) -> FaninError:
+    """Return the error of a problem document, which may be empty. *retry_after*: seconds, 0 for none."""
     detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
     if status == 404 and "detail" not in problem:  # API Gateway's answer to an unknown route
         detail += ": this is no route of fanin's API; check the URL"
     refusal = REFUSALS.get(str(problem.get("type")))
     if refusal is not None:
         return refusal(detail, field=_field(problem))
+    if problem.get("type") == QUOTA_EXCEEDED:
+        return _quota_exceeded(detail, problem.get("quota"), retry_after)
     meaning = MEANING.get(status)
     if meaning is not None:
         return meaning(detail)
@@ -143,6 +148,13 @@ def problem_error(status: int, problem: Document) -> FaninError:
     if problem.get("type") == NEWER_SCHEMA:
         return NewerSchema(detail)
     return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
+
+
+def _quota_exceeded(detail: str, found: object, retry_after: float) -> QuotaExceeded:
+    quota = found if isinstance(found, Mapping) else {}
+    name, limit, used = str(quota.get("name", "")), int(quota.get("limit", 0)), int(quota.get("used", 0))
+    after = math.ceil(retry_after) or None
+    return QuotaExceeded(detail, quota=name, limit=limit, used=used, retry_after=after)
 
 
 def batch_id_of(answer: Document) -> str:

@@ -86,7 +86,7 @@ class _Answer:
         if self.failure:
             raise StoreUnavailable(self.failure)
         if not 200 <= self.status < 300:
-            raise documents.error_of(self.status, self.body)
+            raise documents.error_of(self.status, self.body, self.retry_after)
         return self.body
 
 

@@ -25,7 +25,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from ministack.app import app as emulator
 
-from fanin.local import parent_watch, tuning
+from fanin.local import parent_watch, refusing, tuning
 from fanin.local.gateway import Gateway
 from fanin.local.loopback import LoopbackOnly
 
@@ -37,6 +37,7 @@ def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int) -> None:
     signal.signal(signal.SIGTERM, functools.partial(_end, directory))
     signal.signal(signal.SIGINT, functools.partial(_end, directory))
     tuning.apply()
+    refusing.apply()
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep standard input open, so the parent's pid is watched too.

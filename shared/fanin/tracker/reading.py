@@ -31,6 +31,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _unlimited(tenant: str, batch_id: str) -> None:
+    """Admit every batch."""
+
+
 @dataclass
 class Reader:
     """Reads batches, and ends those whose time is over: the base of the tracker, which also writes."""
@@ -43,6 +47,7 @@ class Reader:
     entropy: Callable[[int], bytes] = os.urandom
     pause: Callable[[int], None] = pause
     each: Each = each_in_turn
+    admit: Callable[[str, str], None] = _unlimited
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
 
     def get(self, tenant: str, batch_id: str) -> Batch:
@@ -112,12 +117,15 @@ class Reader:
         return None if batch is None or self._is_over(batch) else batch
 
     def _known_batch(self, key: BatchKey) -> Batch | None:
-        """Return the batch with a state that is at most *fresh_for* old; its other fields never change."""
+        """Return the batch with a state that is at most *fresh_for* old; its other fields never change.
+
+        What was read at a later time than now is read again: the clock was set back.
+        """
         now = self.now()
         read_at, batch = self._known.get(key, (now, None))
         if batch is not None and not batch.is_alive and batch.expires_at > now:
             return batch
-        if batch is None or min(read_at + self.fresh_for, ends_at(batch)) <= now:
+        if batch is None or not read_at <= now < min(read_at + self.fresh_for, ends_at(batch)):
             batch = self.store.get(key)
             if batch is not None:
                 batch = self._ended_if_due(batch)

@@ -103,6 +103,7 @@ class Repairs(Reader):
         new = BatchKey(tenant, str(self.new_id()))
         size = (count, self.page_bits)
         origin = self._with_parent_if_all(origin, request)
+        self.admit(tenant, new.batch_id)
         batch = reopened_batch(new, origin, request, size, self.entropy(16), self.now())
         return batch, self.store.create_reopened(batch, whole_group(batch), ranges, key, over)
 

@@ -48,6 +48,7 @@ class Tracker(Repairs):
     state of the batch before it reads the state again. The cached state decides only informational
     verdicts (``cancelled``, ``late``). *now*, *new_id*, *entropy*: the clock, and the sources of ids and
     salts. *pause*: waits between attempts. *each*: sends requests that do not depend on each other.
+    *admit*: called with the tenant and the id of a batch that is about to be stored; raises QuotaExceeded.
     """
 
     def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
@@ -205,6 +206,7 @@ class Tracker(Repairs):
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id)
         key = BatchKey(tenant, str(self.new_id()))
+        self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
 
     def _check_parent(self, tenant: str, item_id: str) -> None:

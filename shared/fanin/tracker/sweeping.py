@@ -201,9 +201,9 @@ def end_by_time(climber: Climber, batch: Batch) -> Batch:
 
 
 def longest_open(store: TrackerStore, now: datetime) -> timedelta:
-    """Return the age of the oldest live batch."""
+    """Return the age of the oldest live batch; 0 if none is, or if clocks ahead of *now* opened them all."""
     opened = [_oldest(store, shard) for shard in range(SHARDS)]
-    return now - min((at for at in opened if at is not None), default=now)
+    return now - min([now, *(at for at in opened if at is not None)])
 
 
 def _oldest(store: TrackerStore, shard: int) -> datetime | None:

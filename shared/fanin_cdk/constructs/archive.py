@@ -20,6 +20,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from fanin.names import QUOTA_ROW
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.buckets import ABANDONED, private_bucket
 from fanin_cdk.constructs.functions import Functions
@@ -32,9 +33,9 @@ from fanin_cdk.nag import accept
 FOLDER = "changes"
 RECORDS_AT_ONCE = 1000
 WINDOW = Duration.minutes(1)
-# Rows that are archived, where not all are: no idempotency keys, task tokens, or heartbeats of workers.
+# Rows that are archived, where not all are: no idempotency keys, task tokens, quotas, heartbeats of workers.
 ROWS: dict[str, dict[str, Any]] = {
-    "batches": {"sk": {"S": [{"anything-but": ["key", "token"]}]}},
+    "batches": {"sk": {"S": [{"anything-but": ["key", "token", QUOTA_ROW]}]}},
     "jobs": {"pk": {"S": [{"prefix": "J#"}, {"prefix": "D#"}]}},
 }
 

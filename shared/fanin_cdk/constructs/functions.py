@@ -20,6 +20,7 @@ from fanin_cdk.constructs.tables import Tables
 from fanin_cdk.handlers import Handler
 from fanin_cdk.layer import Build
 from fanin_cdk.nag import accept
+from fanin_cdk.quotas import granted
 
 
 class Functions(Construct):
@@ -54,6 +55,7 @@ class Functions(Construct):
 
     def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the tracker's environment, then *environment*, and the grants it names."""
+        handler = granted(handler, self.config)
         own = Construct(self, id_of(handler.name))
         group = log_group(own, "Logs", self.config)
         function = lambda_.Function(

@@ -180,6 +180,21 @@ def test_a_seal_closes_an_open_bundle_once(store):
     assert store.bundle(bundle.key) == sealed
 
 
+def test_a_seal_leaves_a_bundle_that_is_called_or_over_as_it_is(store):
+    calling = {"attempt": 1, "owner": "me", "call_until": LATER}
+    outcomes = {"outcomes": (Outcome(Verdict.OK),), "call_until": None}
+    bundle = store.seal(claimed(store, "a"))
+    for state, facts in (
+        (BundleState.CALLING, calling),
+        (BundleState.APPLYING, outcomes),
+        (BundleState.DONE, outcomes),
+    ):
+        bundle = store.replace_bundle(bundle.transition(state, **facts))
+
+        assert store.seal(empty()) == bundle == store.bundle(bundle.key)
+        assert bundle.state is state
+
+
 def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
     void = store.seal(empty())
     store.create(task("a"))

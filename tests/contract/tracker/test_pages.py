@@ -68,6 +68,16 @@ def test_a_bulk_write_over_a_page_that_has_moved_changes_nothing(store):
     assert written.page == page(store) == Page(bits=1, n=1)
 
 
+def test_a_bulk_write_over_a_page_that_has_more_bits_than_were_seen_loses_none_of_them(store):
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    seen = page(store)
+    store.add_bits(LEAF, PageMasks(0b10), LATER)
+    written = store.replace_bits(LEAF, seen, PageMasks(0b100), LATER)
+
+    assert not written.applied
+    assert written.page == page(store) == Page(bits=0b11, n=2)
+
+
 def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     seen = store.mark_tail(LEAF, 200, root=True, expires_at=LATER)
 
@@ -81,6 +91,12 @@ def test_the_last_page_is_told_its_size_whether_it_is_there_or_not(store):
     store.add_bits(LEAF, PageMasks(0b1), LATER)
 
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(1, 1, 5)
+
+
+def test_the_size_of_a_last_page_is_written_once(store):
+    first = store.mark_tail(LEAF, 5, root=True, expires_at=LATER)
+
+    assert store.mark_tail(LEAF, 4, root=False, expires_at=LATER) == first == page(store)
 
 
 def test_only_a_full_page_is_compacted(store):

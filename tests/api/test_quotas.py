@@ -1,0 +1,147 @@
+"""Requests over a quota of the tenant: what they answer, and that they do nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from fanin.client import documents
+from fanin.errors import QuotaExceeded
+from fanin.quotas.memory import MemoryQuotas
+from functions.wiring import deployed, quotas, tracking
+from tests.api.conftest import TENANT
+from tests.api.gateway import Answer, Gateway
+from tests.api.test_job_routes import queues
+
+__all__ = ["queues"]
+IAM = {"iam": {"accountId": "222233334444", "userArn": "arn:aws:iam::222233334444:role/other"}}
+TASKS = "/v1/tasks"
+JOBS = "/v1/queues/thumbs/jobs"
+
+
+@pytest.fixture
+def limited(gateway: Gateway, environment: pytest.MonkeyPatch) -> Callable[..., Gateway]:
+    """Set the quotas of the deployment, over a store in memory."""
+    store = MemoryQuotas()
+
+    def limit(**limits: int) -> Gateway:
+        environment.setenv("FANIN_SETTINGS", json.dumps({"quotas": limits}))
+        deployed.settings_file.cache_clear()
+        quotas._rates.cache_clear()
+        environment.setattr(quotas, "_store", lambda: store)
+        tracker = tracking.tracker()
+        permits = quotas.permits_in(tracker.store)
+        with_permits = replace(tracker, admit=permits.admit) if permits else tracker
+        environment.setattr(tracking, "tracker", lambda: with_permits)
+        return gateway
+
+    return limit
+
+
+def refused(answer: Answer) -> tuple[int, str, object]:
+    return answer.status, answer.body["type"].rpartition(":")[2], answer.body.get("quota")
+
+
+def test_opens_over_the_quota_are_refused_until_a_batch_ends(limited, monkeypatch):
+    monkeypatch.setattr("fanin.quotas.permits.REFUSES_FOR", 0)
+    gateway = limited(openBatches=2)
+    first, second, third = (gateway.send("POST", "/v1/batches", {}) for _ in range(3))
+
+    assert (first.status, second.status) == (201, 201)
+    assert refused(third) == (429, "quota-exceeded", {"name": "openBatches", "limit": 2, "used": 2})
+    assert "Retry-After" not in third.headers
+    assert len(gateway.send("GET", "/v1/batches").body["batches"]) == 2
+
+    gateway.send("POST", f"/v1/batches/{first.body['batchId']}/cancel", {})
+    assert gateway.send("POST", "/v1/batches", {}).status == 201
+
+
+def test_an_open_that_is_repeated_with_its_key_is_answered_though_the_quota_is_used(limited):
+    gateway = limited(openBatches=1)
+    headers = {"content-type": "application/json", "idempotency-key": "k"}
+    first, again = (gateway.send("POST", "/v1/batches", {}, headers) for _ in range(2))
+
+    assert (first.status, again.status) == (201, 201)
+    assert first.body["batchId"] == again.body["batchId"]
+
+
+def test_a_reopened_batch_takes_a_place_too(limited):
+    gateway = limited(openBatches=2)
+    batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
+    group = gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 1}).body["groups"][0]["id"]
+    ack = {"itemId": f"{batch}:{group}:0", "outcome": "failure"}
+    gateway.send("POST", "/v1/acks", {"acks": [ack]})
+    gateway.send("POST", f"/v1/batches/{batch}/end", {"reason": "x"})
+    opened = [gateway.send("POST", f"/v1/batches/{batch}/reopen", {}).status for _ in range(3)]
+
+    assert opened == [201, 201, 429]
+
+
+def test_adds_over_the_quota_are_refused_and_reserve_nothing(limited):
+    gateway = limited(adds=1)
+    batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
+    answers = [gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 5}) for _ in range(8)]
+    done = [answer for answer in answers if answer.status == 201]
+
+    assert len(done) in (2, 3)  # the bucket of two is filled up meanwhile
+    assert refused(answers[-1])[:2] == (429, "quota-exceeded")
+    assert answers[-1].body["quota"]["limit"] == 1
+    assert answers[-1].headers["Retry-After"] in ("1", "2")
+    assert gateway.send("GET", f"/v1/batches/{batch}").body["total"] == 5 * len(done)
+
+
+def test_tasks_over_the_quota_are_refused_and_not_registered(limited, grouper):
+    gateway = limited(tasks=1)
+    many = [{"target": "t", "payload": 1, "taskId": f"t{number}"} for number in range(100)]
+    first = gateway.send("POST", TASKS, {"tasks": many})
+    second = gateway.send("POST", TASKS, {"target": "t", "payload": 1, "taskId": "late"})
+
+    assert first.status == 200
+    assert refused(second)[:2] == (429, "quota-exceeded")
+    assert (second.body["quota"]["name"], second.body["quota"]["used"]) in (("tasks", 49), ("tasks", 50))
+    assert 97 <= int(second.headers["Retry-After"]) <= 99
+    assert gateway.send("GET", f"{TASKS}/late").status == 404
+
+
+def test_jobs_over_the_quota_are_refused_and_not_added(limited, queues):
+    gateway = limited(jobs=1)
+    first = gateway.send("POST", JOBS, {"jobs": [{"key": f"k{number}"} for number in range(10)]})
+    second = gateway.send("POST", JOBS, {"jobs": [{"key": "late"}]})
+
+    assert (first.status, second.status) == (200, 429)
+    assert second.body["quota"]["name"] == "jobs"
+    assert "late" not in [job["key"] for job in gateway.send("GET", JOBS).body["jobs"]]
+
+
+def test_another_tenant_is_unaffected(limited):
+    limited(openBatches=1, adds=1)
+    one, other = Gateway(), Gateway(authorizer=IAM)
+    batches = [each.send("POST", "/v1/batches", {}).body["batchId"] for each in (one, other)]
+    for _ in range(5):
+        last = one.send("POST", f"/v1/batches/{batches[0]}/items", {"count": 1})
+
+    assert IAM["iam"]["accountId"] != TENANT
+    assert last.status == 429
+    assert other.send("POST", f"/v1/batches/{batches[1]}/items", {"count": 1}).status == 201
+
+
+def test_without_quotas_nothing_is_stored(limited):
+    gateway = limited()
+    for _ in range(5):
+        assert gateway.send("POST", "/v1/batches", {}).status == 201
+
+    assert (quotas._store().buckets, quotas._store().permits) == ({}, {})
+
+
+def test_the_client_raises_an_error_with_the_quota(limited):
+    gateway = limited(adds=1)
+    path = "/v1/batches/00000000-0000-4000-8000-000000000000/items"
+    answer = [gateway.send("POST", path, {"count": 1}) for _ in range(8)][-1]
+    error = documents.error_of(answer.status, answer.text.encode(), float(answer.headers["Retry-After"]))
+
+    assert isinstance(error, QuotaExceeded)
+    assert (error.quota, error.limit) == ("adds", 1)
+    assert error.retry_after in (1, 2)

@@ -1,0 +1,133 @@
+"""Rates of a tenant: what is admitted, what a refusal says, and which requests they make."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from moto import mock_aws
+
+from fanin.errors import QuotaExceeded, StoreUnavailable
+from fanin.quotas.dynamodb import DynamoQuotas
+from fanin.quotas.memory import MemoryQuotas
+from fanin.quotas.model import Quota
+from tests.contract import moto_clients
+from tests.contract.tables import create_tables
+from tests.quotas.world import World, admitted
+
+
+class Counting(MemoryQuotas):
+    """Counts the requests."""
+
+    made = 0
+
+    def start(self, *given):
+        self.made += 1
+        return MemoryQuotas.start(self, *given)
+
+    def spend(self, *given):
+        self.made += 1
+        return MemoryQuotas.spend(self, *given)
+
+
+def test_twice_the_limit_is_admitted_at_once_and_again_after_two_seconds():
+    world = World()
+    rates = world.rates(adds=10)
+    first = [admitted(rates.charge, "acme", Quota.ADDS) for _ in range(30)]
+    world.later(2.1)
+    second = [admitted(rates.charge, "acme", Quota.ADDS) for _ in range(30)]
+
+    assert (sum(first), sum(second)) == (20, 20)
+
+
+def test_a_refusal_names_the_quota_its_limit_the_use_and_when():
+    rates = World().rates(jobs=10)
+    rates.charge("acme", Quota.JOBS, 100)
+
+    with pytest.raises(QuotaExceeded) as refused:
+        rates.charge("acme", Quota.JOBS)
+
+    error = refused.value
+    assert (error.quota, error.limit, error.used, error.retry_after) == ("jobs", 10, 50, 9)
+    assert str(error) == (
+        "the quota jobs of this tenant is 10 a second, and 50 a second are used; repeat the request after 9 s"
+    )
+
+
+def test_a_large_request_is_admitted_and_the_next_ones_wait_for_its_debt():
+    world = World()
+    rates = world.rates(jobs=100)
+
+    assert admitted(rates.charge, "acme", Quota.JOBS, 1000)
+    world.later(7.9)
+    assert not admitted(world.rates(jobs=100).charge, "acme", Quota.JOBS, 1)
+    world.later(0.2)
+    assert admitted(world.rates(jobs=100).charge, "acme", Quota.JOBS, 1000)
+
+
+def test_other_tenants_and_other_quotas_are_unaffected():
+    rates = World().rates(adds=1, tasks=1)
+    while admitted(rates.charge, "acme", Quota.ADDS):
+        pass
+
+    assert admitted(rates.charge, "other", Quota.ADDS)
+    assert admitted(rates.charge, "acme", Quota.TASKS)
+
+
+def test_a_quota_that_is_not_set_makes_no_request():
+    store = Counting()
+    World(store).rates(adds=1).charge("acme", Quota.JOBS, 1000)
+
+    assert store.made == 0
+
+
+def test_a_request_of_a_busy_tenant_is_one_write_and_a_refused_tenant_is_none_for_a_second():
+    store = Counting()
+    world = World(store)
+    rates = world.rates(adds=10)
+    for _ in range(20):
+        rates.charge("acme", Quota.ADDS)
+    assert store.made == 20
+    refused = [admitted(rates.charge, "acme", Quota.ADDS) for _ in range(1000)]
+
+    assert not any(refused)
+    assert store.made == 21
+
+
+def test_the_limit_holds_over_many_processes():
+    world = World()
+    processes = [world.rates(tasks=500) for _ in range(10)]
+    done = sum(admitted(each.charge, "acme", Quota.TASKS) for _ in range(300) for each in processes)
+
+    assert done <= 1000
+
+
+def test_a_clock_that_is_ahead_shuts_nobody_out_for_longer_than_a_debt():
+    world = World()
+    world.rates(ahead=300, adds=10).charge("acme", Quota.ADDS)
+
+    assert admitted(world.rates(adds=10).charge, "acme", Quota.ADDS)
+
+
+def test_a_bucket_that_changes_all_the_time_is_not_tried_for_ever():
+    class Restless(MemoryQuotas):
+        def start(self, key, at, full_at):
+            return super().spend(key, at, 0, at)
+
+    with pytest.raises(StoreUnavailable):
+        World(Restless()).rates(adds=1).charge("acme", Quota.ADDS)
+
+
+def test_threads_together_are_admitted_no_more_than_the_burst():
+    with mock_aws():
+        client = moto_clients.client("dynamodb")
+        create_tables(client)
+        world = World(DynamoQuotas(client, "Batches"))
+        processes = [world.rates(adds=20) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            runs = [
+                pool.submit(admitted, each.charge, "acme", Quota.ADDS) for _ in range(8) for each in processes
+            ]
+            done = sum(run.result() for run in runs)
+
+    assert done == 40

@@ -1,0 +1,95 @@
+"""Which reads of the tables may be old: those that decide nothing, and no other."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from fanin.aws.settings import Tables
+from fanin.tracker import OpenBatch, State, Tracker, TrackerStore
+from fanin.tracker.dynamodb.store import DynamoStore
+from fanin.tracker.lifecycle import transition
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import BatchKey, PageKey, Query
+from tests.simulation.replica import EVENTUAL
+from tests.tracker.calls import HOUR, START
+
+KEY = BatchKey("t", "00000000-0000-4000-8000-000000000001")
+READS = {
+    "get": lambda s: s.get(KEY),
+    "named": lambda s: s.named("t", "key"),
+    "receipt": lambda s: s.receipt(KEY, "key"),
+    "groups": lambda s: s.groups(KEY, 0, 9, 10),
+    "origin_ranges": lambda s: s.origin_ranges(KEY),
+    "task_token": lambda s: s.task_token(KEY),
+    "announced": lambda s: s.announced(KEY),
+    "pages": lambda s: s.pages([PageKey(KEY, 0, 0)]),
+    "glance": lambda s: s.glance([PageKey(KEY, 0, 0)], bits=False),
+    "samples": lambda s: s.samples(KEY),
+    "due": lambda s: list(s.due(0, alive=True, at=START)),
+    "live": lambda s: list(s.live(0)),
+    "listing": lambda s: s.listing(Query(tenant="t", shard=0, limit=10)),
+}
+"""Each call of the port that only reads."""
+
+
+class Empty:
+    """A client of tables without a row; it takes down which reads are consistent."""
+
+    def __init__(self):
+        self.consistent = []
+
+    def get_item(self, **request):
+        self.consistent.append(request.get("ConsistentRead", False))
+        return {}
+
+    def query(self, **request):
+        self.consistent.append(request.get("ConsistentRead", False))
+        return {"Items": []}
+
+    def batch_get_item(self, **request):
+        self.consistent += [of.get("ConsistentRead", False) for of in request["RequestItems"].values()]
+        return {"Responses": {}}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_is_consistent_unless_the_port_says_that_it_decides_nothing(name):
+    client = Empty()
+    READS[name](DynamoStore(client, Tables("batches", "pages")))
+
+    assert client.consistent
+    assert set(client.consistent) == {name not in EVENTUAL}
+
+
+def test_every_other_call_of_the_port_is_a_write():
+    calls = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
+    writes = {
+        *("create", "create_under", "create_reopened", "reserve", "transition", "extend", "postpone"),
+        *("notice", "report", "record_ack", "confirm", "add_bits", "replace_bits", "heal_bits", "add_count"),
+        *("mark_tail", "compact", "sample", "free_sample", "block_sample", "delete", "remember"),
+        "drop_token",
+    }
+
+    assert calls - writes == set(READS)
+    assert not writes & READS.keys()
+    assert EVENTUAL <= READS.keys()
+
+
+def test_a_clock_that_is_set_back_does_not_prolong_what_a_process_knows(clock):
+    """Otherwise acks would be accepted by a cancelled batch until the clock has caught up."""
+    store = MemoryStore()
+    tracker = Tracker(store, fresh_for=timedelta(seconds=5), now=clock)
+    batch = tracker.open("t", OpenBatch())
+    assert tracker.state_of("t", batch.batch_id) is State.OPEN
+    store.transition(batch.key, transition(batch, State.CANCELLED, START))
+    clock.at -= HOUR
+
+    assert tracker.state_of("t", batch.batch_id) is State.CANCELLED
+
+
+def test_a_batch_that_a_clock_ahead_opened_has_no_negative_age(clock):
+    store = MemoryStore()
+    Tracker(store, now=lambda: START + HOUR).open("t", OpenBatch())
+
+    assert Tracker(store, now=clock).longest_open() == timedelta(0)
