@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
-from tests.proof import broken_rules, commands, recorded, simulators, table
+from tests.proof import broken_rules, commands, explored, recorded, simulators, table
 from tests.proof.fingerprint import fingerprint_of
 from tests.proof.journal import Journal
 from tests.proof.pool import results
@@ -23,6 +23,7 @@ SEEDS, HISTORIES = 1_000_000, 50_000
 SECONDS_BETWEEN_LINES = 10.0
 STAGES: dict[str, Callable[[argparse.Namespace], list[Part]]] = {
     simulators.STAGE: lambda wanted: simulators.parts(wanted.seeds),
+    explored.STAGE: lambda _: explored.parts(),
     recorded.STAGE: lambda wanted: recorded.parts(wanted.histories),
     broken_rules.STAGE: lambda _: broken_rules.parts(),
     commands.RACES: lambda _: commands.parts(commands.RACES),

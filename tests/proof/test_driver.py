@@ -10,7 +10,7 @@ from math import inf
 import pytest
 
 from tests.proof import __main__ as driver
-from tests.proof import broken_rules, fingerprint, journal, results, simulators, table
+from tests.proof import broken_rules, explored, fingerprint, journal, recorded, results, simulators, table
 from tests.proof.journal import Journal
 from tests.proof.pool import results as run_chunks
 from tests.proof.work import Chunk, Done, Part, evenly
@@ -156,6 +156,26 @@ def test_every_mutant_is_a_chunk_and_one_that_lives_is_a_violation(monkeypatch):
     assert one.work().violations == []
     monkeypatch.setattr(broken_rules, "kill", lambda *_: None)
     assert "no seed of 2000 finds it\n  python -m tests.simulation.mutants" in one.work().violations[0]
+
+
+def test_every_scenario_is_explored_with_two_disturbances():
+    whole = explored.parts()
+    done = explored.run("tests.simulation.exhaustive", "nothing to do", depth=1)
+
+    assert [len(each.chunks) > 3 for each in whole] == [True] * 4
+    assert explored.DEPTH == 2
+    assert (done.violations, done.runs > 30, done.faults > 10) == ([], True, True)
+
+
+def test_fifty_thousand_histories_are_each_checked_once(monkeypatch):
+    whole = recorded.parts(driver.HISTORIES)
+    spans = [tuple(map(int, chunk.key.split("+"))) for each in whole for chunk in each.chunks]
+    monkeypatch.setattr(recorded, "judge", lambda of, seed: Outcome(Violation("linearizable", "no order")))
+
+    assert sum(size for _, size in spans) == 50_000
+    assert recorded.run("queue", 7, 1).violations == [
+        "seed 7: linearizable: no order\n  python -m tests.histories.run --of queue --replay 7"
+    ]
 
 
 def test_a_comment_changes_no_fingerprint_and_code_does(tmp_path):
