@@ -41,7 +41,7 @@ class Noting:
             "notify": self._notify,
         }
 
-    def __call__(self, request: Request, span: Span, answer: Any, repeated: bool) -> None:
+    def __call__(self, request: Request, span: Span, answer: Any) -> None:
         way = self.ways.get(request.name)
         if way is not None:
 
@@ -50,47 +50,47 @@ class Noting:
                 if name not in READS or answered is not UNKNOWN:
                     self.recorder.note(key, request.sender, name, args, span.began, **known)
 
-            way(note, answer, repeated, *request.args)
+            way(note, answer, *request.args)
 
-    def _lease(self, note: Any, answer: Any, repeated: bool, lane: Any) -> None:
+    def _lease(self, note: Any, answer: Any, lane: Any) -> None:
         note(lane, "lease")
 
-    def _put_lease(self, note: Any, answer: Any, repeated: bool, seen: Any, wanted: Any) -> None:
+    def _put_lease(self, note: Any, answer: Any, seen: Any, wanted: Any) -> None:
         note(wanted.lane, "put_lease", seen, wanted)
 
-    def _bundle(self, note: Any, answer: Any, repeated: bool, key: Any) -> None:
+    def _bundle(self, note: Any, answer: Any, key: Any) -> None:
         note(key, "bundle")
 
-    def _claim(self, note: Any, answer: Any, repeated: bool, bundle: Bundle, joining: Any) -> None:
-        note(bundle.key, "claim", bundle, repeated)
+    def _claim(self, note: Any, answer: Any, bundle: Bundle, joining: Any) -> None:
+        note(bundle.key, "claim", bundle)
         for name in joining:
             refused = answer is not UNKNOWN and name in answer.refused
-            note(TaskKey(bundle.tenant, name), "refused" if refused else "join", bundle, repeated)
+            note(TaskKey(bundle.tenant, name), "refused" if refused else "join", bundle)
 
-    def _seal(self, note: Any, answer: Any, repeated: bool, bundle: Bundle) -> None:
+    def _seal(self, note: Any, answer: Any, bundle: Bundle) -> None:
         note(bundle.key, "seal", bundle)
 
-    def _replace_bundle(self, note: Any, answer: Any, repeated: bool, bundle: Bundle) -> None:
+    def _replace_bundle(self, note: Any, answer: Any, bundle: Bundle) -> None:
         note(bundle.key, "replace_bundle", bundle)
 
-    def _call(self, note: Any, answer: Any, repeated: bool, call: Any) -> None:
+    def _call(self, note: Any, answer: Any, call: Any) -> None:
         names = tuple(member.task_id for member in call.members)
         note(BundleKey(call.tenant, call.bundle_id), "call", call.attempt, names)
 
-    def _create(self, note: Any, answer: Any, repeated: bool, task: Any) -> None:
+    def _create(self, note: Any, answer: Any, task: Any) -> None:
         note(task.key, "create", task)
 
-    def _task(self, note: Any, answer: Any, repeated: bool, key: Any) -> None:
+    def _task(self, note: Any, answer: Any, key: Any) -> None:
         note(key, "task")
 
-    def _tasks(self, note: Any, answer: Any, repeated: bool, keys: Any) -> None:
+    def _tasks(self, note: Any, answer: Any, keys: Any) -> None:
         for key in keys if answer is not UNKNOWN else ():
             note(key, "task", answered=answer.get(key))
 
-    def _settle(self, note: Any, answer: Any, repeated: bool, task: Any, bundle_id: str) -> None:
+    def _settle(self, note: Any, answer: Any, task: Any, bundle_id: str) -> None:
         note(task.key, "settle", task, bundle_id)
 
-    def _notify(self, note: Any, answer: Any, repeated: bool, tasks: Any) -> None:
+    def _notify(self, note: Any, answer: Any, tasks: Any) -> None:
         for task in tasks if answer is not UNKNOWN else ():
             note(task.key, "notified", task)
 

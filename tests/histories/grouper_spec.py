@@ -47,12 +47,12 @@ def _bundle(state: Called, answer: object) -> Iterator[object]:
         yield state
 
 
-def _claim(state: Called, answer: Claim, wanted: Bundle, repeated: bool) -> Iterator[object]:
+def _claim(state: Called, answer: Claim, wanted: Bundle) -> Iterator[object]:
     """All or nothing: the bundle gets its next version and all new members, or stays as it is."""
     is_next = _is_next(state.bundle, wanted)
     if answer is UNKNOWN:
         yield state
-    if is_next and (answer is UNKNOWN or (answer.bundle == wanted and (repeated or not answer.refused))):
+    if is_next and (answer is UNKNOWN or (answer.bundle == wanted and not answer.refused)):
         yield replace(state, bundle=wanted)
     if answer is not UNKNOWN and answer.bundle == state.bundle and (answer.refused or not is_next):
         yield state
@@ -98,10 +98,10 @@ def _create(state: Task | None, answer: object, task: Task) -> Iterator[object]:
         yield after
 
 
-def _join(state: Task | None, answer: Claim, bundle: Bundle, repeated: bool) -> Iterator[object]:
+def _join(state: Task | None, answer: Claim, bundle: Bundle) -> Iterator[object]:
     """A task that waits in the bundle's lane comes into the bundle, with all that join it, or it stays."""
     is_open = state is not None and state.state is TaskState.CREATED and state.lane == bundle.lane
-    joins = answer is UNKNOWN or (answer.bundle == bundle and (repeated or not answer.refused))
+    joins = answer is UNKNOWN or (answer.bundle == bundle and not answer.refused)
     if state is not None and is_open and joins:
         yield replace(
             state, state=TaskState.BUNDLED, bundle_id=bundle.bundle_id, expires_at=bundle.expires_at
@@ -110,13 +110,10 @@ def _join(state: Task | None, answer: Claim, bundle: Bundle, repeated: bool) -> 
         yield state
 
 
-def _refused(state: Task | None, answer: Claim, bundle: Bundle, repeated: bool) -> Iterator[object]:
-    """A task is refused if it waits in that lane no more; it may have come into the bundle just now."""
-    is_open = state is not None and state.state is TaskState.CREATED and state.lane == bundle.lane
-    if not is_open:
+def _refused(state: Task | None, answer: Claim, bundle: Bundle) -> Iterator[object]:
+    """A task is refused if it waits in that lane no more."""
+    if state is None or state.state is not TaskState.CREATED or state.lane != bundle.lane:
         yield state
-    elif repeated:
-        yield from _join(state, Claim(bundle), bundle, repeated)
 
 
 def _settle(state: Task | None, answer: object, task: Task, bundle_id: str) -> Iterator[object]:

@@ -12,12 +12,15 @@ from tests.simulating.faults import Fault
 from tests.simulating.loop import Loop
 from tests.simulating.network import Network, Request
 
-Note = Callable[[Request, Span, Any, bool], None]
-"""What is done with a request, its moments, its answer, and whether the network carried it out twice."""
+Note = Callable[[Request, Span, Any], None]
+"""What is done with a request, its moments and its answer."""
 
 
 def record_port(network: Network, recorder: Recorder, note: Note) -> None:
-    """Call *note* with each request that *network* carries from now on."""
+    """Call *note* with each request that *network* carries from now on.
+
+    One that the network carried out twice is two: the first has no answer.
+    """
     carry, fail = network.carry, network.fail
     repeated: set[int] = set()
 
@@ -26,10 +29,12 @@ def record_port(network: Network, recorder: Recorder, note: Note) -> None:
         try:
             answer = carry(request)
         except BaseException:
-            note(request, span, UNKNOWN, False)
+            note(request, span, UNKNOWN)
             raise
-        note(request, Span(span.began, recorder.tick()), answer, id(request) in repeated)
-        repeated.discard(id(request))
+        note(request, Span(span.began, recorder.tick()), answer)
+        if id(request) in repeated:
+            repeated.remove(id(request))
+            note(request, span, UNKNOWN)
         return answer
 
     def failing(request: Request, fault: Fault) -> Any:

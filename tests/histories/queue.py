@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from fanin.queue import Jobs, LostClaim, Queue
+from fanin.queue import Jobs, LostClaim, NewJob, Queue, Rejected
 from fanin.queue.keys import job_key
 from fanin.queue.model import GivenBack, Job
 from tests.histories.history import UNKNOWN, Recorder, Span
@@ -36,15 +36,19 @@ class RecordedWorld(World):
         record_port(self.network, recorder, self._note)
 
     def _add(self, queue: Queue) -> None:
-        request = self._new_job(queue.key)
+        self._judge_add(queue, [self._new_job(queue.key)], "reject")
+
+    def _answered_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> Sequence[Rejected]:
+        (request,) = requests
         key, span = job_key(QUEUE, self.parts, request.key), Span(self.recorder.tick())
         try:
-            rejected = queue.add_all([request])
+            rejected = super()._answered_add(queue, requests, on_busy)
         except BaseException:
             self._operation(key, "add", request.payload, span=span)
             raise
         answer = REJECTED if rejected else ACCEPTED
         self._operation(key, "add", request.payload, span=self._ended(span), answer=answer)
+        return rejected
 
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:
         """End each job by a request that is recorded, or raise."""
@@ -76,21 +80,19 @@ class RecordedWorld(World):
     def _sweep_at_once(self) -> None:
         """Do nothing: the harness sweeps past the network."""
 
-    def _note(self, request: Request, span: Span, answer: Any, repeated: bool) -> None:
+    def _note(self, request: Request, span: Span, answer: Any) -> None:
         """Record claims, and jobs that are given back by whichever process."""
         if request.name == "claim":
             head, _, claim, _ = request.args
             if answer is not None:
                 counts = answer if answer is UNKNOWN else (answer.payload, answer.deliveries, answer.failures)
                 self._operation(head.key, "claim", claim, span=span, answer=counts)
-            elif repeated:  # it may have been claimed, and lost before the repetition
-                self._operation(head.key, "claim", claim, span=Span(span.began))
         elif request.name == "end":
             self.asked.add(request.args[0].claim)
         elif request.name == "give_back":
             seen: Any = request.args[0]
             how: GivenBack = request.args[1]
-            args = (seen.claim, how.failed, repeated)
+            args = (seen.claim, how.failed)
             self._operation(seen.key, "give_back", *args, span=span, answer=answer)
 
     def _operation(self, key: Any, name: str, *args: Any, span: Span, answer: Any = UNKNOWN) -> None:

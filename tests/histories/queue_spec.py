@@ -45,10 +45,10 @@ def _claim(key: Key, answer: object, claim: str) -> Iterator[Key]:
         yield after
 
 
-def _give_back(key: Key, answer: object, claim: str, failed: bool, repeated: bool) -> Iterator[Key]:
+def _give_back(key: Key, answer: object, claim: str, failed: bool) -> Iterator[Key]:
     """A claim that holds is given back; *answer*: whether it held."""
     after = replace(key, claim=None, failures=key.failures + failed)
-    if key.claim == claim and (answer in (True, UNKNOWN) or repeated):
+    if key.claim == claim and answer in (True, UNKNOWN):
         yield after
     if key.claim != claim and answer in (False, UNKNOWN):
         yield key

@@ -136,7 +136,7 @@ JOBS = {
         [
             ADD,
             TAKE,
-            op("give_back", "c1", True, False, at=(5, 6), answer=True),
+            op("give_back", "c1", True, at=(5, 6), answer=True),
             op("claim", "c2", at=(7, 8), answer=("p", 2, 1)),
             op("ack", "c1", at=(9, 10), answer=LOST),
         ],
@@ -146,7 +146,7 @@ JOBS = {
         [
             ADD,
             TAKE,
-            op("give_back", "c1", True, False, at=(5, 6), answer=True),
+            op("give_back", "c1", True, at=(5, 6), answer=True),
             op("claim", "c2", at=(7, 8), answer=("p", 2, 0)),
         ],
         False,
@@ -155,7 +155,7 @@ JOBS = {
         [
             ADD,
             TAKE,
-            op("give_back", "c1", False, False, at=(5, 6), answer=True),
+            op("give_back", "c1", False, at=(5, 6), answer=True),
             op("ack", "c1", at=(7, 8), answer=ACKED),
         ],
         False,
@@ -206,7 +206,7 @@ def bundle(version, state=BundleState.OPEN, members=("x",), **facts):
     return Bundle(LANE, 1, state, members, version, AT, AT + timedelta(days=1), **facts)
 
 
-JOINED = op("claim", bundle(1), False, at=(1, 2), answer=Claim(bundle(1)))
+JOINED = op("claim", bundle(1), at=(1, 2), answer=Claim(bundle(1)))
 SEALED = op("seal", bundle(1), at=(3, 4), answer=bundle(2, BundleState.READY))
 CALLING = bundle(3, BundleState.CALLING, attempt=1, owner="h")
 BEGUN = op("replace_bundle", CALLING, at=(5, 6), answer=CALLING)
@@ -220,7 +220,5 @@ def test_a_bundle_is_sealed_and_called_once_an_attempt():
     assert not linear([*whole, op("call", 1, ("x",), at=(9, 10))], Called())
     assert not linear([JOINED, SEALED, call], Called())
     assert not linear([*whole[:3], op("call", 1, ("x", "y"), at=(7, 8))], Called())
-    late = op(
-        "claim", bundle(2, members=("x", "y")), False, at=(9, 10), answer=Claim(bundle(2, members=("x", "y")))
-    )
+    late = op("claim", bundle(2, members=("x", "y")), at=(9, 10), answer=Claim(bundle(2, members=("x", "y"))))
     assert not linear([*whole, late], Called())

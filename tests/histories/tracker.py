@@ -142,9 +142,11 @@ class Recording:
             note, marks = self._noting(BatchKey(tenant, batch_id)), []
             mine = [ack for ack in acks if ack.batch_id == batch_id]
             for ack in mine:
-                args = (_item(ack), ack.outcome, repeated)
+                args = (_item(ack), ack.outcome)
                 answer = () if report is None else (_verdict(report, ack),)
                 marks.append(note("mark", args, span, *answer))
+                if repeated:  # carried out twice, of which one has no answer
+                    note("mark", args, span)
             looks = any(ack.outcome is Outcome.FAILURE for ack in mine)
             callers = (frozenset(ack.caller for ack in mine), looks)
             if report is None:

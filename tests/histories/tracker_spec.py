@@ -58,9 +58,7 @@ def _add(batch: Batch, answer: object, key: str, count: int) -> Iterator[Batch]:
         yield batch
 
 
-def _mark(
-    batch: Batch, answer: object, item: int, outcome: Outcome, repeated: bool = False
-) -> Iterator[Batch]:
+def _mark(batch: Batch, answer: object, item: int, outcome: Outcome) -> Iterator[Batch]:
     """An item is acked once; one that failed may succeed later, while the batch is alive."""
     bit = 1 << item
     heals = bool(batch.failed & bit) and outcome is Outcome.SUCCESS
@@ -70,11 +68,8 @@ def _mark(
     counts = batch.is_alive or (outcome is Outcome.SUCCESS and fresh)
     if (fresh or heals) and counts and answer in (Verdict.ACCEPTED, UNKNOWN):
         yield marked
-    if answer is Verdict.DUPLICATE:
-        if not fresh and not (heals and batch.is_alive):
-            yield batch
-        elif repeated and counts:  # the network carried a request out twice, and answered the second one
-            yield marked
+    if answer is Verdict.DUPLICATE and not fresh and not (heals and batch.is_alive):
+        yield batch
     if fresh and answer is LATE.get(batch.state):
         yield batch
 

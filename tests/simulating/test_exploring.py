@@ -28,7 +28,7 @@ SLICE = (
     (seams, "a batch that calls back"),
 )
 MUTANTS = (
-    (tracker, tracker_mutants, "two closers", "told is who is stored, not whoever asks"),
+    (tracker, tracker_mutants, "one item", "told is who is stored, not whoever asks"),
     (grouper, grouper_mutants, "a bundle that is taken apart", "no per-task condition in the claim"),
     (grouper, grouper_mutants, "a bundle that is taken apart", "no isolation after a refusal"),
     (queue, queue_mutants, "one job", "only a ready job is claimed"),
