@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fanin.pacing import each_in_turn
-from fanin.tracker import acking, progress, reading, service, sweeping
+from fanin.tracker import acking, reading, service, sweeping
 from fanin.tracker.climb import Climber
 from fanin.tracker.listing import listing, newest
 from fanin.tracker.mapping import mapped
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import Batch, PageKey
+from fanin.tracker.progress import Look
 from fanin.tracker.service import Tracker
 from fanin.tracker.window import window
 from tests.simulating.mutants import Mutant
@@ -77,7 +78,7 @@ READING_MUTANTS = (
     Mutant("a window shows failures", (reading, "window", _window_of_acks)),
     Mutant("a map shows failures", (reading, "mapped", _mapped_without_failures)),
     Mutant("an ack of an expired batch is refused", (acking, "is_expired", lambda batch, now: False)),
-    Mutant("few pages are all read", (progress, "PAGES_A_LEVEL", 1)),
+    Mutant("few pages are all read", (Look, "_allowance", lambda self, level: 1)),
     *map(_eventual, CONSISTENT),
     Mutant(
         "a page is kept for the longest life of a batch",

@@ -18,6 +18,7 @@ from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
+from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS
 from tests.simulation_queue.idle_mutants import IDLE_EQUIVALENT, IDLE_MUTANTS
 from tests.simulation_queue.run import ROOM
 
@@ -260,6 +261,7 @@ MUTANTS = (
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
     *CLAIM_MUTANTS,
+    *DELETION_MUTANTS,
     *IDLE_MUTANTS,
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,7 +77,7 @@ class Disturbances(Faults):
 class Network(network.Network):
     """One store for all processes. *stalled*: copies of requests and when they land, as a heap.
 
-    *order*: of each process's claims. *unanswered*: its requests to the store that failed.
+    *order*: of each process's claims. *failed_ring*: the last error of a request to the doorbell.
     """
 
     loop: Loop
@@ -90,7 +89,7 @@ class Network(network.Network):
         self.referee, self.plan, self.trace = referee, plan, trace
         self._numbers = count()
         self.order = ClaimOrder()
-        self.unanswered: Counter[str] = Counter()
+        self.failed_ring: BaseException | None = None
 
     def fault(self, name: str) -> Fault | None:
         if self.loop.at > self.plan.calm:
@@ -101,9 +100,9 @@ class Network(network.Network):
         self.order.sent(request)
         try:
             answer = super().carry(request)
-        except BaseException:
+        except BaseException as error:
             self.order.failed(request)
-            self.unanswered[request.sender] += request.receiver is None
+            self.failed_ring = error if request.receiver is not None else self.failed_ring
             raise
         self.order.answered(request, answer)
         return answer

@@ -162,6 +162,7 @@ class Referee(referee.Referee):
             waits = before.resumes and before.key in self.memory.tokens
             require(settled and not waits, "deletion", lambda: f"{before} is deleted")
             self.deleted[before.key] = before
+            self.to_bus.append(before.key)  # the stream has a record of that write, too
         return after
 
     def _reopen(self, batch: Batch, *args: Any) -> Any:
