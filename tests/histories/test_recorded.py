@@ -6,13 +6,14 @@ from functools import partial
 
 import pytest
 
-from tests.histories import run
+from tests.histories import grouper_spec, queue_spec, run, tracker_spec
 from tests.simulating.run import run_seeds
 from tests.simulation import mutants as tracker_mutants
 from tests.simulation_grouper import mutants as grouper_mutants
 from tests.simulation_queue import mutants as queue_mutants
 
-SEEDS = {"tracker": 200, "grouper": 100, "queue": 40}
+SPECS = {"tracker": tracker_spec, "grouper": grouper_spec, "queue": queue_spec}
+SEEDS = {"tracker": 200, "grouper": 80, "queue": 40}
 SEEDS_TO_KILL = 60
 MUTANTS = {
     "tracker": (
@@ -61,6 +62,14 @@ def test_a_history_has_what_overlaps_what_failed_and_many_objects(of):
     assert any(not each.is_answered for operations in histories for each in operations)
     assert any(overlap(operations) for operations in histories)
     assert max(map(len, histories)) > 15
+
+
+@pytest.mark.parametrize(("of", "spec"), SPECS.items())
+def test_every_kind_of_operation_is_recorded(of, spec):
+    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(30)]
+    names = {each.name for objects in found for operations in objects for each in operations}
+
+    assert names == set(spec.STEPS)
 
 
 def overlap(operations):
