@@ -34,8 +34,8 @@ MUTANTS = {
     "grouper": (
         grouper_mutants,
         "no fence",
-        "a bundle is written without condition",
-        "a write of a bundle carries its members along",
+        "the index is trusted",
+        "a task expires while its bundle is worked on",
     ),
     "queue": (
         queue_mutants,
@@ -80,7 +80,6 @@ def overlap(operations):
     ("of", "rule"), [(of, rule) for of, (_, *rules) in MUTANTS.items() for rule in rules]
 )
 def test_the_checker_alone_notices_a_broken_rule(of, rule):
-    """Whatever the simulator's referee finds, the history has no order."""
     module = MUTANTS[of][0]
     mutant = next(each for each in module.MUTANTS if each.rule.startswith(rule))
 
