@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
@@ -44,7 +45,7 @@ class Part:
 
     @property
     def id(self) -> str:
-        return f"{self.stage}-{self.name}".replace(" ", "-")
+        return re.sub(r"[^a-z]+", "-", f"{self.stage} {self.name}")
 
 
 def evenly(parts: Iterable[tuple[Part, set[str]]]) -> Iterator[tuple[Part, Chunk]]:
