@@ -1,52 +1,39 @@
-"""Every placement of up to two disturbances in small scenarios: ``python -m tests.simulation.exhaustive``.
-
-The undisturbed schedule lets each actor go on to its end, in a fixed order, over a network that works. A
-disturbance is one deviation from it at one decision: another actor goes first, a request fails in one of
-the ways it can, a stalled copy lands. Where it strikes, the run that follows is another, so that the
-second one is tried at every decision after the first, as that run meets them.
-"""
+"""Small scenarios of the tracker, explored whole: ``python -m tests.simulation.exhaustive``."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from fanin.tracker import Mode
+from tests.simulating.exploring import Play, Script, drive
 from tests.simulating.faults import Fault
-from tests.simulating.violation import Violation
+from tests.simulating.room import Outcome
 from tests.simulation.scenario import AddScript, BatchScript, Scenario
 from tests.simulation.simulation import play
 from tests.simulation.trace import Trace
 
-Disturbances = dict[int, int]
-"""Which alternative is taken, by the number of the decision."""
+SWEPT = "due"
+"""Of this request each sweep makes dozens; no fault is placed there, as the next sweep makes up for it."""
 
 
 class ScriptedChoices:
-    """Takes the undisturbed way but at the decisions named; *widths* says how many other ways each had."""
+    """Takes the choices of a script."""
 
-    def __init__(self, disturbances: Disturbances) -> None:
-        self._disturbances = disturbances
-        self.widths: list[int] = []
+    def __init__(self, script: Script) -> None:
+        self._script = script
 
     def actor(self, count: int) -> int:
-        return self._decide(count - 1)
+        return self._script.decide(count - 1)
 
     def fault(self, request: str, possible: tuple[Fault, ...]) -> Fault | None:
-        taken = self._decide(len(possible))
-        return possible[taken - 1] if taken else None
+        return None if request == SWEPT else self._script.fault(possible)
 
     def landing(self, count: int) -> int | None:
-        taken = self._decide(count)
+        taken = self._script.decide(count)
         return taken - 1 if taken else None
-
-    def _decide(self, width: int) -> int:
-        self.widths.append(width)
-        return self._disturbances.get(len(self.widths) - 1, 0)
 
 
 def _batch(total: int, *closers: str, early: bool = False) -> tuple[BatchScript, ...]:
@@ -81,52 +68,18 @@ SCENARIOS = {
         (2,), (replace(_batch(3, "closer")[0], mode=Mode.ESTIMATED),), plain=False, estimated_leaf=2
     ),
     "a sweeper beside": Scenario(
-        (2,), _batch(2, "closer"), plain=False, sweepers=1, edges=True, tick_rate=0.2
+        (2,), _batch(1, "closer"), plain=False, sweepers=1, edges=True, tick_rate=0.2
     ),
 }
 
 
-def explore(scenario: Scenario, depth: int) -> Iterator[tuple[Disturbances, Violation | None]]:
-    """Each run with up to *depth* disturbances, and the promise it broke, if any."""
-    todo: list[Disturbances] = [{}]
-    while todo:
-        disturbances = todo.pop()
-        choices = ScriptedChoices(disturbances)
-        yield disturbances, play(scenario, Random(0), choices).violation
-        if len(disturbances) < depth:
-            begin = max(disturbances, default=-1) + 1
-            for place in range(begin, len(choices.widths)):
-                todo += [{**disturbances, place: other + 1} for other in range(choices.widths[place])]
+def played(scenario: Scenario, script: Script, lines: list[str] | None = None) -> Outcome:
+    """Play a scenario as the script says."""
+    trace = Trace(lines) if lines is not None else None
+    return play(scenario, Random(0), ScriptedChoices(script), trace)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """0 where no promise was broken, 1 where one was."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--depth", type=int, default=2, help="disturbances in a run, at most")
-    parser.add_argument("--scenario", choices=SCENARIOS, help="this one only")
-    wanted = parser.parse_args(argv)
-    names = [wanted.scenario] if wanted.scenario else list(SCENARIOS)
-    return 1 if sum(_explored(name, wanted.depth) for name in names) else 0
-
-
-def _explored(name: str, depth: int) -> int:
-    """Print what the runs of a scenario came to; how many broke a promise."""
-    began, runs, broken = time.monotonic(), 0, 0
-    for disturbances, violation in explore(SCENARIOS[name], depth):
-        runs += 1
-        if violation:
-            broken += 1
-            if broken == 1:
-                _show(name, disturbances)
-    print(f"{name:24} {runs:9,} runs, {broken} broken, {time.monotonic() - began:.1f} s", flush=True)
-    return broken
-
-
-def _show(name: str, disturbances: Disturbances) -> None:
-    lines: list[str] = []
-    outcome = play(SCENARIOS[name], Random(0), ScriptedChoices(disturbances), Trace(lines))
-    print("\n".join(lines), f"\n{name}, {disturbances}: {outcome.violation}")
-
+PLAYS: dict[str, Play] = {name: partial(played, scenario) for name, scenario in SCENARIOS.items()}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drive(PLAYS))

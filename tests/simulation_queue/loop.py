@@ -60,12 +60,15 @@ class Loop(loop.Loop):
 
     def step(self, until: int) -> None:
         """Let the next task go on, or let the time pass to *until* if none is due before."""
-        task = self._next()
-        if task is None or (task.due() > until and not self._is_ready(task)):
+        ready = self._ready()
+        if ready:
+            self.switch(ready[int(self.random.random() * len(ready))])
+            return
+        task = min(self.running, key=Task.due, default=None)
+        if task is None or task.due() > until:
             self.at = max(self.at, until)
             return
-        if not self._is_ready(task):
-            self.at = max(self.at, task.due())
+        self.at = max(self.at, task.due())
         self.switch(task)
 
     def sleep(self, duration: int, ready: Callable[[], bool] | None = None) -> None:
@@ -98,13 +101,12 @@ class Loop(loop.Loop):
             task.thread.throw(Crash)
             task.process.dead, self.actor = was, before
 
-    def _next(self) -> Task | None:
-        ready = [task for task in self.running if self._is_ready(task)]
-        if ready:
-            return ready[int(self.random.random() * len(ready))]
-        return min(self.running, key=Task.due, default=None)
-
-    def _is_ready(self, task: Task) -> bool:
-        if task.process.frozen_until > self.at:
-            return False
-        return task.wake <= self.at or (task.ready is not None and task.ready())
+    def _ready(self) -> list[Task]:
+        """Return the tasks that can go on now. This is most of what a run takes, so it calls little."""
+        at = self.at
+        return [
+            task
+            for task in self.running
+            if task.process.frozen_until <= at
+            and (task.wake <= at or (task.ready is not None and task.ready()))
+        ]

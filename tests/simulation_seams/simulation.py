@@ -17,7 +17,11 @@ from tests.simulation_seams.world import World
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
-    world = World(scenario.draw(random), random, lines)
+    return play(World(scenario.draw(random), random, lines))
+
+
+def play(world: World) -> Outcome:
+    """Run a world to its end, or to the first promise that breaks."""
     with patch.object(checking, "uuid4", world.new_id), patch.object(handing, "_all", _OfProcess(world)):
         violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))

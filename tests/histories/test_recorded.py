@@ -1,0 +1,101 @@
+"""Some recorded histories of each capability; ``make proof`` checks 50,000."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from tests.histories import grouper_spec, queue_spec, run, tracker_spec
+from tests.simulating.run import run_seeds
+from tests.simulation import mutants as tracker_mutants
+from tests.simulation_grouper import mutants as grouper_mutants
+from tests.simulation_queue import mutants as queue_mutants
+
+SPECS = {"tracker": tracker_spec, "grouper": grouper_spec, "queue": queue_spec}
+SEEDS = {"tracker": 200, "grouper": 80, "queue": 40}
+SEEDS_TO_KILL = 60
+MUTANTS = {
+    "tracker": (
+        tracker_mutants,
+        "a page is full at its size",
+        "told is who is stored, not whoever asks",
+        "a caller has one name for all its attempts",
+        "a reservation wants the total it saw",
+        "a reservation wants no earlier receipt",
+        "a retried add has the key it had",
+        "a receipt is found after close",
+        "two acks of an item in one request: one accepted",
+        "close climbs",
+        "success heals a failure",
+        "failures lie under full pages too",
+        "a compacted leaf has nothing outstanding",
+    ),
+    "grouper": (
+        grouper_mutants,
+        "no fence",
+        "the index is trusted",
+        "a task expires while its bundle is worked on",
+    ),
+    "queue": (
+        queue_mutants,
+        "all of them (the naive port)",
+        "a claim is unique for ever",
+        "a done job leaves a mark",
+    ),
+}
+
+
+@pytest.mark.parametrize("of", SEEDS)
+def test_every_history_has_an_order(of):
+    tally = run_seeds(partial(run.judge, of), range(SEEDS[of]))
+
+    assert tally.violations == []
+    assert tally.faults.total() > SEEDS[of]
+
+
+@pytest.mark.parametrize("of", SEEDS)
+def test_a_history_has_what_overlaps_what_failed_and_many_objects(of):
+    found = [run.RECORDERS[of](seed).recorder.objects for seed in range(20)]
+    histories = [operations for objects in found for operations in objects.values()]
+
+    assert any(not each.is_answered for operations in histories for each in operations)
+    assert any(overlap(operations) for operations in histories)
+    assert max(map(len, histories)) > 15
+
+
+@pytest.mark.parametrize(("of", "spec"), SPECS.items())
+def test_every_kind_of_operation_is_recorded(of, spec):
+    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(30)]
+    names = {each.name for objects in found for operations in objects for each in operations}
+
+    assert names == set(spec.STEPS)
+
+
+def overlap(operations):
+    return any(a.began < b.began < a.ended < b.ended for a in operations for b in operations if b.is_answered)
+
+
+@pytest.mark.parametrize(
+    ("of", "rule"), [(of, rule) for of, (_, *rules) in MUTANTS.items() for rule in rules]
+)
+def test_the_checker_alone_notices_a_broken_rule(of, rule):
+    module = MUTANTS[of][0]
+    mutant = next(each for each in module.MUTANTS if each.rule.startswith(rule))
+
+    with mutant.alive():
+        broken = (run.RECORDERS[of](seed).broken() for seed in range(SEEDS_TO_KILL))
+        assert any(each and each.invariant == "linearizable" for each in broken)
+
+
+def test_a_broken_history_is_shown(capsys):
+    module, rule = tracker_mutants, "close climbs"
+    mutant = next(each for each in module.MUTANTS if each.rule == rule)
+    with mutant.alive():
+        assert run.main(["--seeds", "20"]) == 1
+        shown = capsys.readouterr().out
+        seed = shown.split()[1].rstrip(":")
+        assert f"python -m tests.histories.run --of tracker --replay {seed}" in shown
+        assert run.main(["--replay", seed]) == 1
+        assert "in order:" in capsys.readouterr().out
+    assert run.main(["--replay", seed]) == 0

@@ -1,0 +1,93 @@
+"""The explorer, on a small machine; and a slice of what each simulator explores."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulating import exploring
+from tests.simulating.exploring import Script, distinct, explore, first_broken
+from tests.simulating.faults import CONFLICT, LOST, ON_READS, ON_TRANSACTIONS, THROTTLED
+from tests.simulating.room import Outcome, played
+from tests.simulating.violation import require
+from tests.simulation import exhaustive as tracker
+from tests.simulation import mutants as tracker_mutants
+from tests.simulation_grouper import exhaustive as grouper
+from tests.simulation_grouper import mutants as grouper_mutants
+from tests.simulation_queue import exhaustive as queue
+from tests.simulation_queue import mutants as queue_mutants
+from tests.simulation_seams import exhaustive as seams
+from tests.simulation_seams import mutants as seams_mutants
+
+SLICE = (
+    (tracker, "an item that failed"),
+    (grouper, "one task"),
+    (grouper, "a rate"),
+    (queue, "one job"),
+    (queue, "a job that dies"),
+    (seams, "an item that a task owns"),
+    (seams, "a batch that calls back"),
+)
+MUTANTS = (
+    (tracker, tracker_mutants, "one item", "told is who is stored, not whoever asks"),
+    (grouper, grouper_mutants, "a bundle that is taken apart", "no per-task condition in the claim"),
+    (grouper, grouper_mutants, "a bundle that is taken apart", "no isolation after a refusal"),
+    (queue, queue_mutants, "one job", "only a ready job is claimed"),
+    (queue, queue_mutants, "one job", "the outcome and the end are one transaction"),
+    (queue, queue_mutants, "one job", "a claim that timed out is looked for"),
+    (seams, seams_mutants, "an item that a task owns", "an item of a batch that is over is not worked on"),
+)
+
+
+def play(script, lines=None):
+    """Three decisions of two other ways each; the fourth comes only after the first was disturbed."""
+    taken = [script.decide(2) for _ in range(3)]
+    taken += [script.decide(1)] if taken[0] else []
+    if lines is not None:
+        lines.append(f"took {taken}")
+    return Outcome(played(lambda: require(taken != [0, 2, 1], "E1", f"took {taken}")))
+
+
+def test_every_placement_of_up_to_two_disturbances_is_run_once():
+    runs = [tuple(sorted(each.items())) for each, _ in explore(play, depth=2)]
+
+    assert len(runs) == len(set(runs)) == 1 + 6 + 3 * 2 * 2 + 2
+    assert ((0, 2), (3, 1)) in runs
+    assert [each for each, _ in explore(play, depth=0)] == [{}]
+
+
+def test_the_first_broken_run_is_found_and_replayed(capsys):
+    assert first_broken(play, depth=1) is None
+    found, violation = first_broken(play, depth=2)
+    assert (found, violation.invariant) == ({1: 2, 2: 1}, "E1")
+
+    assert exploring.drive({"three": play}, []) == 1
+    assert "took [0, 2, 1]" in capsys.readouterr().out
+    assert exploring.drive({"three": play}, ["--depth", "1"]) == 0
+    assert "7 runs, 0 broken" in capsys.readouterr().out
+    replay = exploring.written(found)
+    assert exploring.drive({"three": play}, ["--scenario", "three", "--replay", replay]) == 1
+    assert "took [0, 2, 1]" in capsys.readouterr().out
+
+
+def test_faults_that_do_the_same_are_placed_once():
+    kinds = distinct(ON_TRANSACTIONS)
+
+    assert len(kinds) == len(ON_TRANSACTIONS) - 2
+    assert [fault for fault in kinds if fault in (THROTTLED, LOST, CONFLICT)] == [CONFLICT]
+    assert len(distinct(ON_READS)) == 2
+    assert Script({0: 1}).fault(ON_READS) in ON_READS
+    assert Script().fault(ON_READS) is None
+
+
+@pytest.mark.parametrize(("room", "name"), SLICE, ids=lambda value: getattr(value, "__name__", value))
+def test_no_single_disturbance_breaks_a_promise(room, name):
+    assert first_broken(room.PLAYS[name], depth=1) is None
+
+
+@pytest.mark.parametrize(
+    ("room", "module", "name", "rule"), MUTANTS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_one_disturbance_shows_that_a_rule_is_gone(room, module, name, rule):
+    mutant = next(each for each in module.MUTANTS if each.rule == rule)
+    with mutant.alive():
+        assert first_broken(room.PLAYS[name], depth=1)

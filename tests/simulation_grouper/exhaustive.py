@@ -1,0 +1,95 @@
+"""Small scenarios of the group-batcher, explored whole: ``python -m tests.simulation_grouper.exhaustive``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from random import Random
+
+from fanin.grouper import Isolation, Policy
+from tests.simulating.exploring import Play, Script, drive
+from tests.simulating.faults import PAUSED, Fault
+from tests.simulating.room import Outcome
+from tests.simulation_grouper.network import possible
+from tests.simulation_grouper.scenario import CALL, LEASE, TICK, Scenario, Wanted, draw
+from tests.simulation_grouper.simulation import play
+from tests.simulation_grouper.world import World
+
+PAUSE = LEASE * 1.5
+
+
+class Scripted(World):
+    """A run whose schedule, faults and pauses are those of a script; time passes when all wait."""
+
+    def __init__(self, scenario: Scenario, script: Script, lines: list[str] | None) -> None:
+        super().__init__(scenario, Random(0), lines)
+        self.script = script
+        self.last: object = None
+        self.network.fault = self._fault  # type: ignore[method-assign]
+
+    def _fault(self, name: str) -> Fault | None:
+        """Return the fault of a request, which its actor may send late."""
+        if self.script.decide(1):
+            self.network.faults[PAUSED] += 1
+            self.loop.sleep(PAUSE)
+        return self.script.fault(possible(name))
+
+    def _go_on(self) -> bool:
+        self.referee.catch_up()
+        self._arrive()
+        stalled = self.network.stalled
+        landing = self.script.decide(len(stalled)) if stalled else 0
+        if landing:
+            self.network.land(landing - 1)
+        steps = self._steps()
+        if not steps:
+            return self._jump()
+        steps[self.script.decide(len(steps) - 1)]()
+        return True
+
+    def _steps(self) -> list[Callable[[], None]]:
+        """Return what can happen next: first of all, that the last actor goes on."""
+        runnable = sorted(self.loop.runnable(), key=lambda actor: actor is not self.last)
+        return [
+            *(partial(self._switch, actor) for actor in runnable),
+            *(partial(self._deliver, sent) for sent in self.queues.visible()),
+        ]
+
+    def _switch(self, actor: object) -> None:
+        self.last = actor
+        self.loop.switch(actor)
+
+
+def _scenario(*poison: str, **options: object) -> Scenario:
+    """Return a scenario of one task for each of *poison*, all at once, over queues that lose nothing."""
+    tasks = tuple(
+        Wanted(f"task-{number}", "A", TICK * number, 1, 3, 0, kind) for number, kind in enumerate(poison)
+    )
+    policy = Policy(
+        linger=timedelta(0), max_delay=timedelta(0), max_size=2, lease=LEASE, call_lease=CALL, max_attempts=3
+    )
+    quiet = replace(draw(Random(0)), tasks=tasks, policy=replace(policy, **options), chunk=2, rounds=1)
+    quiet = replace(quiet, lag=(0.0, 0.0), fault_count=2, pauses=0, duplicates=0, skew=0.0)
+    return replace(quiet, failures=0, by_member=False)
+
+
+SCENARIOS = {
+    "one task": _scenario(""),
+    "a task that is refused": _scenario("refuse"),
+    "a bundle that is taken apart": _scenario("", "refuse", isolation=Isolation.SOLO),
+    "a rate": _scenario("", rate=0.5, burst=1),
+}
+
+
+def played(scenario: Scenario, script: Script, lines: list[str] | None = None) -> Outcome:
+    """Play a scenario as the script says."""
+    return play(Scripted(scenario, script, lines))
+
+
+PLAYS: dict[str, Play] = {name: partial(played, scenario) for name, scenario in SCENARIOS.items()}
+
+if __name__ == "__main__":
+    sys.exit(drive(PLAYS))

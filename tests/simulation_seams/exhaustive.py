@@ -1,0 +1,86 @@
+"""Small scenarios of the seams, explored whole: ``python -m tests.simulation_seams.exhaustive``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+from tests.simulating.exploring import Play, Script, drive
+from tests.simulating.faults import Fault
+from tests.simulating.room import Outcome
+from tests.simulation_seams.network import possible
+from tests.simulation_seams.scenario import CHILD, JOB, TASK, WEBHOOK, WORK, BatchScript, Plan, Scenario
+from tests.simulation_seams.simulation import play
+from tests.simulation_seams.world import World
+
+SWEPT = "due"
+"""Of this request each sweep makes dozens; no fault is placed there, as the next sweep makes up for it."""
+
+
+class Scripted(World):
+    """A run whose schedule and faults are those of a script; time passes when all wait."""
+
+    def __init__(self, scenario: Scenario, script: Script, lines: list[str] | None) -> None:
+        super().__init__(scenario, Random(0), lines)
+        self.script = script
+        self.last: object = None
+        self.network.fault = self._fault  # type: ignore[method-assign]
+        self.outside._plan = self._plan  # type: ignore[method-assign]
+
+    def _plan(self, depth: int) -> Plan:
+        """Return what becomes of an item: those of a batch within a batch are worked on."""
+        return Plan(WORK if depth else self.scenario.kinds[0], adds=(1,))
+
+    def _fault(self, name: str) -> Fault | None:
+        return None if name == SWEPT else self.script.fault(possible(name))
+
+    def _go_on(self) -> bool:
+        self._begin_what_is_due()
+        stalled = self.network.stalled
+        landing = self.script.decide(len(stalled)) if stalled else 0
+        if landing:
+            self.network.land(landing - 1)
+        steps = self._steps()
+        if not steps:
+            return self._jump()
+        steps[self.script.decide(len(steps) - 1)]()
+        return True
+
+    def _steps(self) -> list[Callable[[], None]]:
+        """Return what can happen next: first of all, that the last actor goes on."""
+        runnable = sorted(self.loop.runnable(), key=lambda actor: actor is not self.last)
+        steps = [partial(self._switch, actor) for actor in runnable]
+        can_deliver = self.slots > 0 and any(queue.visible() for queue in self.queues)
+        return [*steps, self._deliver] if can_deliver else [*steps]
+
+    def _switch(self, actor: Any) -> None:
+        self.last = actor
+        self.loop.switch(actor)
+
+
+def _scenario(*kinds: str, count: int = 1, **options: Any) -> Scenario:
+    """Return a scenario of one batch whose items are of these kinds."""
+    return Scenario((BatchScript("root", (count,), options),), page_bits=2, kinds=kinds, longest=0.1)
+
+
+SCENARIOS = {
+    "one item": _scenario(WORK),
+    "an item that a task owns": _scenario(TASK),
+    "an item that a job owns": _scenario(JOB),
+    "a batch that calls back": _scenario(WORK, callback=WEBHOOK),
+    "an item that is a batch": _scenario(CHILD),
+}
+
+
+def played(scenario: Scenario, script: Script, lines: list[str] | None = None) -> Outcome:
+    """Play a scenario as the script says."""
+    return play(Scripted(scenario, script, lines))
+
+
+PLAYS: dict[str, Play] = {name: partial(played, scenario) for name, scenario in SCENARIOS.items()}
+
+if __name__ == "__main__":
+    sys.exit(drive(PLAYS))
