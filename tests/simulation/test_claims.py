@@ -30,7 +30,7 @@ TRACKER = [
     ("tracker", "the cost of an ack does not grow with the batch", "I7", "an ack reads no other page"),
     ("tracker", "every request may time out after it was applied", "I8", "a retried add has the key it had"),
     ("tracker", "no batch leaves a final state", "end", "healing wants a live batch"),
-    ("tracker", "every reader gets 404", "expiry", "what has expired is gone though its row is there"),
+    ("tracker", "every reader gets 404", "lists", "a list leaves out what has expired"),
     ("tracker", "its end acks that item", "parents", "a parent is told"),
     ("tracker", "which completes it for no caller", "failed", "who has failed completed at no time"),
     (

@@ -9,7 +9,6 @@ from fanin.api.ending_event import EndingEvent
 from fanin.api.progress_event import ProgressEvent
 from fanin.tracker import State, memory, reading, repairing
 from fanin.tracker.deleting import without_user_data
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reopening import origin_slice
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
@@ -26,10 +25,6 @@ def _event_of_a_deleted_batch(change, tracker):
     if batch is not None and batch.deleted_at is not None:
         return EndingEvent.ended(batch, tracker).detail()
     return _detail(change, tracker)
-
-
-def _slot_is_emptied(self, key, slot, expires_at):
-    self.kept.pop((key, slot), None)
 
 
 def _deleted_with_its_name(batch, at):
@@ -49,7 +44,6 @@ REPAIR_MUTANTS = (
     Mutant("pages are read consistently", (replica, "EVENTUAL", replica.EVENTUAL | {"pages"})),
     Mutant("a deleted batch is over on each clock", (reading, "is_expired", _over_by_its_time)),
     Mutant("a deleted batch has no event", (events, "_detail", _event_of_a_deleted_batch)),
-    Mutant("a delete blocks the slots of reasons", (MemoryStore, "block_sample", _slot_is_emptied)),
     Mutant("a delete removes what a user gave", (memory, "without_user_data", _deleted_with_its_name)),
     Mutant("a reopened batch has what failed", (repairing, "origin_slice", _outstanding_of_the_origin)),
     Mutant("an event has its progress", (ProgressEvent, "of", staticmethod(_progress_of_now))),
