@@ -51,7 +51,7 @@ IDLE_MUTANTS = (
     Mutant("an idle queue is looked at again", (sleeping, "observed", _idle_and_asleep_at_once)),
     Mutant("an idle queue settles", (sleeping, "observed", _asleep_without_settling)),
     Mutant(
-        "a queue is marked idle before its removal", (removing, "_idle", _look_without_a_mark), since=5_400
+        "a queue is marked idle before its removal", (removing, "_idle", _look_without_a_mark), since=7_100
     ),
     Mutant("a removed queue settles", (removing, "proceed", _removed_without_settling), since=2_600),
     Mutant("old ready jobs are rung for", (Maintenance, "_ring_for_old", lambda self, head: None)),

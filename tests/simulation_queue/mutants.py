@@ -253,7 +253,7 @@ MUTANTS = (
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("the worker that frees a claim takes the job", (Maintenance, "pop_freed", lambda self, most: [])),
-    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=56),
+    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=10_056),
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
         (Watching, "_alarm", lambda self, seen, at: None),
