@@ -11,7 +11,7 @@ from tests.faults.flows import Expected, outstanding
 from tests.faults.site import Site
 
 SETTLED_SECONDS = 300.0
-SWEEP_SECONDS = 2.0
+SWEEP_SECONDS = 10.0
 LATE_SECONDS = 3.0
 """By then each late copy of a request has been applied."""
 
@@ -33,12 +33,19 @@ class Referee:
             self.violations += [f"{where}: {wrong}" for wrong in (*each.wrong, *self._wrong(each))]
 
     def _wait_for(self, expected: Sequence[Expected]) -> None:
-        give_up, left = time.monotonic() + SETTLED_SECONDS, list(expected)
+        give_up, left, swept = time.monotonic() + SETTLED_SECONDS, list(expected), 0.0
         while left and time.monotonic() < give_up:
             left = [each for each in left if self._state(each) == "CLOSED"]
             if left:
-                self.site.sweep()
-                time.sleep(SWEEP_SECONDS)
+                swept = self._swept(swept)
+                time.sleep(1)
+
+    def _swept(self, before: float) -> float:
+        """Start the sweeps if the last ones are long ago; return when they were started."""
+        if time.monotonic() - before < SWEEP_SECONDS:
+            return before
+        self.site.sweep()
+        return time.monotonic()
 
     def _state(self, expected: Expected) -> str:
         return str(self.site.api.get(f"/v1/batches/{expected.batch}?progress=none")["state"])
