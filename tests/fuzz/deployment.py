@@ -15,6 +15,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
 from tests.contract import grouper_tables, moto_clients, queue_table, tables
+from tests.request_rules import hook
 
 REGION, ACCOUNT = "us-east-1", "111122223333"
 QUEUES = ("tasks", "bundles", "acks", "dead", "registrations")
@@ -86,6 +87,12 @@ def _forget() -> None:
     for each in made:
         if hasattr(each, "cache_clear") and not isinstance(each, type):
             each.cache_clear()
+
+
+def refusals() -> list[str]:
+    """Return the requests since the last call that AWS refuses by its documented rules, and forget them."""
+    refused, hook.REFUSALS[:] = [str(each) for each in hook.REFUSALS], []
+    return refused
 
 
 def rows() -> list[str]:

@@ -200,7 +200,7 @@ def _nested(request: Request, chance: Random) -> Request:
     name = chance.choice(list(request.body or {}) or ["payload"])
     opened, closed = chance.choice((("[", "]"), ('{"a":', "}")))
     inner = opened * depth + "1" + closed * chance.choice((0, depth))
-    return replace(request, raw=f'{{"{name}":{inner}}}'.encode())
+    return replace(request, raw=f"{{{json.dumps(name)}:{inner}}}".encode())
 
 
 def _twice(request: Request, chance: Random) -> Request:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.api.gateway import answered
+from tests.fuzz.deployment import refusals
 from tests.fuzz.foreign import FOREIGN
 from tests.fuzz.mutating import Request, mutated
 from tests.fuzz.tenants import Tenant, filled
@@ -81,12 +82,12 @@ def request_of(seed: int, number: int, marks: dict[str, str]) -> tuple[str, Requ
     return route, request if number % 10 == 0 else mutated(request, chance)
 
 
-def run(requests: int, seed: int, first: int = 0) -> Judge:
-    """Send requests *first* to *first* + *requests* of a seed, within a deployment."""
+def run(requests: int, seed: int, first: int = 0, tenant: Tenant | None = None) -> Judge:
+    """Send *requests* requests of a seed from *first* on, within a deployment; *tenant* sends the first."""
     judge = Judge()
     with redirect_stdout(io.StringIO()):
         for number in range(first, first + requests):
-            if number == first or number % REFILLED_AFTER == 0:
+            if tenant is None or number % REFILLED_AFTER == REFILLED_AFTER - 1:
                 tenant = Tenant(f"{number:012d}").fill()
             _send(judge, f"--seed {seed} --first {number}", tenant, seed, number)
     return judge
@@ -99,6 +100,7 @@ def _send(judge: Judge, name: str, tenant: Tenant, seed: int, number: int) -> No
     try:
         answer = answered(request.method, request.path, event | request.event())
         judge.judge(name, route, request, answer)
+        judge.wrong += [f"{name}: {route} sends what AWS refuses: {each}"[:600] for each in refusals()]
     except Exception as error:  # a handler raises nothing, and answers what is published
         judge.wrong.append(
             f"{name}: {request.method} {request.path[:80]!r}: {type(error).__name__}: {error}"[:600]
