@@ -20,7 +20,7 @@ SECTIONS = PAGE.partition("## Boundaries")[2].split("\n### ")[1:]
 
 
 @cache
-def tests_of(path: str) -> set[str]:
+def functions_of(path: str) -> set[str]:
     found = ast.walk(ast.parse((ROOT / path).read_text()))
     return {each.name for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -33,7 +33,7 @@ def named() -> list[str]:
 def test_every_test_that_the_page_names_exists(name: str) -> None:
     path, _, test = name.partition("::")
 
-    assert test in tests_of(path)
+    assert test in functions_of(path)
 
 
 def test_every_threat_has_an_answer_and_a_test() -> None:

@@ -15,6 +15,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
 from tests.contract import grouper_tables, moto_clients, queue_table, tables
+from tests.fuzz import granting
 from tests.request_rules import hook
 
 REGION, ACCOUNT = "us-east-1", "111122223333"
@@ -46,6 +47,7 @@ def deployment() -> Iterator[None]:
         _forget()
         for name, value in _made().items():
             patch.setenv(name, value)
+        granting.record()
         yield
     _forget()
 

@@ -15,6 +15,7 @@ from fanin.isolating import TRIES
 from functions.wiring import grouping
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
+from tests.fuzz import granting
 from tests.fuzz.deployment import ACCOUNT, REGION, refusals
 from tests.fuzz.mutating import STRANGE_TEXTS, Request, mutated
 from tests.fuzz.tenants import Tenant
@@ -88,11 +89,13 @@ def deliver(judge: Judge, bodies: dict[str, str], chance: Random, name: str) -> 
 
 
 def _called(judge: Judge, handler: str, event: Any, name: str) -> Any:
+    granting.SENT.clear()
     judge.delivered[handler] = judge.delivered.get(handler, 0) + 1
     try:
         with redirect_stdout(io.StringIO()):
             answer = import_module(f"functions.{handler}").handler(event, Context())
-        refused = refusals()
+        refused, more = refusals(), granting.ungranted(handler)
+        judge.expect(not more, name, f"sends without a grant: {more}")
         judge.expect(not refused, name, f"sends what AWS refuses: {refused}")
         return answer
     except Exception as error:  # the whole delivery would return

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.api.gateway import answered
+from tests.api.gateway import answered, reached
+from tests.fuzz import granting
 from tests.fuzz.deployment import refusals
 from tests.fuzz.foreign import FOREIGN
 from tests.fuzz.mutating import Request, mutated
@@ -97,14 +98,24 @@ def _send(judge: Judge, name: str, tenant: Tenant, seed: int, number: int) -> No
     marks = tenant.marks | {"MINE": tenant.marks["BATCH"], "FRESH": f"fresh-{number}"}
     route, request = request_of(seed, number, marks)
     event = tenant.gateway.event(request.method, request.path, dict(request.headers), _sent(request.query))
+    granting.SENT.clear()
     try:
         answer = answered(request.method, request.path, event | request.event())
         judge.judge(name, route, request, answer)
+        judge.wrong += [
+            f"{name}: {route} sends without a grant: {each}" for each in _ungranted(route, answer)
+        ]
         judge.wrong += [f"{name}: {route} sends what AWS refuses: {each}"[:600] for each in refusals()]
     except Exception as error:  # a handler raises nothing, and answers what is published
         judge.wrong.append(
             f"{name}: {request.method} {request.path[:80]!r}: {type(error).__name__}: {error}"[:600]
         )
+
+
+def _ungranted(request: Request) -> list[tuple[str, str]]:
+    """Return what the function that answered sent without a grant."""
+    found = reached(request.method, request.path)
+    return granting.ungranted(found[0]) if found else []
 
 
 def _sent(query: dict[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class Tenant:
             queueing.store(),
             MemoryDoorbell(),
             QueueKey(self.account, name),
-            Options(max_failures=1),
+            Options(max_failures=1, renew=True),
         )
         workers = [Queue(context, background=lambda _: lambda: None) for _ in range(2)]
         for worker in (*workers, *workers):

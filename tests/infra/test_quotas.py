@@ -17,7 +17,7 @@ from fanin_cdk.quotas import CHARGED, granted, limits
 from fanin_cdk.settings_file import settings_file
 from tests.contract import moto_clients
 from tests.contract.tables import create_tables
-from tests.infra.test_grants_suffice import FALLBACK, Sent
+from tests.infra.sending import FALLBACK, Sent
 from tests.quotas.world import admitted
 
 HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, CONSUME_TASKS, *JOB_ROUTES)))
