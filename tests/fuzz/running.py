@@ -102,9 +102,7 @@ def _send(judge: Judge, name: str, tenant: Tenant, seed: int, number: int) -> No
     try:
         answer = answered(request.method, request.path, event | request.event())
         judge.judge(name, route, request, answer)
-        judge.wrong += [
-            f"{name}: {route} sends without a grant: {each}" for each in _ungranted(route, answer)
-        ]
+        judge.wrong += [f"{name}: {route} sends without a grant: {each}" for each in _ungranted(request)]
         judge.wrong += [f"{name}: {route} sends what AWS refuses: {each}"[:600] for each in refusals()]
     except Exception as error:  # a handler raises nothing, and answers what is published
         judge.wrong.append(
