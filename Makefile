@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants fuzz races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -99,8 +99,17 @@ mutants: setup ## broken rules, each with a seed that finds it
 fuzz: setup ## 10,000 broken requests, and deliveries, against all handlers: ARGS="--requests 10000 --seed 1"
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
+mutation: setup ## mutants that a program makes of rules, stores and requests: which tests notice; ARGS="--sample 300"
+	@$(BIN)/python -m tests.mutation $(ARGS)
+
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
 	@$(BIN)/python -m benchmarks.races $(ARGS)
+
+conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
+	@$(BIN)/python -m tests.conformance $(ARGS)
+
+soak: setup ## mixed load on a local run with killed and frozen workers and functions; ARGS="--minutes 30 --seed 1"
+	@$(BIN)/python -m tests.soak $(ARGS)
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m benchmarks.requests $(ARGS)

@@ -44,6 +44,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.api.events",
         "fanin.aws",
     },
+    "fanin.conformance": {*LEAVES, "fanin.aws", "fanin.cli.where", "fanin.client"},
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
     "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.cli": {

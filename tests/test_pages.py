@@ -16,6 +16,7 @@ OWN = {
     "docs/callbacks.md": "tests/callbacks/test_page.py",
     "docs/chunks.md": "tests/client/test_chunks_page.py",
     "docs/client.md": "tests/http/test_client_page.py",
+    "docs/conformance.md": "tests/conformance/test_page.py",
     "docs/constructs.md": "tests/infra/test_constructs_page.py",
     "docs/consumers.md": "tests/http/test_consumers_page.py",
     "docs/queue.md": "tests/queue/test_docs.py",

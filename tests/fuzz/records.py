@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from tests.fuzz.mutating import STRANGE_TEXTS, Request, mutated
 from tests.fuzz.tenants import Tenant
 
 QUEUE = f"arn:aws:sqs:{REGION}:{ACCOUNT}:acks"
+NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 GOOD = ("m-0", "m-4")
 
 
@@ -71,11 +73,12 @@ def broken(body: str, chance: Random) -> str:
         return body[:at] + chance.choice(("", "é", '"', "9", "{")) + body[at + 1 :]
     document = json.loads(body) if body.startswith("{") else {"itemId": body}
     content = mutated(Request("POST", "/", document), chance).content() or b""
-    return content.decode("utf-8", "replace")
+    return _whole(content.decode("utf-8", "replace"))
 
 
 def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    """Return *text* as SQS takes it: not empty, and without characters that XML has not."""
+    return NOT_OF_XML.sub("?", text) or " "
 
 
 def deliver(judge: Judge, bodies: dict[str, str], chance: Random, name: str) -> None:

@@ -25,6 +25,7 @@ def check(world: World) -> None:
     for ledger in world.ledgers:
         if ledger.script.open_key and ledger.opened_as:
             _open_again(world, ledger, ledger.opened_as[-1], lambda _: world.random.random() < likely)
+            _ack_again(world, ledger)
 
 
 def _open_again(world: World, ledger: Ledger, before: Batch, deletes: Callable[[Row], bool]) -> None:
@@ -42,6 +43,18 @@ def _open_again(world: World, ledger: Ledger, before: Batch, deletes: Callable[[
         require(again.key == batch.key, "I8", f"{key} stands for {again} beside {batch}")
         _check_gone(tracker, before)
     _check_completes(tracker, batch, Ack(batch.batch_id, group.id, 0, 2, "last"))
+
+
+def _ack_again(world: World, ledger: Ledger) -> None:
+    """An ack of a batch that is over finds nothing and leaves no row, whichever rows of it are left."""
+    for message in ledger.messages[:2]:
+        before = set(world.memory.stored_pages)
+        tracker = world.tracker(world.scenario.page_bits[0], timedelta(0))
+        counts = tracker.ack(TENANT, [message.ack]).results[0].counts
+        gone = counts.keys() <= {Verdict.EXPIRED, Verdict.NOT_FOUND}
+        require(gone, "expiry", f"{message} is of a batch that is over: {counts}")
+        left = set(world.memory.stored_pages) - before
+        require(not left, "expiry", f"{message} left {left}")
 
 
 def _pass_to(world: World, at: datetime, deletes: Callable[[Row], bool]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fanin.errors import Conflict
 from fanin.tracker import Added, Batch, State, Tracker, Verdict
 from fanin.tracker.model import BatchKey, PageKey
+from fanin.tracker.tree import height
 from tests.simulating.violation import require
 from tests.simulation import endings
 from tests.simulation.ledger import Ledger, Message
@@ -65,6 +66,11 @@ def _check_end(world: World, batch: Batch, ledger: Ledger, phantom: int) -> None
     pages = world.memory.stored_pages.items()
     counted = sum(page.n for key, page in pages if key.batch == batch.key and key.level == 0)
     require(counted == batch.total, "I4", f"the leaves count {counted} of {batch.total}")
+    levels = height(batch.total, batch.shape) if batch.total else -1
+    own = [(key, page) for key, page in pages if key.batch == batch.key and key.level <= levels]
+    whole = [key for key, page in own if not page.compacted]
+    right = not whole or world.store.faults
+    require(right, "pages", f"{batch.key} is complete, and {whole} keep their digits")
 
 
 def _ask_again(world: World, ledger: Ledger, batch: Batch) -> None:

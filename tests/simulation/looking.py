@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
-from fanin.tracker import Batch, GroupId, ListQuery, Mode, Slice, State, Tracker
+from fanin.tracker import Batch, GroupId, Mode, Slice, State, Tracker
 from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
 from fanin.tracker.model import PageKey
 from fanin.tracker.tree import capacity
 from tests.simulating.violation import Violation, require
-from tests.simulation import maps
+from tests.simulation import batch_lists, maps
 from tests.simulation.ledger import Ledger
-from tests.simulation.scenario import TENANT
+from tests.simulation.scenario import PAGES_A_LEVEL, TENANT
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -33,6 +33,8 @@ def check(world: World, ledger: Ledger) -> None:
         return
     tracker = world.trackers[0]
     maps.check(world, tracker, batch)
+    batch_lists.check(world, tracker, ledger)
+    _check_window(world, tracker, ledger, batch)
     missing, failed = _lists(world, tracker, batch)
     truth = (1 << batch.total) - 1 & ~referee.landed[batch.key]
     require(missing == truth, "outstanding", f"{missing:b} are listed, {truth:b} are outstanding")
@@ -49,7 +51,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
     except NotFound:
         world.check_gone(key)
         return
-    tracker.list(TENANT, ListQuery(user_key=ledger.script.name, limit=2))
+    batch_lists.read(tracker, ledger)
     if batch.mode is Mode.ESTIMATED:
         tracker.progress(batch)
         return
@@ -93,6 +95,18 @@ def parent_knows(world: World, batch: Batch) -> bool:
     return True
 
 
+def _check_window(world: World, tracker: Tracker, ledger: Ledger, batch: Batch) -> None:
+    """A window of a group shows what is outstanding and what failed of it."""
+    if not ledger.messages:
+        return
+    message = world.random.choice(ledger.messages)
+    window = tracker.window(batch, message.group_id, message.first, message.last)
+    low, items = message.start + message.first, (1 << message.ack.size) - 1
+    landed, failed = (bits[batch.key] >> low & items for bits in (world.referee.landed, world.referee.failed))
+    right = window.outstanding == items & ~landed and window.failed == failed
+    require(right, "window", f"{message}: {window}, {landed:b} are acked and {failed:b} failed")
+
+
 def _check_progress(world: World, batch: Batch) -> None:
     """What is surely done was acked, and no more was than may be."""
     seen = world.trackers[0].progress(batch)
@@ -109,6 +123,8 @@ def _check_progress(world: World, batch: Batch) -> None:
     right = seen.acked <= acked <= seen.upper_bound
     require(right, "progress", f"{acked} of {batch.key} are acked: {seen}")
     require(seen.exact == (seen.acked == seen.upper_bound), "progress", f"exact, or not: {seen}")
+    whole = world.scenario.pages_a_level == PAGES_A_LEVEL and batch.total <= PAGES_A_LEVEL * batch.shape.leaf
+    require(seen.exact or not whole, "progress", f"{batch.key} has few pages: {seen}")
 
 
 def _items(batch: Batch, key: PageKey) -> int:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
-from fanin.tracker import reading, service, sweeping
+from fanin.pacing import each_in_turn
+from fanin.tracker import acking, reading, service, sweeping
+from fanin.tracker.climb import Climber
+from fanin.tracker.listing import listing, newest
+from fanin.tracker.mapping import mapped
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Batch
+from fanin.tracker.model import Batch, PageKey
+from fanin.tracker.progress import Look
 from fanin.tracker.service import Tracker
+from fanin.tracker.window import window
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
 
+_mark = Climber.mark
 MONTH = timedelta(days=30)
 CONSISTENT = ("get", "pages", "receipt", "groups")
 
@@ -37,7 +45,40 @@ def _age_by_any_clock(store, now):
     return now - min((at for at in opened if at is not None), default=now)
 
 
+def _mark_and_look_around(self, batch, number, masks, caller, seen=None):
+    done = _mark(self, batch, number, masks, caller, seen)
+    leaves = -(-batch.total // batch.shape.leaf)
+    self.store.pages([PageKey(batch.key, 0, leaf) for leaf in range(leaves)])
+    return done
+
+
+def _listed_in_order_of_opening(store, tenant, query, now, each=each_in_turn):
+    page = listing(store, tenant, query, now, each)
+    return replace(page, batches=page.batches[::-1])
+
+
+def _listed_though_expired(store, tenant, query, now, each=each_in_turn):
+    return newest(store, tenant, query, each)
+
+
+def _window_of_acks(store, batch, group_id, first, last):
+    return replace(window(store, batch, group_id, first, last), failed=0)
+
+
+def _mapped_without_failures(store, batch, *window):
+    found = mapped(store, batch, *window)
+    return replace(found, failed=(False,) * len(found.failed))
+
+
 READING_MUTANTS = (
+    Mutant("an ack reads no other page", (Climber, "mark", _mark_and_look_around)),
+    Mutant("a full page loses its digits", (MemoryStore, "compact", lambda self, key, count: None)),
+    Mutant("a list is newest first", (reading, "listing", _listed_in_order_of_opening)),
+    Mutant("a list leaves out what has expired", (reading, "listing", _listed_though_expired)),
+    Mutant("a window shows failures", (reading, "window", _window_of_acks)),
+    Mutant("a map shows failures", (reading, "mapped", _mapped_without_failures)),
+    Mutant("an ack of an expired batch is refused", (acking, "is_expired", lambda batch, now: False)),
+    Mutant("few pages are all read", (Look, "_allowance", lambda self, level: 1)),
     *map(_eventual, CONSISTENT),
     Mutant(
         "a page is kept for the longest life of a batch",

@@ -71,9 +71,9 @@ class Scenario:
     *reopened*: how often an opener with a key comes again. *struck*: a kind of request, and the one fault
     that befalls it. *skew*: how far the clocks of processes are from the true time, at most; *lag*: how
     likely a row of an index is an old one; *slow*: batches live for months, and TTL deletes their rows;
-    *keys*: how many idempotency keys are bound. *edges*: the clock goes from one planned look to the next, or just before it, and
-    sweepers come again. *folded*: the part of the messages that are folded to words of pages, each time they
-    are delivered.
+    *keys*: how many idempotency keys are bound. *edges*: the clock goes from one planned look to the
+    next, or just before it, and sweepers come again. *folded*: the part of the messages that are folded to
+    words of pages, each time they are delivered.
     """
 
     page_bits: tuple[int, ...]

@@ -10,7 +10,7 @@ from random import Random
 from fanin.tracker import climb, model
 from fanin.tracker import progress as looking
 from tests.simulating.room import Outcome, played
-from tests.simulation import afterlife, aftermath, lives, scenario
+from tests.simulation import afterlife, aftermath, costs, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import PAGES_A_LEVEL, Scenario
 from tests.simulation.trace import Trace
@@ -51,6 +51,7 @@ def _check(world: World, events: Counter[str]) -> None:
     """The end of the run, and the end of what it left behind; *events* is filled in between."""
     aftermath.check(world)
     events.update(_events(world))
+    costs.check(world)
     afterlife.check(world)
 
 

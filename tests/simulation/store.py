@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page, PageMasks
-from fanin.tracker.store import Listing, Written
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
+from fanin.tracker.page import Page
+from fanin.tracker.store import Listing
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
 from tests.simulation.choices import Choices
@@ -19,9 +18,10 @@ from tests.simulation.possible import POSSIBLE
 from tests.simulation.referee import NOTHING, Referee
 from tests.simulation.replica import Replica
 from tests.simulation.trace import Trace
+from tests.simulation.two_requests import TwoRequests
 
 
-class UnreliableStore(Network):
+class UnreliableStore(TwoRequests, Network):
     """A TrackerStore. Other actors may go before each request, and each may fail; *stalled* lands later."""
 
     def __init__(
@@ -31,26 +31,11 @@ class UnreliableStore(Network):
         self._referee, self._replica, self._trace = referee, replica, trace
         self._loop, self._choices = loop, choices
 
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
-        return self._send("create", batch, token)
-
     def named(self, tenant: str, key: str) -> str | None:
         return self._send("named", tenant, key)
 
-    def create_under(
-        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
-    ) -> str | None:
-        """As DynamoDB does it: a refused transaction does not bring the key's row along, so it is read."""
-        named = self._send("create_under", batch, key, instead_of, token)
-        return named if named == batch.batch_id else self._send("named", batch.tenant, key)
-
     def get(self, key: BatchKey) -> Batch | None:
         return self._send("get", key)
-
-    def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
-        """As DynamoDB does it: a refused transaction does not bring the receipt along, so it is read."""
-        reserved = self._send("reserve", seen, receipt, group)
-        return reserved if reserved is receipt else self._send("receipt", seen.key, receipt.key)
 
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
@@ -76,23 +61,8 @@ class UnreliableStore(Network):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._send("confirm", key, expires_at)
 
-    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
-        """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("add_bits", key, masks, expires_at)
-        return self._read(key, written) if masks.failed and key.is_leaf else written
-
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("replace_bits", key, seen, masks, expires_at)
-        return self._read(key, written) if masks.failed and key.is_leaf else written
-
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
-
-    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
-        """As DynamoDB does it: a transaction brings no page along, so it is read."""
-        written = self._send("add_count", key, count, outcome, expires_at)
-        return self._read(key, written) if outcome is Outcome.FAILURE else written
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         return self._send("mark_tail", key, size, root, expires_at)
@@ -133,9 +103,6 @@ class UnreliableStore(Network):
         """A stalled copy reaches the store; nobody waits for its answer."""
         name, args = self.stalled.pop(place)
         self._apply("(a stalled copy)", name, args, "")
-
-    def _read(self, key: PageKey, written: Written) -> Written:
-        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
 
     def _send(self, name: str, *args: Any) -> Any:
         job = self._loop.now

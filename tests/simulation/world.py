@@ -58,7 +58,8 @@ class World:
         replica = Replica(self.memory, random, scenario.lag)
         self.store = UnreliableStore(self.referee, replica, self.loop, choices, trace)
         self.processes = len(scenario.page_bits)
-        self.clocks = Clocks(random, self.now, scenario.skew, self.processes)
+        self.clocks = Clocks(random, self.now, scenario.skew)
+        self.machines = [self.clocks.new() for _ in scenario.page_bits]
         self.trackers = [self._tracker(process) for process in range(self.processes)]
         expires = scenario.slow or scenario.keys
         self.table = TimeToLive.draw(random, ahead=0.0, late=LATE_DELETION) if expires else None
@@ -192,7 +193,7 @@ class World:
 
     def _tracker(self, process: int) -> Tracker:
         scenario = self.scenario
-        return self.tracker(scenario.page_bits[process], scenario.fresh_for, self.clocks.of(process))
+        return self.tracker(scenario.page_bits[process], scenario.fresh_for, self.machines[process])
 
     def expire(self) -> None:
         """Let TTL delete rows, of which those of batches and of their keys stay: see afterlife."""

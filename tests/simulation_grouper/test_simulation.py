@@ -30,7 +30,16 @@ def test_no_schedule_of_faults_breaks_a_promise(tally):
 
 
 def test_every_kind_of_fault_and_of_ending_was_met(tally):
-    faults = {"throttled", "lost before", "lost after", "repeated", "late copy", "stalled", "paused"}
+    faults = {
+        "throttled",
+        "lost before",
+        "lost after",
+        "repeated",
+        "late copy",
+        "stalled",
+        "paused",
+        "clock set",
+    }
     endings = {"tasks succeeded", "tasks failed", "tasks dead", "voids", "calm runs", "bundles failed"}
     expiries = {"came again", "came too early", "rows deleted"}
 

@@ -58,6 +58,7 @@ class Raising(World):
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
         self.plan = self.network.plan = ShortFreezes.drawn(random, calm=300 * SECOND)
+        self.plan.skew = min(self.plan.skew, SKEW_SECONDS * SECOND // 2)
         self.plan.left, self.plan.freezes = random.choice((5, 40, 150)), random.choice((0, 1))
         self.referee = self.network.referee = PartsReferee(self.memory)
         self.parts = random.choice((1, 2))
@@ -78,11 +79,6 @@ class Raising(World):
             super().run()
         config = self.memory.configs[QUEUE]
         require((config.phase, config.parts) == (Phase.STEADY, self.targets[-1]), "raise", f"{config}")
-
-    def _process(self, name: str) -> Process:
-        process = super()._process(name)
-        process.skew //= 4 // SKEW_SECONDS
-        return process
 
     def _options(self) -> Options:
         return replace(super()._options(), heartbeat=2.0)

@@ -64,6 +64,7 @@ class Crowd(Takeover):
         killed = self._killed(ring, {job.session or "" for job in held})
         for process in killed:
             process.dead = True
+            self.harmed.add(self._session(process))
         self.orphans = [(self.loop.at, job) for job in held]
         self.events["killed"] += len(killed)
         for allowed, job in sorted(
@@ -71,11 +72,8 @@ class Crowd(Takeover):
         ):
             self.loop.sleep(self.orphans[0][0] + allowed - self.loop.at)
             self._judge(job)
+        self._judge_watch()
         self.producing = 0
-
-    def _session(self, process: Process) -> str:
-        worker = self.crew[process]._worker
-        return worker.session.id if worker else ""
 
     def _killed(self, ring: list[Process], holders: set[str]) -> list[Process]:
         """Return the holders, their watchers, and some of the others."""

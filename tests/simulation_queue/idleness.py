@@ -19,12 +19,12 @@ from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, removing, service
 from fanin.queue.config import QueueConfig
 from fanin.queue.visiting import visit
-from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, ON_WRITES, STALLED, Fault
+from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, STALLED, Fault
 from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue import world
 from tests.simulation_queue.loop import SECOND, Process
-from tests.simulation_queue.network import LATEST
+from tests.simulation_queue.network import LATEST, POSSIBLE
 from tests.simulation_queue.referee import WRITES
 from tests.simulation_queue.world import QUEUE, Boom, Interrupt, World
 
@@ -52,6 +52,8 @@ class Idleness(World):
         super().__init__(random, trace)
         self.plan.calm = CALM
         self.slow = random.random() < 0.5
+        if not self.slow:
+            self.plan.skew = min(self.plan.skew, self.plan.later)
         self.settle = SLOW_SETTLE if self.slow else SETTLE
         self.forces = random.random() < 0.3
         self.next_visit = VISITS_APART
@@ -87,7 +89,8 @@ class Idleness(World):
     def _fault(self, name: str) -> Fault | None:
         if self.loop.at > self.plan.calm:
             return None
-        return self.plan.draw((*ON_WRITES, LEFT_BEHIND) if name in WRITES else ON_READS)
+        possible = POSSIBLE.get(name, ON_READS)
+        return self.plan.draw((*possible, LEFT_BEHIND) if name in WRITES else possible)
 
     def _delay(self, request: Request) -> None:
         """Keep a copy of *request* for up to the longest time, more often than elsewhere for long."""
@@ -152,8 +155,8 @@ class Idleness(World):
         try:
             queue = self._queue(process)
             while True:
-                rings = self.bell.wait(20.0, 3)
                 with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, ShutDown, Conflict):
+                    rings = self.bell.wait(20.0, 3)
                     if rings:
                         with queue.bounded(3.0) as bounded:
                             service._promote(bounded._live_worker(), rings)

@@ -12,6 +12,8 @@ from tests.simulating import loop
 from tests.simulating.faults import Crash
 
 SECOND = 1_000_000
+WALL = 1_772_366_400 * SECOND
+"""What a right wall clock shows at the begin of a run."""
 
 
 @dataclass(eq=False)

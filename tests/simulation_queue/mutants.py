@@ -17,6 +17,8 @@ from fanin.queue.service import Queue
 from fanin.queue.session import Session
 from fanin.queue.watching import Watching
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
+from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS
 from tests.simulation_queue.idle_mutants import IDLE_EQUIVALENT, IDLE_MUTANTS
 from tests.simulation_queue.run import ROOM
 
@@ -258,6 +260,8 @@ MUTANTS = (
         since=4_056,
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),
+    *CLAIM_MUTANTS,
+    *DELETION_MUTANTS,
     *IDLE_MUTANTS,
 )
 

@@ -16,8 +16,8 @@ from fanin.queue import Dead, Job, NewJob, Queue, QueueKey, model
 from fanin.queue.keys import JobKey, job_key
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.faults import LATE, STALLED
-from tests.simulation_queue.loop import SECOND, Process
-from tests.simulation_queue.network import WALL, Bell
+from tests.simulation_queue.bell import Bell
+from tests.simulation_queue.loop import SECOND, WALL, Process
 from tests.simulation_queue.referee import name_of
 from tests.simulation_queue.world import QUEUE, World
 
@@ -33,7 +33,8 @@ class Namesakes(World):
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
-        self.other = Bell(self.loop, random, self.bell.loss)
+        self.plan.skew = min(self.plan.skew, self.plan.later)
+        self.other = Bell(self.loop, self.network, random, self.bell.loss)
         self.bells.append(self.other)
         self.max_failures = random.choice((1, 2))
         self.boom = random.choice((0.3, 0.6))

@@ -4,36 +4,46 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from math import ceil
 from random import Random
 from typing import Any
 from uuid import UUID
 
-from fanin.queue import Effects, Ring
+from fanin.queue import Effects
 from fanin.queue.background import Duty
 from fanin.queue.model import Member
 from tests.simulating import network
-from tests.simulating.faults import ON_READS, ON_WRITES, PAUSED, Fault, Faults
+from tests.simulating.faults import JUMPED, ON_READS, ON_WRITES, PAUSED, UNANSWERED, Fault, Faults
 from tests.simulating.network import Request
-from tests.simulation_queue.loop import SECOND, Loop, Process
+from tests.simulation_queue.claim_order import ClaimOrder
+from tests.simulation_queue.loop import SECOND, WALL, Loop, Process
 from tests.simulation_queue.referee import WRITES, Referee
 
-WALL = 1_772_366_400 * SECOND
-VISIBILITY = 10 * SECOND
 LATEST = 30 * SECOND
+SKEWS = (*(0,) * 7, *(2 * SECOND,) * 5, *(300 * SECOND,) * 2)
+"""By how much the wall clocks of a run are wrong at most."""
 # How old what an inconsistent read returns can be.
 LAG = SECOND // 4
 
 
+POSSIBLE = {name: ON_WRITES for name in (*WRITES, "ring", "unring")} | {"receive": (*ON_READS, UNANSWERED)}
+"""The faults that a request can meet, by its name; others read."""
+
+
 @dataclass
 class Disturbances(Faults):
-    """The faults of requests, and *freezes* of processes; none after *calm*."""
+    """The faults of requests, *freezes* of processes, and *jumps* of their clocks; none after *calm*.
+
+    *skew*: by how much a wall clock is wrong at most, in microseconds; after *calm* by *later* at most.
+    """
 
     freezes: int = 0
     calm: int = 0
+    jumps: int = 0
+    skew: int = 0
+    later: int = 2 * SECOND
 
     @classmethod
     def drawn(cls, random: Random, calm: int) -> Disturbances:
@@ -47,6 +57,8 @@ class Disturbances(Faults):
             freezes=random.choice((0, 1, 3)),
             calm=calm,
             kinds={fault for fault in ON_WRITES if random.random() < share},
+            skew=random.choice(SKEWS),
+            jumps=random.choice((0, 3, 20)),
         )
 
     def freeze(self, now: int) -> int:
@@ -56,9 +68,17 @@ class Disturbances(Faults):
         self.freezes -= 1
         return int(self.random.uniform(2, 20) * SECOND)
 
+    def drawn_skew(self, now: int) -> int:
+        """Return the error of a wall clock."""
+        most = self.skew if now <= self.calm else min(self.skew, self.later)
+        return self.random.randrange(-most, most) if most else 0
+
 
 class Network(network.Network):
-    """One store for all processes. *stalled*: copies of requests and when they land, as a heap."""
+    """One store for all processes. *stalled*: copies of requests and when they land, as a heap.
+
+    *order*: of each process's claims. *failed_ring*: the last error of a request to the doorbell.
+    """
 
     loop: Loop
 
@@ -68,11 +88,24 @@ class Network(network.Network):
         super().__init__(loop)
         self.referee, self.plan, self.trace = referee, plan, trace
         self._numbers = count()
+        self.order = ClaimOrder()
+        self.failed_ring: BaseException | None = None
 
     def fault(self, name: str) -> Fault | None:
         if self.loop.at > self.plan.calm:
             return None
-        return self.plan.draw(ON_WRITES if name in WRITES else ON_READS)
+        return self.plan.draw(POSSIBLE.get(name, ON_READS))
+
+    def carry(self, request: Request) -> Any:
+        self.order.sent(request)
+        try:
+            answer = super().carry(request)
+        except BaseException as error:
+            self.order.failed(request)
+            self.failed_ring = error if request.receiver is not None else self.failed_ring
+            raise
+        self.order.answered(request, answer)
+        return answer
 
     def delay(self, request: Request) -> None:
         at = self.loop.at + int(self.plan.random.random() ** 3 * LATEST)
@@ -90,8 +123,11 @@ class Network(network.Network):
         self.answered()
 
     def answered(self) -> None:
-        if self.plan.random.random() < 0.004:
+        draw = self.plan.random.random()
+        if draw < 0.004:
             self.freeze(self.loop.actor.process)
+        elif self.plan.jumps and draw > 0.99:
+            self.jump(self.loop.actor.process)
 
     def crash(self) -> None:
         self.loop.actor.process.dead = True
@@ -105,8 +141,16 @@ class Network(network.Network):
             process.frozen_until = self.loop.at + duration
             self.loop.sleep(duration)
 
+    def jump(self, process: Process) -> None:
+        """Set the wall clock of a process, which may go back."""
+        self.plan.jumps -= 1
+        self.faults[JUMPED] += 1
+        process.skew = self.plan.drawn_skew(self.loop.at)
+
     def apply(self, request: Request, note: str) -> Any:
         self._write(request.sender, request.name, request.args, note, "...")
+        if request.receiver is not None:
+            return request.receiver.apply(request.name, request.args)
         answer = self._peeked_earlier(request)
         if answer is None:
             answer = self.referee.apply(request.name, request.args, self.loop.at)
@@ -146,67 +190,6 @@ class RemoteStore:
             args = (*args[:3], more.get("dead", args[3]))
             more = {}
         return self._network.carry(Request(self._process.name, name, (*args, *more.values())))
-
-
-@dataclass
-class Bell:
-    """The doorbell of all processes; a ring that is not deleted is delivered again.
-
-    *polled*: frozen processes whose open poll was answered; they receive no more rings until they thaw.
-    """
-
-    loop: Loop
-    random: Random
-    loss: float
-    rings: dict[int, tuple[int, Ring]] = field(default_factory=dict)
-    listening: list[Process] = field(default_factory=list)
-    polled: set[Process] = field(default_factory=set)
-    numbers: Any = field(default_factory=count)
-
-    def at(self, url: str | None) -> Bell:
-        return self
-
-    def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
-        if self.loop.actor is not None:
-            self.loop.sleep(int(self.random.random() * 5_000))
-        for ring in rings:
-            if self.random.random() >= self.loss:
-                number = next(self.numbers)
-                at = self.loop.at + int(delay * SECOND)
-                self.rings[number] = (at, Ring(ring.part, ring.due, str(number)))
-
-    def wait(self, seconds: float, most: int) -> Sequence[Ring]:
-        process = self.loop.actor.process
-        self.listening.append(process)
-        try:
-            self.loop.sleep(ceil(seconds * SECOND), self._is_ringing)
-        finally:
-            self.listening.remove(process)
-            self.polled.discard(process)
-        return self._given_out(most)
-
-    def _given_out(self, most: int) -> list[Ring]:
-        ripe = [number for number, (at, _) in self.rings.items() if at <= self.loop.at][:most]
-        for number in ripe:
-            self.rings[number] = (self.loop.at + VISIBILITY, self.rings[number][1])
-        return [self.rings[number][1] for number in ripe]
-
-    def lose_to_frozen(self) -> None:
-        """Deliver rings to the open polls of frozen processes, which lose them."""
-        for process in self.listening:
-            if process.frozen_until > self.loop.at and process not in self.polled and self._is_ringing():
-                self.polled.add(process)
-                self._given_out(1)
-
-    def rest(self, seconds: float) -> None:
-        self.loop.sleep(ceil(seconds * SECOND))
-
-    def delete(self, rings: Sequence[Ring]) -> None:
-        for ring in rings:
-            self.rings.pop(int(ring.receipt), None)
-
-    def _is_ringing(self) -> bool:
-        return any(at <= self.loop.at for at, _ in self.rings.values())
 
 
 def effects(loop: Loop, process: Process, random: Random) -> Effects:

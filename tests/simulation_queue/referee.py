@@ -12,11 +12,13 @@ from fanin.queue.keys import JobKey, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
+from tests.simulation_queue.claim_order import check_heads
+from tests.simulation_queue.loop import SECOND, WALL
 
 CHANGES_SESSIONS = frozenset({"enter", "beat", "end_session", "forget"})
 WRITES = frozenset(
     {"add", "collide", "rerun", "claim", "give_back", "end", "promote", "revive", "delete_outbox_entry"}
-    | {"create", "reconfigure", "count_change", "move", "remove", "remove_dead", *CHANGES_SESSIONS}
+    | {"create", "reconfigure", "count_change", "move", "remove", "remove_dead", "delete", *CHANGES_SESSIONS}
 )
 
 
@@ -46,6 +48,7 @@ class JobRecord:
     failures: int = 0
     queued: int = 0
     busy: int = 0
+    collisions: int = 0
     ended: int = 0
     died: int = 0
     superseded: bool = False
@@ -59,7 +62,8 @@ class Referee:
     expired. *ended_by*: the job that a claim ended. *revived*: the dead records that were revived.
 
     *last_live*: when a key last became live, changed, or ended. *earlier*: the sessions before their last
-    changes, and when they were changed.
+    changes, and when they were changed. *deleted*: when a job of which key was deleted. *skew*: by how much a
+    wall clock is wrong at most.
     """
 
     store: MemoryStore
@@ -74,19 +78,26 @@ class Referee:
     last_live: dict[str, int] = field(default_factory=dict)
     earlier: deque[tuple[int, list[Member]]] = field(default_factory=lambda: deque(maxlen=16))
     to_report: dict[str, str] = field(default_factory=dict)
+    deleted: list[tuple[int, str]] = field(default_factory=list)
+    skew: int = 0
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
         """Apply a request, and check what it changed."""
         self.now = now
         operation = getattr(self.store, name)
         if name not in WRITES:
-            return operation(*args)
+            answer = operation(*args)
+            if name == "ready":
+                check_heads(self.store, args, answer)
+            return answer
         before, members = dict(self.store.stored), self._members()
         if name in CHANGES_SESSIONS:
             self.earlier.append((now, list(members.values())))
         answer = operation(*args)
         if name == "remove_dead":
             self.records[named(args[0].job)].died = 0
+        if name == "collide":
+            self._collided(args[0], before)
         for old, new in _changes(before, self.store.stored):
             self._judge(name, args, old, new)
             if (old and old.is_live) or (new and new.is_live):
@@ -99,7 +110,7 @@ class Referee:
             if new is not None:
                 self._appeared(name, args, old, new)
         elif new is None or new.id != old.id or not new.is_live:
-            judge = self._removed if name == "remove" else self._ended
+            judge = {"remove": self._removed, "delete": self._deleted}.get(name, self._ended)
             judge(name, args, old, new)
         elif old.state is JobState.BUSY and new.state is not JobState.BUSY:
             self._returned(name, args, old, new)
@@ -108,7 +119,7 @@ class Referee:
         elif old.rerun != new.rerun:
             self._asked_again(old, new)
         else:
-            require(new.position == old.position, "Q7", lambda: f"{name} moved {old} to {new}")
+            self._stayed(name, old, new)
         if new is not None and new.is_live:
             self._count(new)
 
@@ -126,6 +137,9 @@ class Referee:
         record = self.records[named(new)]
         record.ended -= 1
         record.failures = record.died = 0
+        fewer = dead.job.collisions <= record.collisions  # it is revived as it was claimed last
+        require(fewer, "Q10", lambda: f"{dead} has more collisions than were counted")
+        record.collisions = dead.job.collisions
 
     def _accept(self, name: Named, record: JobRecord, payload: str | None) -> None:
         """A job of the same key and id may come again once the mark of the one before has expired."""
@@ -151,6 +165,37 @@ class Referee:
             self.records[named(old, run.id)].ended += 1
             if run.item_id:
                 self.to_report[run.item_id] = "failed"
+
+    def _deleted(self, _name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
+        """A waiting job becomes a mark that names the request; its items, and its rerun's, fail."""
+        seen, _, _, deletion = args
+        waits = old.state in {JobState.READY, JobState.DELAYED} and seen.id == old.id
+        marked = new is not None and (new.state, new.done_by) == (JobState.DONE, deletion)
+        require(waits and marked, "Q3", lambda: f"a deletion of {seen} put {new} over {old}")
+        for run in [old, old.rerun] if old.rerun else [old]:
+            record = self.records[named(old, run.id)]
+            record.ended += 1
+            record.ended_at = self.now
+            if run.item_id:
+                self.to_report[run.item_id] = "failed"
+        self.deleted.append((self.now, old.name))
+
+    def _collided(self, seen: Job, before: dict[JobKey, Job]) -> None:
+        """Q10: a collision counts once, on the job that refused the add."""
+        old, new = before.get(seen.key), self.store.stored.get(seen.key)
+        counts = old is not None and old.is_live and old.id == seen.id
+        if counts:
+            self.records[named(old)].collisions += 1
+        require(counts or old is new, "Q10", lambda: f"a collision with {seen} changed {old} to {new}")
+        require(not counts or old is not new, "Q10", lambda: f"a collision with {seen} was not counted")
+
+    def _stayed(self, name: str, old: Job, new: Job) -> None:
+        """Q7; and no delayed job is ready before it is due, by the fastest clock."""
+        require(new.position == old.position, "Q7", lambda: f"{name} moved {old} to {new}")
+        if new.state is not old.state:
+            require(name == "promote", "Q3", lambda: f"{name} promoted {old}")
+            early = old.ready_us - (WALL + self.now + self.skew)
+            require(early <= 0, "early", lambda: f"{old} was promoted {early / SECOND} s early")
 
     def _ended(self, name: str, args: tuple[Any, ...], old: Job, new: Job | None) -> None:
         require(name == "end", "Q1", lambda: f"{name} put {new} over {old}")
@@ -199,8 +244,8 @@ class Referee:
 
     def _count(self, new: Job) -> None:
         record = self.records[named(new)]
-        stored = (new.deliveries, new.failures, new.queued_us, new.busy_us)
-        counted = (record.claims, record.failures, record.queued, record.busy)
+        stored = (new.deliveries, new.failures, new.queued_us, new.busy_us, new.collisions)
+        counted = (record.claims, record.failures, record.queued, record.busy, record.collisions)
         require(stored == counted, "Q10", lambda: f"{stored} instead of {counted}: {new}")
 
     def _members(self) -> dict[str, Member]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from tests.simulating.faults import JUMPED
 from tests.simulating.room import Outcome, played
 from tests.simulating.violation import require
 from tests.simulation_queue.crowd import Crowd
+from tests.simulation_queue.deletions import Deletions
 from tests.simulation_queue.idleness import Idleness
 from tests.simulation_queue.namesakes import Namesakes
 from tests.simulation_queue.operations import Operations
@@ -16,14 +18,14 @@ from tests.simulation_queue.revivals import Revivals
 from tests.simulation_queue.takeover import Takeover
 from tests.simulation_queue.world import World
 
-SCENARIOS = {9: Takeover, 4: Namesakes, 7: Idleness, 2: Revivals, 8: Operations}
+SCENARIOS = {9: Takeover, 4: Namesakes, 7: Idleness, 2: Revivals, 8: Operations, 6: Deletions}
 CROWDS = 1000
 """Of so many seeds one has a hundred workers."""
 CROWDED = 56
 
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
-    """Run the scenario, the schedule and the faults of *seed*; five of ten have a scenario of their own."""
+    """Run the scenario, the schedule and the faults of *seed*; six of ten have a scenario of their own."""
     scenario = Crowd if seed % CROWDS == CROWDED else SCENARIOS.get(seed % 10, World)
     world = scenario(Random(seed), lines.append if lines is not None else None)
     violation = played(lambda: play_out(world))
@@ -42,6 +44,7 @@ def play_out(world: World) -> None:
 def check(world: World) -> None:
     """Every accepted job ended once, with its outcome; every answer was true."""
     _check_records(world)
+    _check_collisions(world)
     _check_outcomes(world)
     _check_answers(world)
 
@@ -57,6 +60,13 @@ def _check_records(world: World) -> None:
     for name, record in referee.records.items():
         as_it_was = record.superseded or (name in dead) == bool(record.died)
         require(as_it_was, "Q2", f"{name} died, and is not listed, or was not dead")
+
+
+def _check_collisions(world: World) -> None:
+    """Q10: where no request fails, each refused add counts as one collision."""
+    if not world.unfinished and not world.network.faults.keys() - {JUMPED}:
+        counted = world.network.requests["collide"]
+        require(counted == world.events["refused"], "Q10", f"{counted} collisions were counted")
 
 
 def _check_outcomes(world: World) -> None:

@@ -1,6 +1,7 @@
 """One worker is killed, and a second one killed or frozen soon after: their jobs run elsewhere in time.
 
-No other process fails. The others work on parts that are filled repeatedly, or wait at the doorbell.
+No other process fails; the wall clocks are wrong and are set forward and back. The others work on parts that
+are filled repeatedly, or wait at the doorbell.
 """
 
 from __future__ import annotations
@@ -22,21 +23,27 @@ TAKEOVER = 7 * SECOND
 # Later, the second one might be the one that has just freed the jobs of the first.
 SECOND_SILENCE = 3 * SECOND
 JOBS_A_TAKE = 2
+JUMPS = 40
 WORK_SECONDS = (0.2, 0.5)
 
 
 class Takeover(World):
-    """*crew*: the workers, each with its queue; *orphans*: jobs of a dead worker, and since when."""
+    """*crew*: the workers, each with its queue; *orphans*: jobs of a dead worker, and since when.
+
+    *harmed*: the sessions of the workers that were killed or frozen.
+    """
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
         self.plan.rate, self.plan.freezes, self.bell.loss = 0.0, 0, 0.0
+        self.plan.skew, self.plan.jumps = random.choice((2, 300, 300)) * SECOND, JUMPS
         self.parts = random.choice((2, 4, 8))
         self.max_failures = None
         self.waiting = random.choice((0, 4, 4))
         self.quiet = not self.waiting and random.random() < 0.5
         self.crew: dict[Process, Queue] = {}
         self.orphans: list[tuple[int, Job]] = []
+        self.harmed: set[str] = set()
 
     def _begin(self) -> None:
         for number in range(self.random.choice((3, 4, 5))):
@@ -84,23 +91,35 @@ class Takeover(World):
         if self.random.random() < 0.3 and not self.quiet:
             self._kill(second)
         else:
+            self.harmed.add(self._session(second))
             second.frozen_until = self.loop.at + int(self.random.uniform(8, 20) * SECOND)
         for since, job in self.orphans:
             self.loop.sleep(since + TAKEOVER - self.loop.at)
             self._judge(job)
+        self._judge_watch()
         self.producing = 0
+
+    def _judge_watch(self) -> None:
+        """No session that beats is ended, whatever the wall clocks show."""
+        others = self.referee.ended_sessions - self.harmed
+        require(not others, "watch", lambda: f"{sorted(others)} were ended, and had beaten")
 
     def _kill(self, process: Process) -> None:
         """Kill it while it holds a job."""
         while not (held := self._held(self.crew[process])):
             self.loop.sleep(SECOND // 100)
         process.dead = True
+        self.harmed.add(self._session(process))
         self.events["killed"] += 1
         self.orphans += [(self.loop.at, job) for job in held]
 
     def _held(self, queue: Queue) -> list[Job]:
         session = queue._worker.session.id if queue._worker else ""
         return [job for job in self._jobs(JobState.BUSY) if job.session == session]
+
+    def _session(self, process: Process) -> str:
+        worker = self.crew[process]._worker
+        return worker.session.id if worker else ""
 
     def _judge(self, orphan: Job) -> None:
         job = self.memory.stored.get(orphan.key)

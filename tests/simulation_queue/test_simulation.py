@@ -27,6 +27,9 @@ def test_the_schedules_go_where_they_say(tally):
     assert min(tally.faults[kind] for kind in ("late copy", "stalled", "lost after", "repeated")) > 0
     assert min(tally.faults[kind] for kind in ("paused", "crash before", "crash after", "throttled")) > 0
     assert min(tally.events[kind] for kind in ("lost claims", "closed", "visits", "sweeps", "rejected")) > 0
+    assert min(tally.events[kind] for kind in ("job deleted", "job inProgress", "removals", "removed")) > 0
+    assert min(tally.requests[kind] for kind in ("ring", "receive", "unring")) > 0
+    assert tally.faults["clock set"] > 0
     assert min(tally.events[kind] for kind in ("revived", "came again", "repeated adds", "marks deleted")) > 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from random import Random
@@ -18,6 +18,7 @@ from fanin.queue import (
     Queue,
     QueueContext,
     QueueKey,
+    Rejected,
     SessionLost,
     ShutDown,
 )
@@ -27,9 +28,11 @@ from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Dead, Job, JobState
 from tests.simulating.network import Request
 from tests.simulating.violation import require
-from tests.simulation_queue.loop import SECOND, Loop, Process
-from tests.simulation_queue.network import WALL, Bell, Disturbances, Network, RemoteStore, background, effects
+from tests.simulation_queue.bell import Bell
+from tests.simulation_queue.loop import SECOND, WALL, Loop, Process
+from tests.simulation_queue.network import Disturbances, Network, RemoteStore, background, effects
 from tests.simulation_queue.referee import Referee, named
+from tests.simulation_queue.sharing import check_shares
 
 QUEUE = QueueKey("t", "q")
 CALM = 40 * SECOND
@@ -46,7 +49,19 @@ class Interrupt(BaseException):
 
 
 class World:
-    """*events*: counts by kind; *refused*, *acked*: the claims whose ack raised LostClaim, or returned."""
+    """*events*: counts by kind; *refused*, *acked*: the claims whose ack raised LostClaim, or returned.
+
+    *expected*: errors of a take, and of the work on its jobs. *unfinished*: how many adds raised an error.
+    """
+
+    expected: tuple[type[BaseException], ...] = (
+        StoreUnavailable,
+        LostClaim,
+        Boom,
+        Interrupt,
+        SessionLost,
+        ShutDown,
+    )
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         self.random = random
@@ -55,14 +70,14 @@ class World:
         self.referee = Referee(self.memory)
         self.plan = Disturbances.drawn(random, CALM)
         self.network = Network(self.loop, self.referee, self.plan, trace)
-        self.bell = Bell(self.loop, random, random.choice((0.0, 0.1, 0.5)))
+        self.bell = Bell(self.loop, self.network, random, random.choice((0.0, 0.1, 0.5)))
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
         self.keys = random.choice((1, 2, 4))
         self.reruns = random.choice((0.0, 0.3, 0.8))
         self.longest = random.choice((0.5, 0.5, 15.0))
         self.boom = random.choice((0.08, 0.08, 0.4))
-        self.skewed = random.random() < 0.5
+        self.delayed = 2.5 if self.plan.skew <= self.plan.later or random.random() < 0.1 else 0.0
         self.events: Counter[str] = Counter()
         self.bells = [self.bell]
         self.reported: dict[str, set[bool]] = {}
@@ -70,10 +85,13 @@ class World:
         self.refused: set[str] = set()
         self.acked: set[str] = set()
         self.producing = 0
-        self.names = 0
+        self.names = self.unfinished = 0
+        self.processes: list[Process] = []
+        self.queues: list[tuple[Process, Queue]] = []
 
     def run(self) -> None:
         """Run until every accepted job has ended."""
+        self.referee.skew = self.plan.skew
         self._begin()
         while not self._is_over():
             self.loop.step(self.network.stalled[0][0] if self.network.stalled else END)
@@ -82,8 +100,10 @@ class World:
                 bell.lose_to_frozen()
             self._let_expire()
             self.loop.bury()
+            self._set_clocks_right()
             if self.random.random() < 0.001:
                 self._sweep_at_once()
+                check_shares(self.queues, self.memory)
             require(self.loop.at < END, "Q2", lambda: f"never acked: {self._alive()}")
             require(self.loop.steps < STEPS_MAX, "Q2", lambda: f"no end after {STEPS_MAX} steps")
 
@@ -115,8 +135,16 @@ class World:
 
     def _process(self, name: str) -> Process:
         self.names += 1
-        skew = self.random.randrange(-2 * SECOND, 2 * SECOND) if self.skewed else 0
-        return Process(f"{name}.{self.names}", skew)
+        process = Process(f"{name}.{self.names}", self.plan.drawn_skew(self.loop.at))
+        self.processes.append(process)
+        return process
+
+    def _set_clocks_right(self) -> None:
+        """After the calm has begun, clocks that were wrong by minutes are right by seconds."""
+        if self.plan.skew > self.plan.later and self.loop.at > self.plan.calm:
+            self.plan.skew = self.plan.later
+            for process in self.processes:
+                process.skew = self.plan.drawn_skew(self.loop.at)
 
     def _queue_of(self, process: Process) -> tuple[QueueKey, Bell]:
         """The queue of a process."""
@@ -132,13 +160,15 @@ class World:
             effects=effects(self.loop, process, self.random),
             report=self._report,
         )
-        return Queue(context, background(self.loop, process))
+        queue = Queue(context, background(self.loop, process))
+        self.queues.append((process, queue))
+        return queue
 
     def _options(self) -> Options:
         return Options(parts=self.parts, max_failures=self.max_failures, retry_delay=self.delay())
 
     def delay(self) -> float:
-        return self.random.choice((0.0, 0.0, 1.5))
+        return self.random.choice((0.0, 0.0, min(self.delayed, 1.5)))
 
     def _report(self, entry: OutboxEntry) -> None:
         require(entry.failed == (entry.reason is not None), "report", f"no reason, or one too many: {entry}")
@@ -177,7 +207,7 @@ class World:
     def _judge_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> None:
         """Add, and compare the answer with the applied requests."""
         began = self.loop.at
-        rejected = queue.add_all(requests, on_busy=on_busy)
+        rejected = self._answered_add(queue, requests, on_busy)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
         for request in requests:
@@ -190,12 +220,23 @@ class World:
                     lambda request=request: f"{request} was not accepted",
                 )
             elif request is mine[0]:
+                self.events["refused"] += 1
                 since = self.referee.last_live.get(request.key, -1)
                 require(
                     since >= began or self._is_live(request.key),
                     "Q1",
                     lambda request=request: f"{request} was refused without a live job",
                 )
+
+    def _answered_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> Sequence[Rejected]:
+        """Add; it fails by a request to the store alone, whatever becomes of its rings."""
+        try:
+            return queue.add_all(requests, on_busy=on_busy)
+        except BaseException as error:
+            self.unfinished += 1
+            by_its_ring = isinstance(error, StoreUnavailable) and error is self.network.failed_ring
+            require(not by_its_ring, "ring", "an add failed by its ring")
+            raise
 
     def _is_live(self, name: str) -> bool:
         return any(job.name == name for job in self._alive())
@@ -206,7 +247,7 @@ class World:
             key=f"k{self.random.randrange(self.keys)}",
             payload=f"call {self.names}",
             priority=self.random.choice((0, 0, 5)),
-            delay=self.random.choice((0.0, 0.0, 0.0, 2.5)),
+            delay=self.random.choice((0.0, 0.0, 0.0, self.delayed)),
             item_id=f"item {self.names}" if self.random.random() < 0.3 else None,
         )
 
@@ -220,7 +261,7 @@ class World:
         try:
             queue = self._queue(process)
             while True:
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
+                with suppress(*self.expected):
                     self._scope(queue, self.random.choice((None, 1.0, 30.0)))
                 if self.random.random() < 0.05:
                     queue.close()
@@ -241,7 +282,7 @@ class World:
             while True:
                 self.loop.sleep(int(self.random.uniform(1, 15) * SECOND))
                 queue = self._queue(process)
-                with suppress(StoreUnavailable, LostClaim, Boom, Interrupt, SessionLost, ShutDown):
+                with suppress(*self.expected):
                     queue.sweep()
                     self._revive_some(queue)
                     with queue.bounded(3.0) as bounded:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, ItemId
 from tests.simulating.violation import require
+from tests.simulation_seams import repaired
 from tests.simulation_seams.scenario import TENANT, WEBHOOK
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def check(world: World) -> None:
         require(arrived, "events", f"{key} is {batch.state}, and no event of that came")
         _check_waiting(world, batch)
         require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
+    repaired.check(world)
     for owner in world.outside.owners.values():
         require(owner.reported, "owners", f"{owner} has ended and was not reported")
 

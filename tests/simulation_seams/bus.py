@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.api.events import confirm, endings
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
+from fanin.tracker.dynamodb.items import key_of
 from fanin.tracker.events import EVENT_TYPES
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import CALLBACKS, TENANT, WEBHOOK
@@ -103,7 +104,10 @@ class Bus:
         self._describe_record(record, landed)
 
     def _describe_record(self, record: Detail, landed: int) -> None:
+        key = key_of(record["dynamodb"]["Keys"]["pk"]["S"])
+        deleted = self.world.memory.batches[key].deleted_at is not None
         for detail in endings([record], self.world.tracker()):
+            require(not deleted, "deletion", lambda detail=detail: f"{detail} is made of a deleted batch")
             self.world.network.send(self, "put", detail, landed)
 
     def _arrive(self, rule: Rule, detail: Detail) -> None:
@@ -129,6 +133,7 @@ class Bus:
             return
         require(detail.get("callback") == batch.callback, "callbacks", lambda: f"{detail} of {batch}")
         if detail["detailType"] == BATCH_PROGRESS:
+            self._judge_progress(detail, key)
             return
         require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
         of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
@@ -140,6 +145,17 @@ class Bus:
         right &= detail["outstanding"] + acked == batch.total and detail["failed"] == batch.failed
         require(right, "progress", lambda: f"{detail}, {landed:b} were acked, and {now:b} are")
         self._judge_ranges(detail, batch, landed)
+
+    def _judge_progress(self, detail: Detail, key: BatchKey) -> None:
+        """K: the event of a threshold says what was so when it was reached, each time it is sent."""
+        reached = self.world.memory.reports.get((key, detail["eventId"].partition(":")[2]))
+        require(reached, "thresholds", lambda: f"{detail} was put, and nothing of that is reported")
+        if reached is not None:
+            progress = reached.progress
+            counts = (reached.total, progress.acked, progress.failed, progress.estimate, progress.upper_bound)
+            said = tuple(detail[name] for name in ("total", "acked", "failed", "estimate", "upperBound"))
+            right = said == counts and detail["threshold"] == reached.threshold
+            require(right, "thresholds", lambda: f"{detail} was put of {reached}")
 
     def _judge_ranges(self, detail: Detail, batch: Batch, landed: int) -> None:
         """E: the ranges of an event are what was outstanding when it was made."""

@@ -24,6 +24,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.resuming import TaskEnd
 from fanin.tracker.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
@@ -204,6 +205,7 @@ MUTANTS = (
     Mutant("a batch is kept for the task that waits", (Tracker, "_waits", lambda self, batch: False)),
     Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
     Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
+    *REPAIR_MUTANTS,
 )
 
 EQUIVALENT = ()

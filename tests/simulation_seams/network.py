@@ -9,19 +9,23 @@ from typing import Any
 from tests.simulating import network
 from tests.simulating.faults import ON_READS, ON_TRANSACTIONS, ON_WRITES, Crash, Fault, Faults
 from tests.simulating.loop import Loop
-from tests.simulating.network import Remote, Request
+from tests.simulating.network import Request
+from tests.simulation.possible import POSSIBLE
 from tests.simulation.trace import brief
 from tests.simulation_seams.scenario import Scenario
+from tests.simulation_seams.tables import Store
 
-READS = {"named", "get", "receipt", "groups", "announced", "pages", "samples", "due", "live", "listing"}
-TRANSACTIONS = {"create_under", "reserve", "transition", "extend", "add_bits", "replace_bits", "heal_bits"}
+READS = {"task_token", "origin_ranges"}
+TRANSACTIONS = {"create_reopened", "report", "record_ack", "drop_token", "delete", "block_sample"}
 ANSWERED = frozenset({"delete", "hide"})
 """Requests to a queue, of which a copy that lands late has no effect."""
 QUICK = 0.95
 
 
 def possible(name: str) -> tuple[Fault, ...]:
-    """Return the faults that a request can meet."""
+    """Return the faults that a request can meet; those of the tracker's are the tracker's own."""
+    if name in POSSIBLE:
+        return POSSIBLE[name]
     if name in READS:
         return ON_READS
     if name in ANSWERED:
@@ -45,8 +49,8 @@ class Network(network.Network):
         return self.carry(Request(self.loop.actor.name, name, args, receiver))
 
     def remote(self, receiver: Any) -> Any:
-        """Return *receiver* at the other end of the network."""
-        return Remote(partial(self.send, receiver))
+        """Return the store of *receiver*, the tables, at the other end of the network."""
+        return Store(partial(self.send, receiver))
 
     def carry(self, request: Request) -> Any:
         """Carry a request out; the sweeper's lists, of which each sweep reads sixteen, seldom take time."""

@@ -35,9 +35,11 @@ class Referee(referee.Referee):
     thresholds: Thresholds
     bus: Bus
 
-    def __init__(self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta) -> None:
-        super().__init__(memory, now)
-        self.fresh_for = fresh_for
+    def __init__(
+        self, memory: MemoryStore, now: Callable[[], datetime], fresh_for: timedelta, skew: timedelta
+    ) -> None:
+        super().__init__(memory, now, skew)
+        self.fresh_for = 4 * fresh_for if skew else fresh_for  # a clock may be set back meanwhile
         self.deleted: dict[BatchKey, Batch] = {}
         self.reopened: set[BatchKey] = set()
 
@@ -60,7 +62,7 @@ class Referee(referee.Referee):
         """H: the message of an item is deleted once it is acked, has an owner, or its batch is over."""
         batch = self.memory.batches[item.batch]
         held = self.is_set(item) or bool(item.owners) or bool(self._children_of(item))
-        over = not batch.is_alive or batch.expires_at <= self.now()
+        over = not batch.is_alive or batch.expires_at <= self.now() + self.skew
         require(held or over, "lost", lambda: f"the message of {item.id} is deleted, and nobody has the item")
 
     def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
@@ -123,7 +125,7 @@ class Referee(referee.Referee):
             keys = self._children_of(item) - self.reopened - {batch.key}
             others = [self.memory.batches[key] for key in keys if batch.key not in self.reopened]
             failed = all(not each.is_alive and each.result != "succeeded" for each in others)
-            over = failed or any(each.expires_at <= self.now() for each in others)
+            over = failed or any(each.expires_at <= self.now() + self.skew for each in others)
             require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
 
     def _children_of(self, item: Item) -> set[BatchKey]:
@@ -160,6 +162,7 @@ class Referee(referee.Referee):
             waits = before.resumes and before.key in self.memory.tokens
             require(settled and not waits, "deletion", lambda: f"{before} is deleted")
             self.deleted[before.key] = before
+            self.to_bus.append(before.key)  # the stream has a record of that write, too
         return after
 
     def _reopen(self, batch: Batch, *args: Any) -> Any:

@@ -62,7 +62,8 @@ class Scenario:
     *fault_rate*: a request; *fault_count*: at most, of them *crashes*. *cancels*: at most. *repairs*: how
     often at most an ended batch is reopened or deleted. *longest*: seconds that work takes. *poisons*: items
     that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
-    message is of one item.
+    message is of one item. *skew*: how far the clocks of processes are from the true time, at most; *lag*:
+    how likely a row of an index is an old one.
     """
 
     batches: tuple[BatchScript, ...]
@@ -89,6 +90,8 @@ class Scenario:
     poisons: int = 3
     alone: bool = False
     chunk: int = 0
+    skew: timedelta = timedelta(0)
+    lag: float = 0.0
 
 
 def draw(random: Random) -> Scenario:
@@ -140,6 +143,8 @@ def _any(random: Random) -> Scenario:
         repairs=random.choice((0, 0, 2, 4)),
         longest=random.choice((0.1, 1.0, 4.0)),
         chunk=random.choice((0, 0, 1, 2, 4, 16)),
+        skew=timedelta(seconds=random.choice((0, 0, 5, 300))),
+        lag=random.choice((0.0, 0.0, 0.5)),
     )
 
 

@@ -22,11 +22,13 @@ SLACK = timedelta(seconds=10)
 class Thresholds:
     """What is true of the thresholds of each batch. *since*: from when on each condition holds.
 
-    *acked_at*: the stored times of acks, each of which is stored some time after its ack.
+    *acked_at*: the stored times of acks, each of which is stored some time after its ack. *apart*: how far
+    two clocks are apart, at most.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.apart = 2 * world.scenario.skew
         self.since: dict[tuple[BatchKey, Threshold], datetime] = {}
         self.acked_at: dict[BatchKey, list[datetime]] = {}
 
@@ -51,7 +53,7 @@ class Thresholds:
 
     def owed(self) -> Iterator[tuple[BatchKey, Threshold]]:
         """Yield the thresholds that a sweep which begins now has to report."""
-        before = self.world.now() - CHECK_EVERY - SLACK
+        before = self.world.now() - CHECK_EVERY - SLACK - self.apart
         for (key, threshold), since in self.since.items():
             batch = self.world.memory.batches[key]
             if batch.is_alive and threshold in batch.notify_at and since <= before:
@@ -77,26 +79,29 @@ class Thresholds:
 
     def _check_planned(self, batch: Batch, threshold: Threshold) -> None:
         """K: a threshold that is reached and not reported is looked for within a minute."""
-        planned = batch.next_check_at is not None and batch.next_check_at <= self.world.now() + CHECK_EVERY
+        planned = (
+            batch.next_check_at is not None
+            and batch.next_check_at <= self.world.now() + CHECK_EVERY + self.apart
+        )
         known = self._is_reported(batch, threshold)
         require(known or planned, "thresholds", lambda: f"{threshold} of {batch} is not looked for")
 
     def _is_due(self, batch: Batch) -> bool:
-        return batch.next_check_at is not None and batch.next_check_at <= self.world.now()
+        return batch.next_check_at is not None and batch.next_check_at <= self.world.now() - self.apart
 
     def _is_reported(self, batch: Batch, threshold: Threshold) -> bool:
         if threshold is not Threshold.STUCK:
             return mark_of(threshold) in batch.reported
-        if self._quiet_since(batch) > self.world.now() - SWEEP_MAX:
+        if self._quiet_since(batch) > self.world.now() - SWEEP_MAX - self.apart:
             return True  # an ack came meanwhile
         stalls = [r.at for (key, _), r in self.world.memory.reports.items() if key == batch.key and r.stall]
-        return any(at >= self._quiet_since(batch) for at in stalls)
+        return any(at >= self._quiet_since(batch) - self.apart for at in stalls)
 
     def _holds(self, batch: Batch, threshold: Threshold, at: datetime) -> bool:
         referee = self.world.referee
         if threshold is Threshold.STUCK:
-            quiet = at - max(each for each in self._acks(batch) if each < at)
-            return batch.stuck_after is not None and quiet >= batch.stuck_after
+            since = max((each for each in self._acks(batch) if each < at), default=batch.created_at)
+            return batch.stuck_after is not None and at - since >= batch.stuck_after - self.apart
         if threshold is Threshold.FIRST_FAILURE:
             return bool(referee.has_failed[batch.key])
         share = 100 * referee.landed[batch.key].bit_count() >= batch.total * PERCENT[threshold]

@@ -23,6 +23,8 @@ from fanin.tracker.memory import MemoryStore
 from tests.simulating import loop
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
+from tests.simulation.clocks import Clocks
+from tests.simulation.replica import Replica
 from tests.simulation_seams.bus import Bus
 from tests.simulation_seams.handlers import Handling
 from tests.simulation_seams.network import Network
@@ -33,6 +35,7 @@ from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
 from tests.simulation_seams.scenario import POISON, START, Scenario
 from tests.simulation_seams.sqs import Message, Queue
+from tests.simulation_seams.tables import Tables
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
 from tests.simulation_seams.webhooks import Webhook
@@ -90,10 +93,12 @@ class World:
         self.scenario, self.random = scenario, random
         self.loop = loop.Loop(START)
         self.memory = MemoryStore()
-        self.referee = Referee(self.memory, self.now, scenario.fresh_for)
+        self.clocks = Clocks(random, self.now, scenario.skew)
+        self.referee = Referee(self.memory, self.now, scenario.fresh_for, scenario.skew)
         self.network = Network(scenario, random, self.loop, lines)
         self.outside = self.referee.outside = Outside(scenario, random, self.memory, self.now)
-        self.store = self.network.remote(self.referee)
+        replica = Replica(self.memory, random, scenario.lag)
+        self.store = self.network.remote(Tables(self.referee.apply, replica))
         self.bus = self.referee.bus = Bus(self)
         self.thresholds = self.referee.thresholds = Thresholds(self)
         self.workflows = Workflows(self.network, self.memory.batches)
@@ -144,7 +149,7 @@ class World:
             self.store,
             page_bits=self.scenario.page_bits,
             fresh_for=self.scenario.fresh_for,
-            now=self.now,
+            now=self.clocks.new(),
             new_id=self.new_id,
             entropy=self.random.randbytes,
             pause=lambda _: self.loop.sleep(timedelta(milliseconds=10)),
@@ -179,6 +184,7 @@ class World:
 
     def _go_on(self) -> bool:
         loop, random = self.loop, self.random
+        self.clocks.pass_time()
         self._begin_what_is_due()
         runnable = loop.runnable()
         if self.network.stalled and random.random() < 0.05:
@@ -217,7 +223,7 @@ class World:
             return False
         self.rounds += 1
         require(self.rounds < ROUNDS_MAX, "liveness", f"something is due after {ROUNDS_MAX} sweeps")
-        self.loop.at = self.sweep_at = max(self.loop.at, min(due))
+        self.loop.at = self.sweep_at = max(self.loop.at, min(due) + self.scenario.skew)
         return True
 
     def _checks(self) -> list[datetime]:
@@ -254,7 +260,7 @@ class World:
         self.start(f"report of {owner.name[:14]}", partial(self.attempt, work, again))
 
     def _sweep(self) -> None:
-        owed = list(self.thresholds.owed())
+        owed = [] if self.scenario.lag else list(self.thresholds.owed())
         if not self.tracker().sweep().failed:
             self.thresholds.check(owed)
 

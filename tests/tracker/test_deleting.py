@@ -217,3 +217,15 @@ def test_batches_that_expired_are_deleted_with_the_others(tracker, clock):
 
     assert all_deleted(tracker, clock.at + DAY)[0] == 1
     assert tracker.store.get(BatchKey("t", batch_id)).user_key is None
+
+
+def test_a_deleted_batch_is_over_for_a_reader_whose_clock_is_behind_that_of_its_opener(tracker, clock):
+    """Its expiry is the time at which it was opened, which is still to come on that clock."""
+    batch_id, group = settled(tracker)
+    tracker.delete("t", batch_id)
+    clock.at -= HOUR
+
+    assert tracker.state_of("t", batch_id) is State.EXPIRED
+    with pytest.raises(NotFound):
+        tracker.get("t", batch_id)
+    assert verdicts(ack(tracker, batch_id, group, 0)) == [Verdict.EXPIRED]

@@ -159,6 +159,11 @@ def promoted(job: Job, at: int) -> Job:
     return replace(job, state=JobState.READY, ready_us=at)
 
 
+def may_be_ended(stored: Job, seen: Job) -> bool:
+    """Return whether the claim of *seen* still holds, and no other rerun was requested since it was read."""
+    return seen.claim is not None and (stored.claim, rerun_id(stored)) == (seen.claim, rerun_id(seen))
+
+
 def ended(job: Job, at: int) -> Job:
     """Return what the key holds after the end: the mark of the done job, or the requested rerun as ready."""
     if job.rerun is not None:

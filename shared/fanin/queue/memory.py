@@ -84,7 +84,7 @@ class MemoryStore:
     def give_back(self, seen: Entry, how: GivenBack) -> bool:
         with self.lock:
             job = self.stored.get(seen.key)
-            if job is None or job.claim != seen.claim:
+            if job is None or seen.claim is None or job.claim != seen.claim:
                 return False
             self._put(lifecycle.given_back(job, how))
             return True
@@ -92,7 +92,7 @@ class MemoryStore:
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
         with self.lock:
             now = self.stored.get(job.key)
-            if now is None or now.claim != job.claim or lifecycle.rerun_id(now) != lifecycle.rerun_id(job):
+            if now is None or not lifecycle.may_be_ended(now, job):
                 return now
             if not all(self.admits(write) for write in writes):
                 raise StaleWrite("a condition of the writes failed")

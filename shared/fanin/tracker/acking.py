@@ -183,8 +183,11 @@ def covers(batch: Batch, pages: Mapping[int, PageMasks]) -> bool:
 
 
 def is_expired(batch: Batch, now: datetime) -> bool:
-    """Whether the batch has expired; acks treat it as gone then."""
-    return batch.expires_at <= now or batch.state is State.EXPIRED
+    """Whether the batch has expired or was deleted; acks treat it as gone then.
+
+    A clock ahead may have opened a deleted batch, so that its time seems to be still to come.
+    """
+    return batch.expires_at <= now or batch.state is State.EXPIRED or batch.deleted_at is not None
 
 
 def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | None]:

@@ -224,7 +224,10 @@ class MemoryStore:
 
     def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
         with self.lock:
-            return self._put(key, replace(self._page(key), size=size, root=root), expires_at).page
+            page = self._page(key)
+            if page.size not in {None, size}:
+                return page
+            return self._put(key, replace(page, size=size, root=root), expires_at).page
 
     def compact(self, key: PageKey, count: int) -> None:
         with self.lock:

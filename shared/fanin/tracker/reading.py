@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, NotFound
 from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.acking import is_expired
 from fanin.tracker.climb import Climber
 from fanin.tracker.ids import checked_batch_id
 from fanin.tracker.lifecycle import ends_at
@@ -140,9 +141,8 @@ class Reader:
         return end_by_time(self._climber(), batch) if batch.is_alive else batch
 
     def _is_over(self, batch: Batch) -> bool:
-        """Whether the batch has expired, although its row may not be deleted yet."""
-        kept = batch.is_alive or (batch.state is not State.EXPIRED and batch.expires_at > self.now())
-        return not kept
+        """Whether the batch has expired or was deleted, although its row is still there."""
+        return not batch.is_alive and is_expired(batch, self.now())
 
     def _remember(self, batch: Batch) -> None:
         if len(self._known) >= CACHED_BATCHES:

@@ -75,6 +75,13 @@ def test_only_the_claim_returns_a_job(store):
     assert store.get(job.key).state is JobState.DONE
 
 
+def test_nothing_returns_or_ends_a_job_without_naming_its_claim(store):
+    """A waiting job has no claim, and neither has an entry of it."""
+    for seen in (added(store, "a"), added(store, "b", delay=60)):
+        assert not store.give_back(lifecycle.entry_of(seen), GivenBack(LATER, failed=True))
+        assert store.end(seen, LATER) == seen == store.get(seen.key)
+
+
 def test_returning_a_job_that_is_not_there_creates_none(store):
     job = replace(new("a"), state=JobState.BUSY, session="s", claim="c", claimed_us=NOW)
 

@@ -93,6 +93,12 @@ def test_the_last_page_is_told_its_size_whether_it_is_there_or_not(store):
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(1, 1, 5)
 
 
+def test_the_size_of_a_last_page_is_written_once(store):
+    first = store.mark_tail(LEAF, 5, root=True, expires_at=LATER)
+
+    assert store.mark_tail(LEAF, 4, root=False, expires_at=LATER) == first == page(store)
+
+
 def test_only_a_full_page_is_compacted(store):
     store.add_bits(LEAF, PageMasks(0b1011), LATER)
     store.compact(LEAF, 4)

@@ -226,11 +226,7 @@ class DynamoStore:
             send(self.client.transact_write_items, request)
         except StaleWrite as stale:
             stored = self.get(job.key)
-            if (
-                stored is not None
-                and stored.claim == job.claim
-                and lifecycle.rerun_id(stored) == lifecycle.rerun_id(job)
-            ):
+            if stored is not None and lifecycle.may_be_ended(stored, job):
                 # The condition on the claim holds, so a condition of the user's failed.
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored

@@ -1,0 +1,71 @@
+"""``make conformance``: fanin on a local run with a JWT issuer, by every case; exits with 1 if one fails."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from fanin.conformance import CASES, Effort, Judgement, judge
+from fanin.conformance.reporting import line_of, summary_of
+from fanin.local import LocalRun
+from tests.conformance.on_local_run import OnLocalRun
+from tests.http.events import Events
+from tests.http.issuer import AUDIENCE, Issuer
+from tests.proof.results import keep
+
+TENANT = "acme"
+SETTINGS = {
+    "jwt_issuer": "https://issuer.example.com/",
+    "jwt_audience": AUDIENCE,
+    "jwt_tenant_claim": "org",
+}
+
+
+@contextmanager
+def fanin() -> Iterator[OnLocalRun]:
+    """Yield the adapter to a local run whose callers have tokens."""
+    with Issuer() as issuer, LocalRun.start(demo=True, context=SETTINGS) as run:
+        gateway = run.client("apigatewayv2")
+        (authorizer,) = gateway.get_authorizers(ApiId=run.outputs["ApiId"])["Items"]
+        # The stack takes https:// issuers alone, and this one has no certificate.
+        gateway.update_authorizer(
+            ApiId=run.outputs["ApiId"],
+            AuthorizerId=authorizer["AuthorizerId"],
+            JwtConfiguration={"Issuer": issuer.url, "Audience": [AUDIENCE]},
+        )
+        tracker = OnLocalRun(run, Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"]), tenant=TENANT)
+        bearer = f"Bearer {issuer.token(sub='suite', org=TENANT)}"
+        tracker.sign = lambda method, url, body, headers: {**headers, "Authorization": bearer}
+        yield tracker
+
+
+def kept(found: Sequence[Judgement], effort: Effort) -> None:
+    """Write the table for docs/proof.md."""
+    rows = [(each.case.id, each.case.then, each.verdict.value, f"{each.seconds:.1f} s") for each in found]
+    note = f"{summary_of(found)}; {effort.rounds:,} rounds a race, {effort.items:,} items of a large batch."
+    command = f'make conformance ARGS="--rounds {effort.rounds} --items {effort.items}"'
+    keep("conformance", command, ("case", "then", "verdict", "time"), rows, note)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=Effort().rounds)
+    parser.add_argument("--items", type=int, default=Effort().items)
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--timeout", type=float, default=600.0)
+    given = parser.parse_args()
+    effort = Effort(given.rounds, given.items, given.timeout)
+    cases = [CASES[each] for each in given.cases.upper().split(",")]
+    print(f"{len(cases)} cases, {effort.rounds:,} rounds (all: 10,000), {effort.items:,} items", flush=True)
+    with fanin() as tracker:
+        found = judge(tracker, cases, effort, lambda each: print(line_of(each), flush=True))
+    print(summary_of(found))
+    if len(cases) == len(CASES):
+        kept(found, effort)
+    return 1 if any(each.is_bad for each in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+"""For each case, a tracker that is right but for one rule: the suite must find it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from fanin.conformance import Added, Answer, Delivery, Span
+from tests.conformance.reference import Batch, Reference, Rows
+
+PAUSE_SECONDS = 0.003
+
+
+class ClosedAtOnce(Reference):
+    def is_closed(self, batch: Batch) -> bool:
+        return True
+
+
+class EmptyNeverCompletes(Reference):
+    def is_done(self, batch: Batch) -> bool:
+        return super().is_done(batch) and batch.total > 0
+
+
+class CompletesEarly(Reference):
+    def is_done(self, batch: Batch) -> bool:
+        return batch.state == "closed" and batch.left <= (100 if batch.total == 1000 else 0)
+
+
+class CompletesWhileOpen(Reference):
+    def is_done(self, batch: Batch) -> bool:
+        return super().is_done(batch) or (batch.state == "open" and batch.total == 10 and batch.left == 0)
+
+
+class AddsAfterClose(Reference):
+    def check_open(self, batch: Batch) -> None:
+        if batch.total != 3:
+            super().check_open(batch)
+
+
+class CutsTheKey(Reference):
+    def user_key(self, batch: Batch) -> str | None:
+        return batch.user_key and batch.user_key[:100]
+
+
+class ReportsToBoth(Reference):
+    """The completion is decided after the request: all that see a full batch meanwhile report it."""
+
+    def acked(self, items: Sequence[str], token: str, failed: bool) -> Answer:
+        with self.lock:
+            self.work += self.cost_of_ack(items[0])
+            verdicts = tuple(self.verdict(item, failed) for item in items)
+            batch = self.batches.get(items[0].split(":")[0])
+            before = batch.state if batch else ""
+        if batch is None or "accepted" not in verdicts or len(verdicts) != verdicts.count("accepted"):
+            with self.lock:
+                found = [each for each in {item.split(":")[0] for item in items} if each in self.batches]
+                done = [each for name in found for each in self.completion(self.batches[name], token)]
+            return Answer(tuple(done), verdicts)
+        time.sleep(PAUSE_SECONDS)
+        with self.lock:
+            if before == "closed" and batch.left == 0:
+                self.completion(batch, token)
+                batch.completed_by = token
+            return Answer(self.completion(batch, token), verdicts)
+
+
+class LosesTheCompletion(Reference):
+    """The close counts before it stores that it is closed, and an ack between the two finds it open."""
+
+    def close(self, batch: str, token: str | None = None) -> Answer:
+        with self.one_request():
+            found = self.batch(batch)
+            left = found.left
+        if left:
+            time.sleep(PAUSE_SECONDS)
+        with self.one_request():
+            was_open = found.state == "open"
+            if left and was_open and not found.left:
+                found.state = "complete"
+                return Answer()
+        return super().close(batch, token)
+
+
+class AddChecksFirst(Reference):
+    """The check for a closed batch is a request of its own."""
+
+    def add(self, batch: str, count: int, token: str | None = None) -> Added:
+        with self.one_request():
+            was_open = batch in self.batches and self.batches[batch].state == "open"
+        if was_open and self.batches[batch].total == 1:
+            time.sleep(PAUSE_SECONDS)
+            with self.lock:
+                state, self.batches[batch].state = self.batches[batch].state, "open"
+                try:
+                    return super().add(batch, count, token)
+                finally:
+                    self.batches[batch].state = state
+        return super().add(batch, count, token)
+
+
+class ReportsAgain(Reference):
+    def is_reported_to(self, batch: Batch, token: str) -> bool:
+        return True
+
+
+class AddsTwice(Reference):
+    def add_token(self, token: str | None) -> str:
+        return super().add_token(None)
+
+
+class OpensTwice(Reference):
+    def open_token(self, token: str | None) -> str:
+        return super().open_token(None)
+
+
+class GroupsOfAnyBatch(Reference):
+    def rows(self, batch: Batch, group: str) -> Rows | None:
+        found = (each.groups[group] for each in self.batches.values() if group in each.groups)
+        return next(found, None)
+
+
+class IndexesWrap(Reference):
+    def index(self, text: str, size: int) -> int | None:
+        return int(text) % 2**32 % size if text.isascii() and text.isdigit() else None
+
+
+class NegativeIndexes(Reference):
+    def index(self, text: str, size: int) -> int | None:
+        return size - 1 if text == "-1" else super().index(text, size)
+
+
+class NoVerdicts(Reference):
+    def acked(self, items: Sequence[str], token: str, failed: bool) -> Answer:
+        answer = super().acked(items, token, failed)
+        is_mixed = len({item.split(":")[0] for item in items}) > 1
+        return Answer(answer.completions, None if is_mixed else answer.verdicts)
+
+
+class CreatesUnknown(Reference):
+    def close(self, batch: str, token: str | None = None) -> Answer:
+        if batch not in self.batches:
+            self.batches[batch] = Batch(batch, None, None, None, None, self.now)
+        return super().close(batch, token)
+
+
+class AddsNothing(Reference):
+    def check_count(self, count: int) -> None:
+        if count != 0:
+            super().check_count(count)
+
+
+class ForgetsWhoCompleted(Reference):
+    def acked(self, items: Sequence[str], token: str, failed: bool) -> Answer:
+        answer = super().acked(items, token, failed)
+        return answer if "accepted" in (answer.verdicts or ()) else Answer((), answer.verdicts)
+
+
+class NoRepair(Reference):
+    def ack_and_crash(self, items: Sequence[str]) -> None:
+        with self.lock:
+            for item in items:
+                self.verdict(item, failed=False)
+
+    def sweep(self) -> None:
+        with self.lock:
+            for batch in self.batches.values():
+                if batch.deadline is not None and batch.deadline < self.now:
+                    self.end(batch, "timed_out")
+
+
+class CrashWithoutEvent(Reference):
+    def deliveries(self, batch: str, count: int, seconds: float) -> Sequence[Delivery]:
+        return [each for each in super().deliveries(batch, count, seconds) if each.kind != "completed"]
+
+
+class FailuresHang(Reference):
+    def is_done(self, batch: Batch) -> bool:
+        return super().is_done(batch) and not batch.failed
+
+
+class FailuresAreSuccess(Reference):
+    def is_success(self, batch: Batch) -> bool:
+        return True
+
+
+class FewFailures(Reference):
+    def failures(self, batch: str) -> Sequence[Span]:
+        return [Span(span.group, span.first, min(span.last, 1599)) for span in super().failures(batch)]
+
+
+class ExpiresActive(Reference):
+    def touch(self, batch: Batch) -> None:
+        return
+
+
+class NoMissingItems(Reference):
+    def end(self, batch: Batch, state: str) -> None:
+        super().end(batch, state)
+        batch.events = [Delivery(each.kind, each.id, ()) for each in batch.events]
+
+
+class NoSweep(Reference):
+    def sweep(self) -> None:
+        return
+
+
+class EmptyNeverEnds(Reference):
+    def end(self, batch: Batch, state: str) -> None:
+        if batch.total or state == "complete":
+            super().end(batch, state)
+
+
+class ScansForEachAck(Reference):
+    def cost_of_ack(self, item: str) -> float:
+        batch = self.batches.get(item.partition(":")[0])
+        return 0.001 * batch.total if batch else 0.001
+
+
+class DearDuplicates(Reference):
+    def cost_of_ack(self, item: str) -> float:
+        batch = self.batches.get(item.partition(":")[0])
+        return 0.09 if batch and batch.state == "complete" else 0.001
+
+
+class ForgetsTheExpected(Reference):
+    def check_expected(self, batch: Batch) -> None:
+        return
+
+
+class CancelIsNoEnd(Reference):
+    def cancel(self, batch: str) -> None:
+        self.batch(batch)
+
+
+class CancelsTwice(Reference):
+    def end(self, batch: Batch, state: str) -> None:
+        super().end(batch, state)
+        if state == "cancelled":
+            batch.events.append(Delivery("completed", f"{batch.id}:complete"))
+
+
+class PagesOfTwo(Reference):
+    def outstanding(self, batch: str) -> Sequence[Span]:
+        return super().outstanding(batch)[:2]
+
+
+class SlowList(Reference):
+    def cost_of_list(self, batch: Batch) -> float:
+        return 1.5
+
+
+class ConsecutiveIds(Reference):
+    def new_id(self) -> str:
+        return str(1000 + len(self.batches) + sum(len(each.groups) for each in self.batches.values()))
+
+    def rows(self, batch: Batch, group: str) -> Rows | None:
+        return super().rows(batch, group) or next(iter(batch.groups.values()), None)
+
+
+class OpenDoor(Reference):
+    @contextmanager
+    def one_request(self) -> Iterator[None]:
+        with self.lock:
+            yield
+
+
+BROKEN: dict[type[Reference], set[str]] = {
+    ClosedAtOnce: {"T1"},
+    EmptyNeverCompletes: {"T2"},
+    CompletesEarly: {"T3"},
+    CompletesWhileOpen: {"T5"},
+    AddsAfterClose: {"T7"},
+    CutsTheKey: {"T8"},
+    ReportsToBoth: {"T9", "T11"},
+    LosesTheCompletion: {"T10"},
+    AddChecksFirst: {"T14"},
+    ReportsAgain: {"T12"},
+    AddsTwice: {"T15"},
+    OpensTwice: {"T16"},
+    GroupsOfAnyBatch: {"T17"},
+    IndexesWrap: {"T18"},
+    NegativeIndexes: {"T18"},
+    NoVerdicts: {"T19"},
+    CreatesUnknown: {"T20"},
+    AddsNothing: {"T21"},
+    ForgetsWhoCompleted: {"T23"},
+    NoRepair: {"T24"},
+    CrashWithoutEvent: {"T24"},
+    FailuresHang: {"T25", "T27"},
+    FailuresAreSuccess: {"T25"},
+    FewFailures: {"T27"},
+    ExpiresActive: {"T28"},
+    NoMissingItems: {"T29"},
+    NoSweep: {"T24", "T29", "T30"},
+    EmptyNeverEnds: {"T30"},
+    ScansForEachAck: {"T31"},
+    DearDuplicates: {"T31"},
+    ForgetsTheExpected: {"T34"},
+    CancelIsNoEnd: {"T36"},
+    CancelsTwice: {"T36"},
+    PagesOfTwo: {"T37"},
+    SlowList: {"T37"},
+    ConsecutiveIds: {"T17", "T38"},
+    OpenDoor: {"T38"},
+}
+"""The cases that each fails, and no other."""

@@ -1,0 +1,61 @@
+"""docs/conformance.md: its adapter runs over a Redis in memory, and its output is what the command prints."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+from fanin.conformance import CASES, Effort, judge
+from fanin.conformance.__main__ import main
+
+PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text()
+SECONDS = re.compile(r" +\d+\.\d\d s")
+
+
+class Redis:
+    """The four commands of the example."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def hset(self, key, field=None, value=None, mapping=None):
+        self.rows[key] |= {name: str(each) for name, each in (mapping or {field: value}).items()}
+
+    def hget(self, key, field):
+        return self.rows[key].get(field)
+
+    def hincrby(self, key, field, by):
+        self.hset(key, field, int(self.rows[key].get(field, 0)) + by)
+        return int(self.rows[key][field])
+
+    def hexists(self, key, field):
+        return field in self.rows[key]
+
+    def hgetall(self, key):
+        return self.rows.get(key, {})
+
+
+def test_the_adapter_of_the_page_is_judged(monkeypatch):
+    fake = SimpleNamespace(Redis=SimpleNamespace(from_url=lambda *_, **__: Redis()))
+    monkeypatch.setitem(sys.modules, "redis", fake)
+    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    names: dict[str, object] = {}
+    exec(compile(code, "docs/conformance.md", "exec"), names)  # noqa: S102  # the page's own code
+
+    cases = [CASES[each] for each in ("T1", "T2", "T3", "T5", "T12", "T15", "T19", "T36")]
+    found = judge(names["Counter"]("redis://127.0.0.1"), cases, Effort(rounds=3))
+
+    assert [each.verdict.value for each in found] == [*["pass"] * 4, *["fail"] * 3, "not supported"]
+
+
+def test_the_output_of_the_page_is_the_commands(capsys):
+    shown = re.search(r"```console\n\$ [^\n]*\n(.*?)\.\.\.\n```", PAGE, re.DOTALL)[1].splitlines()
+    main(["--adapter", "tests.conformance.reference:Reference", "--cases", "T1,T2", "--url", "x"])
+    printed = capsys.readouterr().out.splitlines()
+
+    assert [SECONDS.sub("", line) for line in shown[1:]] == [SECONDS.sub("", line) for line in printed[1:3]]
+    assert shown[0].replace("30 cases", "2 cases") == printed[0]
+    assert f"{len(CASES)} cases" in shown[0]

@@ -1,0 +1,202 @@
+"""Judges generated mutants: ``python -m tests.mutation --room tracker --file memory --sample 100``."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from tests.mutation.mutants import Mutant, mutants_of, shown
+from tests.mutation.reach import Reach, Users, content
+from tests.mutation.results import BUILD, Results, Score, keep_previous, previous, score
+from tests.mutation.rooms import ROOMS, ROOT, Room
+from tests.mutation.running import Bench, Job, collected
+from tests.proof.results import keep
+
+EQUIVALENT = ROOT / "tests" / "mutation" / "equivalent.toml"
+COLUMNS = (
+    *("room", "files", "mutants", "killed", "timeout", "equivalent", "survivors"),
+    *("score before", "score after"),
+)
+ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
+"""Modules whose mutants are all in a sample: the conditions of the stores."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0 where each mutant was noticed or is known as equivalent, 1 where one survived."""
+    wanted = _parser().parse_args(argv)
+    rooms = [ROOMS[wanted.room]] if wanted.room else list(ROOMS.values())
+    if wanted.show:
+        return _show(rooms, wanted.show)
+    scores = [_room(room, wanted) for room in rooms]
+    if not (wanted.file or wanted.only or wanted.room or wanted.tests):
+        _publish(scores, wanted)
+    return 1 if any(each.survivors for each in scores) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--room", choices=sorted(ROOMS), help="this room only")
+    parser.add_argument("--file", default="", help="only modules whose path has this pattern")
+    parser.add_argument("--only", default="", help="only mutants whose id has this pattern")
+    parser.add_argument("--sample", type=int, default=0, help="so many mutants a room, and all of the stores")
+    parser.add_argument("--seed", type=int, default=16, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="these tests, not all of the room")
+    parser.add_argument("--build", type=Path, default=BUILD, help="where results are kept")
+    parser.add_argument("--near", action="store_true", help="the room's own tests only")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier results")
+    parser.add_argument("--control", action="store_true", help="first run the tests without a mutant")
+    parser.add_argument("--survivors", action="store_true", help="print each survivor as it reads")
+    parser.add_argument("--show", metavar="ID", help="print the mutants whose id contains this, judge none")
+    return parser
+
+
+def equivalents() -> dict[str, str]:
+    """Return the mutants that change nothing that can be observed, and why."""
+    return {
+        name: reason
+        for table in tomllib.loads(EQUIVALENT.read_text()).values()
+        for name, reason in table.items()
+    }
+
+
+def generated(room: Room) -> list[Mutant]:
+    """Return all mutants of a room."""
+    return [mutant for file in room.files() for mutant in mutants_of((ROOT / file).read_text(), file)]
+
+
+def chosen(mutants: list[Mutant], file: str, only: str, sample: int, seed: int) -> list[Mutant]:
+    """Return those that the command line asks for; a sample is drawn from their ids in order."""
+    fitting = [mutant for mutant in mutants if re.search(file, mutant.file) and re.search(only, mutant.id)]
+    if not sample or sample >= len(fitting):
+        return fitting
+    ids = sorted(mutant.id for mutant in fitting if not ALWAYS.search(mutant.file))
+    drawn = set(random.Random(seed).sample(ids, min(sample, len(ids))))
+    return [mutant for mutant in fitting if mutant.id in drawn or ALWAYS.search(mutant.file)]
+
+
+@dataclass(slots=True)
+class _Judging:
+    """The judging of a room's mutants within the process that has its tests."""
+
+    room: Room
+    mutants: list[Mutant]
+    wanted: argparse.Namespace
+    results: Results
+
+    def work(self, session: object) -> None:
+        bench = Bench(session, self.room.files())  # type: ignore[arg-type]
+        for far in (False, True):
+            if far and (self.wanted.near or self.wanted.tests):
+                return
+            reach = self._reach(bench, far)
+            against = _fingerprint(reach, far)
+            self._judge(bench, reach, against, far)
+
+    def _reach(self, bench: Bench, far: bool) -> Reach:
+        """Trace the tests whose reach is not known, and return an index of all that may be run."""
+        reach = Reach(self.wanted.build / "reach" / f"{self.room.name}.json")
+        near = {name.partition("::")[0] for name in bench.items if not self._is_far(name)}
+        files = sorted({name.partition("::")[0] for name in bench.items} - near if far else near)
+        bench.trace(reach.lacks(files), self.room.files(), reach.keep)
+        reach.index(files)
+        if self.wanted.control:
+            failing = bench.control(sorted(reach.seconds, key=reach.seconds.__getitem__), reach.seconds)
+            print(f"{len(reach.seconds)} tests without a mutant, failing: {failing}", flush=True)
+        return reach
+
+    def _is_far(self, test: str) -> bool:
+        return test.startswith(self.room.beyond)
+
+    def _judge(self, bench: Bench, reach: Reach, against: str, far: bool) -> None:
+        bodies = {mutant.id: body_of(mutant) for mutant in self.mutants}
+        pending = [
+            mutant for mutant in self.mutants if not self.results.known(mutant.id, bodies[mutant.id], against)
+        ]
+        pending = [mutant for mutant in pending if not far or self._survived(mutant)]
+        print(f"{self.room.name}: {len(pending)} of {len(self.mutants)} mutants to judge", flush=True)
+        jobs = self._jobs(pending, reach)
+        for number, (mutant, found) in enumerate(bench.judge(jobs, reach.seconds, self.wanted.jobs), 1):
+            self.results.keep(mutant.id, bodies[mutant.id], against, found)
+            if found.status == "survived":
+                print(f"{number} of {len(pending)} survived {found.tests} tests: {mutant.id}", flush=True)
+            elif number % 100 == 0:
+                print(f"{number} of {len(pending)}", flush=True)
+
+    def _survived(self, mutant: Mutant) -> bool:
+        return self.results.rows.get(mutant.id, {}).get("status") == "survived"
+
+    def _jobs(self, pending: list[Mutant], reach: Reach) -> Iterator[Job]:
+        """Yield each mutant with its tests: those that noticed its neighbours first, then the quickest."""
+        users = Users(self.room.files())
+        for mutant in pending:
+            killers = self.results.killers().get(f"{mutant.file}:{mutant.spot.owner}", {})
+            tests = reach.tests_of(mutant, users)
+            known = [test for test in sorted(killers, key=lambda test: -killers[test]) if test in tests][:8]
+            others = sorted(tests.difference(known), key=lambda test: (reach.seconds[test], test))
+            yield Job(mutant, [*known, *others])
+
+
+def body_of(mutant: Mutant) -> str:
+    """Return a hash of the lines of the mutant's definition, with those of the change."""
+    lines = (ROOT / mutant.file).read_text().splitlines()
+    first = mutant.spot.first or mutant.lines.start
+    last = max(mutant.lines.stop, first + 1)
+    return sha256("\n".join([*lines[first - 1 : last], mutant.operator]).encode()).hexdigest()[:12]
+
+
+def _fingerprint(reach: Reach, far: bool) -> str:
+    """What a survivor has survived: the content of all test files."""
+    files = {test.partition("::")[0] for test in reach.seconds}
+    known = sorted((file, content(ROOT / file)) for file in files)
+    return ("far " if far else "near ") + sha256(repr(known).encode()).hexdigest()[:12]
+
+
+def _room(room: Room, wanted: argparse.Namespace) -> Score:
+    mutants = chosen(generated(room), wanted.file, wanted.only, wanted.sample, wanted.seed)
+    results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh)
+    tests = wanted.tests or (room.tests if wanted.near else (*room.tests, *room.beyond))
+    collected(tests, _Judging(room, mutants, wanted, results).work)
+    rows = [results.rows[mutant.id] for mutant in mutants if mutant.id in results.rows]
+    idle = equivalents()
+    if wanted.survivors:
+        for mutant in mutants:
+            row = results.rows.get(mutant.id, {})
+            if row.get("status") == "survived" and mutant.id not in idle:
+                print(shown(ROOT, mutant))
+    found = score(room.name, {mutant.file for mutant in mutants}, rows, set(idle))
+    print(
+        f"{found.room}: {len(rows)} of {len(mutants)} mutants, {found.killed} killed,"
+        f" {found.timeout} timed out, {found.equivalent} equivalent,"
+        f" {found.survivors} survive: {found.percent}",
+        flush=True,
+    )
+    return found
+
+
+def _publish(scores: list[Score], wanted: argparse.Namespace) -> None:
+    """Keep the table for docs/proof.md; the first score of each room stays as the one before."""
+    before = {each.room: each.percent for each in scores} | previous(wanted.build)
+    keep_previous(before, wanted.build)
+    rows = [(*each.cells(), before[each.room], each.percent) for each in scores]
+    note = f"A seeded sample of {wanted.sample:,} a room, and all of its stores." if wanted.sample else ""
+    keep("generated-mutants", "make mutation", COLUMNS, rows, note)
+
+
+def _show(rooms: list[Room], part: str) -> int:
+    for room in rooms:
+        for mutant in generated(room):
+            if part in mutant.id:
+                print(shown(ROOT, mutant))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

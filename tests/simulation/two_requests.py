@@ -1,0 +1,61 @@
+"""Calls of the store port that are two requests on DynamoDB: a transaction brings no row along.
+
+Other processes may come between the two, and the second one may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from fanin.tracker.model import Batch, Group, Outcome, PageKey, Receipt
+from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.store import Written
+from fanin.tracker.tokens import TaskToken
+
+
+class TwoRequests:
+    """Reads what is stored after a transaction, as the tables' store does. *_send*: sends one request."""
+
+    _send: Callable[..., Any]
+
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+        stored = self._send("create", batch, token)
+        return stored if token is None or stored is batch else self._send("get", batch.key) or batch
+
+    def create_under(
+        self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
+    ) -> str | None:
+        named = self._send("create_under", batch, key, instead_of, token)
+        return named if named == batch.batch_id else self._send("named", batch.tenant, key)
+
+    def create_reopened(
+        self,
+        batch: Batch,
+        group: Group,
+        ranges: Sequence[tuple[int, int]] | None,
+        key: str | None,
+        instead_of: str | None,
+    ) -> str | None:
+        named = self._send("create_reopened", batch, group, ranges, key, instead_of)
+        return named if named == batch.batch_id or key is None else self._send("named", batch.tenant, key)
+
+    def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
+        reserved = self._send("reserve", seen, receipt, group)
+        return reserved if reserved is receipt else self._send("receipt", seen.key, receipt.key)
+
+    def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
+        written = self._send("add_bits", key, masks, expires_at)
+        return self._read(key, written) if masks.failed and key.is_leaf else written
+
+    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+        written = self._send("replace_bits", key, seen, masks, expires_at)
+        return self._read(key, written) if masks.failed and key.is_leaf else written
+
+    def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
+        written = self._send("add_count", key, count, outcome, expires_at)
+        return self._read(key, written) if outcome is Outcome.FAILURE else written
+
+    def _read(self, key: PageKey, written: Written) -> Written:
+        return Written(self._send("pages", [key]).get(key, Page()), written.applied)
