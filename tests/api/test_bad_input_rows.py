@@ -16,7 +16,7 @@ ELSEWHERE = {
     1: "tests/infra/test_api.py::test_every_route_asks_for_an_iam_signature",
     2: "tests/infra/test_api.py::test_every_route_asks_for_an_iam_signature",
     12: "tests/api/test_bad_inputs.py::test_garbage_in_base64_is_refused",
-    19: "tests/fuzz/test_fuzz.py::test_broken_requests_are_refused_or_served_and_tell_nothing_of_the_inside",
+    19: "tests/fuzz/test_fuzz.py::test_broken_requests_are_refused_or_served_and_show_nothing_of_the_inside",
     24: "tests/api/test_routes.py::test_a_repeated_open_is_answered_the_same_even_after_close",
     25: "tests/api/test_routes.py::test_the_key_of_an_open_with_another_payload_is_refused",
     33: "tests/tracker/test_service.py::test_an_expired_batch_is_gone_for_everybody",

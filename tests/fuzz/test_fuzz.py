@@ -15,7 +15,7 @@ REQUESTS, DELIVERIES = 60, 3
 PROBLEM = {"Content-Type": "application/problem+json"}
 
 
-def test_broken_requests_are_refused_or_served_and_tell_nothing_of_the_inside(both: Both) -> None:
+def test_broken_requests_are_refused_or_served_and_show_nothing_of_the_inside(both: Both) -> None:
     judge = running.run(REQUESTS, seed=16, tenant=both.other)
 
     assert judge.wrong == []
