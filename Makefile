@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke
+.PHONY: help demo check test proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
@@ -95,6 +95,9 @@ simulate: setup ## the protocol under faults: SEEDS schedules of the production 
 mutants: setup ## broken rules, each with a seed that finds it
 	@for room in simulation simulation_grouper simulation_queue simulation_parts simulation_seams; do \
 	  echo "$$room" && $(BIN)/python -m tests.$$room.mutants $(ARGS) || exit 1; done
+
+fuzz: setup ## 10,000 broken requests, and deliveries, against all handlers: ARGS="--requests 10000 --seed 1"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 mutation: setup ## mutants that a program makes of rules, stores and requests: which tests notice; ARGS="--sample 300"
 	@$(BIN)/python -m tests.mutation $(ARGS)

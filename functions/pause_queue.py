@@ -15,7 +15,7 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/pause",
     operation_id="pauseQueue",
     summary="Pause a work queue",
-    responses=answers(200, QueueFacts, 400, 403, 404, 503),
+    responses=answers(200, QueueFacts, 400, 403, 404, 413, 415, 503),
 )
 def pause_queue(queue: QueueName) -> QueueFacts:
     """Pause a queue: it takes adds and acks, and no job of it is claimed; a repeat changes nothing.

@@ -15,7 +15,7 @@ app = edge(tracking.settings)
     "/v1/queues/<queue>/resume",
     operation_id="resumeQueue",
     summary="Resume a work queue",
-    responses=answers(200, QueueFacts, 400, 403, 404, 503),
+    responses=answers(200, QueueFacts, 400, 403, 404, 413, 415, 503),
 )
 def resume_queue(queue: QueueName) -> QueueFacts:
     """Resume a queue, and ring for its queued jobs; a repeat changes nothing."""

@@ -22,6 +22,7 @@ LANES = {
     "tests/infra/": "one CDK",
     "tests/dashboard/": "one browser",
     "tests/website/": "one site",
+    "tests/fuzz/": "one deployment",
 }
 """Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""
 

@@ -37,17 +37,26 @@ def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
 
     The gateway's own answer if there is no route.
     """
+    found = reached(method, path)
+    if found is None:
+        return {"statusCode": 404, "headers": {}, "body": '{"message":"Not Found"}'}
+    name, parameters = found
+    answer: dict[str, Any] = import_module(f"functions.{name}").handler(
+        event | {"pathParameters": parameters}, None
+    )
+    checked(method, path, answer["statusCode"], _headers(answer), answer["body"])
+    return answer
+
+
+def reached(method: str, path: str) -> tuple[str, dict[str, str]] | None:
+    """The handler that the gateway calls, and the parameters in the path; None if there is no route."""
     for handler in HANDLERS:
         for route in handler.routes:
             verb, _, template = route.partition(" ")
             match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
-            if verb != method or not match:
-                continue
-            function = import_module(f"functions.{handler.name}")
-            answer: dict[str, Any] = function.handler(event | {"pathParameters": match.groupdict()}, None)
-            checked(method, path, answer["statusCode"], _headers(answer), answer["body"])
-            return answer
-    return {"statusCode": 404, "headers": {}, "body": '{"message":"Not Found"}'}
+            if verb == method and match:
+                return handler.name, match.groupdict()
+    return None
 
 
 def _headers(answer: dict[str, Any]) -> dict[str, str]:

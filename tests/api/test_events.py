@@ -325,3 +325,25 @@ def test_a_batch_of_a_newer_release_keeps_no_other_from_its_event(
 
     assert [detail["batchId"] for detail in details] == [batches[0], batches[2]]
     assert f"the ending event of batch {batches[1]} is not sent" in caplog.text
+
+
+@pytest.mark.parametrize("pk", ["", "nothing", "'; DROP TABLE x; --", f"{TENANT}#", "#"])
+def test_a_row_with_a_key_of_no_batch_keeps_no_other_from_its_event(tracker: Tracker, pk: str) -> None:
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+    forged = record(batch_id, "CANCELLED")
+    forged["dynamodb"]["Keys"]["pk"] = {"S": pk}
+    details = endings([forged, record(batch_id, "CANCELLED")], tracker)
+
+    assert [detail["batchId"] for detail in details] == [batch_id]
+
+
+def test_an_event_of_a_tenant_longer_than_a_key_confirms_nothing(
+    tracker: Tracker, memory: MemoryStore
+) -> None:
+    asked: list[BatchKey] = []
+    memory.get = asked.append  # type: ignore[method-assign, assignment]
+    detail = {"tenant": "t" * 2049, "batchId": "00000000-0000-4000-8000-000000000001", "eventId": "x"}
+
+    assert not confirm(detail, tracker)
+    assert asked == []

@@ -385,3 +385,10 @@ def test_a_page_has_at_most_fifty_queues(gateway, store):
 @pytest.mark.parametrize("name", ["a#b", "a" * 81, ".a"])
 def test_a_cursor_of_a_name_that_no_queue_has_is_refused(gateway, store, name):
     assert gateway.send("GET", "/v1/queues", query={"cursor": of_name(name)}).status == 400
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_a_body_of_another_type_is_refused_as_published(gateway, store, action):
+    answer = gateway.send("POST", f"{PATH}/{action}", b"{}", {"content-type": "text/plain"})
+
+    assert answer.status == 415

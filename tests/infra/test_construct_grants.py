@@ -5,17 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin import Fanin
-from fanin.aws.settings import Tables
 from fanin.client.direct import DirectTransport
 from fanin.tracker import Tracker
-from fanin.tracker.dynamodb import DynamoStore
 from fanin_cdk.reaching import ACK, PUBLISH, READ
-from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
-from tests.infra.test_grants_suffice import AT, FALLBACK, Sent, child_of, closed, failed_in_part, overdue
+from tests.infra.sending import AT, FALLBACK, actions_sent
+from tests.infra.test_grants_suffice import child_of, closed, failed_in_part, overdue
 
 GRANTS = {"publish": PUBLISH, "ack": ACK, "read": READ}
 
@@ -56,17 +52,10 @@ DEEDS = [
 ]
 
 
-def sent_by(before, deed):
-    """The actions of the client on the tables, two minutes after *before* has written to them."""
-    with mock_aws(), deep_recursion():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
-        store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
-        prepared = before(Tracker(store, now=lambda: AT))
-        sent = Sent(client)
-        later = Tracker(store, now=lambda: AT + timedelta(minutes=2), pause=lambda _: None)
-        deed(Fanin(DirectTransport(later, "t")), prepared)
-    return sent.actions
+def of_a_user(tracker):
+    """The client of a user's function, two minutes later."""
+    later = Tracker(tracker.store, now=lambda: AT + timedelta(minutes=2), pause=lambda _: None)
+    return Fanin(DirectTransport(later, "t"))
 
 
 @pytest.mark.parametrize("name", GRANTS)
@@ -75,7 +64,9 @@ def test_a_function_is_granted_what_the_client_sends_and_no_more(name):
     grants = {(action, "Batches") for action in granted.batches} | {(each, "Pages") for each in granted.pages}
     grants |= {("dynamodb:Query", f"Batches/index/{each}") for each in granted.indexes}
 
-    sent = set().union(*(sent_by(before, deed) for each, before, deed in DEEDS if each == name))
+    sent = set().union(
+        *(actions_sent(before, deed, of_a_user) for each, before, deed in DEEDS if each == name)
+    )
 
     assert sent <= grants
     assert grants - sent <= FALLBACK

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin.api.events import confirm, endings
 from fanin.api.resuming import resume
-from fanin.aws.settings import Tables
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
-from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.lifecycle import transition
 from fanin_cdk.handlers import (
     CONFIRM_EVENT,
@@ -25,9 +22,8 @@ from fanin_cdk.handlers import (
     ROUTES,
     SWEEP,
 )
-from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.infra.repair_deeds import REPAIRS
+from tests.infra.sending import AT, FALLBACK, actions_sent
 
 HANDLERS = {
     handler.name: handler
@@ -42,32 +38,6 @@ HANDLERS = {
         SWEEP,
     )
 }
-# Sent too where a refused write does not bring along what stands in its way; here it always does.
-FALLBACK = {("dynamodb:GetItem", "Batches"), ("dynamodb:BatchGetItem", "Pages")}
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Sent:
-    """The DynamoDB actions that a client sends, as (IAM action, table)."""
-
-    def __init__(self, client):
-        self.actions = set()
-        client.meta.events.register("provide-client-params.dynamodb", self._note)
-
-    def _note(self, params, model, **_):
-        if model.name == "TransactWriteItems":
-            # IAM looks at the parts: a Put asks for PutItem, an Update for UpdateItem.
-            parts = [next(iter(item.items())) for item in params["TransactItems"]]
-            self.actions |= {(f"dynamodb:{name}Item", part["TableName"]) for name, part in parts}
-            return
-        tables = params["RequestItems"] if "RequestItems" in params else [_asked(params)]
-        self.actions |= {(f"dynamodb:{model.name}", table) for table in tables}
-
-
-def _asked(params):
-    """What IAM is asked for: the table, or its index."""
-    index = params.get("IndexName")
-    return f"{params['TableName']}/index/{index}" if index else params["TableName"]
 
 
 @dataclass
@@ -367,18 +337,6 @@ DEEDS = [
     ("confirm_event", cancelled, confirm_twice),
     ("confirm_event", child_of, confirm_a_child_that_was_to_tell_its_parent),
 ]
-
-
-def actions_sent(before, deed):
-    """What *deed* sends on tables that *before* has written to."""
-    with mock_aws(), deep_recursion():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
-        store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
-        prepared = before(Tracker(store, now=lambda: AT))
-        sent = Sent(client)
-        deed(Tracker(store, now=lambda: AT), prepared)
-    return sent.actions
 
 
 @pytest.mark.parametrize("handler", HANDLERS)

@@ -35,7 +35,8 @@ from fanin_cdk.group_handlers import (
 from tests.contract import moto_clients
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.contract.tables import deep_recursion
-from tests.infra.test_grants_suffice import Clock, Sent
+from tests.infra.sending import Sent
+from tests.infra.test_grants_suffice import Clock
 
 HANDLERS = {
     each.lambda_.name: each

@@ -43,9 +43,9 @@ from fanin_cdk.written import Written
 from infra.config import StackConfig
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.infra.sending import Sent
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import listed, target_of
-from tests.infra.test_grants_suffice import Sent
 
 HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
 KEY = QueueKey("111122223333", "q")

@@ -29,10 +29,10 @@ from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.options import CALLBACKS
+from tests.infra.sending import Sent
 from tests.infra.shop import shop
 from tests.infra.synthesis import Assembly, synthesised, tracker_config
 from tests.infra.test_alarms import EVERYTHING, alarms
-from tests.infra.test_grants_suffice import Sent
 
 PAGE = (ROOT / RUNBOOKS).read_text()
 SECTION = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)

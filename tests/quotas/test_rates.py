@@ -131,3 +131,18 @@ def test_threads_together_are_admitted_no_more_than_the_burst():
             done = sum(run.result() for run in runs)
 
     assert done == 40
+
+
+def test_a_refused_tenant_is_refused_for_a_second_though_tokens_flow_in():
+    store = Counting()
+    world = World(store)
+    rates = world.rates(adds=10)
+    while admitted(rates.charge, "acme", Quota.ADDS):
+        pass
+    made = store.made
+    world.later(0.9)
+
+    assert not admitted(rates.charge, "acme", Quota.ADDS)
+    assert store.made == made
+    world.later(0.1)
+    assert admitted(rates.charge, "acme", Quota.ADDS)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fanin.api.callers import TENANT_MAX
 from fanin.api.ending_event import EndingEvent
 from fanin.api.progress_event import ProgressEvent
 from fanin.calling import log_failure
@@ -55,7 +56,7 @@ def confirm(detail: Mapping[str, Any], tracker: Tracker) -> bool:
 def _detail(change: Mapping[str, Any], tracker: Tracker) -> dict[str, Any] | None:
     """Return the detail of the event of one changed row; None if it has none."""
     keys = change["Keys"]
-    batch = _readable(key_of(keys["pk"]["S"]), tracker)
+    batch = _readable(keys["pk"]["S"], tracker)
     if batch is None or batch.deleted_at is not None:
         return None
     if keys["sk"]["S"].startswith(NOTICE):
@@ -73,17 +74,20 @@ def batch_of_event(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
     return batch
 
 
-def _readable(key: BatchKey, tracker: Tracker) -> Batch | None:
+def _readable(pk: str, tracker: Tracker) -> Batch | None:
+    """Return the batch whose row has the key *pk*; None if there is none, or it cannot be read."""
     try:
-        return tracker.store.get(key)
-    except NewerSchema as error:
-        log_failure(logger, "the ending event of batch %s is not sent", key.batch_id, error=error)
+        return tracker.store.get(key_of(pk))
+    except (NewerSchema, ValueError) as error:  # ValueError: no batch has such a key
+        log_failure(
+            logger, "the ending event of batch %.100s is not sent", pk.rpartition("#")[2], error=error
+        )
         return None
 
 
 def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
     tenant, batch_id = detail.get("tenant"), detail.get("batchId")
-    if not isinstance(tenant, str) or not isinstance(batch_id, str):
+    if not isinstance(tenant, str) or not isinstance(batch_id, str) or len(tenant) > TENANT_MAX:
         return None
     try:
         return tracker.store.get(BatchKey(tenant, checked_batch_id(batch_id)))

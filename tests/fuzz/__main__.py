@@ -1,0 +1,76 @@
+"""``python -m tests.fuzz``: fuzzed requests and deliveries against all handlers; prints a table."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections import Counter
+
+from tests.fuzz import records, running
+from tests.fuzz.deployment import deployment
+from tests.proof.results import keep
+from tests.request_rules import hook
+
+COLUMNS = ("what", "sent", "answered", "refused", "wrong")
+SHOWN = 20
+
+
+def main() -> int:
+    """Run, print what is wrong with the command that repeats it, and keep the table."""
+    given = _arguments()
+    logging.disable(logging.CRITICAL)
+    hook.install()
+    with deployment():
+        requests = running.run(given.requests, given.seed, given.first)
+    with deployment():
+        deliveries = records.run(given.deliveries, given.seed, given.first)
+    rows = [*_of_requests(requests), *_of_deliveries(deliveries)]
+    for row in (COLUMNS, *rows):
+        print("  ".join(f"{cell:<44}" if not at else f"{cell:>9}" for at, cell in enumerate(row)))
+    wrong = [*requests.wrong, *deliveries.wrong]
+    print(*wrong[:SHOWN], sep="\n")
+    if given.keep:
+        command = f"make fuzz ARGS='--requests {given.requests} --seed {given.seed}'"
+        keep("fuzz", command, COLUMNS, rows, f"Seed {given.seed}. Refused: an answer from 400 to 499.")
+    return bool(wrong)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--requests", type=int, default=10_000, help="requests to the API; 10,000")
+    parser.add_argument("--deliveries", type=int, default=300, help="deliveries to each consumer; 300")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first request and delivery")
+    parser.add_argument("--keep", action="store_true", help="keep the table for docs/proof.md")
+    return parser.parse_args()
+
+
+def _of_requests(judge: running.Judge) -> list[tuple[str, ...]]:
+    by_method: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    for (route, status), count in judge.answers.items():
+        method = route.partition(" ")[0]
+        by_method[method] += count
+        refused[method] += count if 400 <= status < 500 else 0
+    wrong = Counter(each.split()[4] for each in judge.wrong)
+    return [
+        (
+            f"{method} requests",
+            str(count),
+            str(count - refused[method]),
+            str(refused[method]),
+            str(wrong[method]),
+        )
+        for method, count in sorted(by_method.items())
+    ]
+
+
+def _of_deliveries(judge: records.Judge) -> list[tuple[str, ...]]:
+    wrong = Counter(name for each in judge.wrong for name in judge.delivered if f" {name}" in each)
+    return [
+        (f"deliveries to {name}", str(n), str(n), "", str(wrong[name])) for name, n in judge.delivered.items()
+    ]
+
+
+sys.exit(main())

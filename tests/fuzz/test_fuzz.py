@@ -1,0 +1,60 @@
+"""A slice of `make fuzz`, and that it finds what it looks for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fuzz import records, running
+from tests.fuzz.conftest import Both
+from tests.fuzz.mutating import Request
+from tests.fuzz.running import ANSWER_MAX, Judge, request_of
+
+REQUESTS, DELIVERIES = 60, 3
+PROBLEM = {"Content-Type": "application/problem+json"}
+
+
+def test_broken_requests_are_refused_or_served_and_show_nothing_of_the_inside(both: Both) -> None:
+    judge = running.run(REQUESTS, seed=16, tenant=both.other)
+
+    assert judge.wrong == []
+    assert judge.answers.total() == REQUESTS
+
+
+def test_of_a_delivery_only_the_broken_records_fail(both: Both) -> None:
+    judge = records.run(DELIVERIES, seed=16, tenant=both.owner)
+
+    assert judge.wrong == []
+    assert set(judge.delivered.values()) == {DELIVERIES}
+
+
+def document(**fields: object) -> str:
+    return json.dumps({"type": "t", "title": "t", "detail": "d", **fields})
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body"),
+    [
+        (500, PROBLEM, document(status=500)),
+        (400, {"Content-Type": "text/html"}, document(status=400)),
+        (400, PROBLEM, document(status=404)),
+        (400, PROBLEM, '{"status": 400}'),
+        (400, PROBLEM, document(status=400, detail="x" * ANSWER_MAX)),
+        (400, PROBLEM, document(status=400, detail="botocore.errorfactory")),
+        (200, {}, '{"table": "GroupTasks"}'),
+    ],
+)
+def test_an_answer_that_is_wrong_is_found(status: int, headers: dict[str, str], body: str) -> None:
+    judge = Judge()
+    answer = {"statusCode": status, "headers": headers, "body": body}
+    judge.judge("--seed 1 --first 1", "GET /v1/batches", Request("GET", "/v1/batches"), answer)
+
+    assert len(judge.wrong) == 1
+
+
+def test_a_seed_repeats_its_requests() -> None:
+    made = [[repr(request_of(seed, number, {})) for number in range(50)] for seed in (1, 1, 2)]
+
+    assert made[0] == made[1] != made[2]
+    assert len(set(made[0])) > 40

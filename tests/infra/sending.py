@@ -1,0 +1,66 @@
+"""What a use case sends to DynamoDB on tables that others have written to, as IAM looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from moto import mock_aws
+
+from fanin.aws.settings import Tables
+from fanin.tracker import Tracker
+from fanin.tracker.dynamodb import DynamoStore
+from tests.contract import moto_clients
+from tests.contract.tables import TABLES, create_tables, deep_recursion
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+# Sent too where a refused write does not bring along what stands in its way; here it always does.
+FALLBACK = {("dynamodb:GetItem", "Batches"), ("dynamodb:BatchGetItem", "Pages")}
+
+
+class Sent:
+    """The DynamoDB actions that a client sends, as (IAM action, table)."""
+
+    def __init__(self, client: Any) -> None:
+        self.actions: set[tuple[str, str]] = set()
+        client.meta.events.register("provide-client-params.dynamodb", self._note)
+
+    def _note(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.actions |= set(asked_of(params, model.name))
+
+
+def asked_of(params: dict[str, Any], operation: str) -> Iterator[tuple[str, str]]:
+    """Yield the action and the table, or its index, of which IAM is asked."""
+    if operation == "TransactWriteItems":
+        # IAM looks at the parts: a Put asks for PutItem, an Update for UpdateItem.
+        for item in params["TransactItems"]:
+            ((name, part),) = item.items()
+            yield f"dynamodb:{name}Item", part["TableName"]
+        return
+    for table in params["RequestItems"] if "RequestItems" in params else [_asked(params)]:
+        yield f"dynamodb:{operation}", table
+
+
+def _asked(params: dict[str, Any]) -> str:
+    index = params.get("IndexName")
+    return f"{params['TableName']}/index/{index}" if index else str(params["TableName"])
+
+
+def actions_sent(
+    before: Callable[[Tracker], Any],
+    deed: Callable[[Any, Any], object],
+    of: Callable[[Tracker], Any] = lambda tracker: Tracker(tracker.store, now=lambda: AT),
+) -> set[tuple[str, str]]:
+    """Return what *deed* sends on tables that *before* has written to.
+
+    *of*: returns what acts, from the tracker of *before*; by default, another tracker at the same time.
+    """
+    with mock_aws(), deep_recursion():
+        client = moto_clients.client("dynamodb")
+        create_tables(client)
+        first = Tracker(DynamoStore(client, Tables(*TABLES), pause=lambda _: None), now=lambda: AT)
+        prepared = before(first)
+        sent = Sent(client)
+        deed(of(first), prepared)
+    return sent.actions
