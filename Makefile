@@ -7,8 +7,8 @@ export UV_HTTP_TIMEOUT := 300
 # Some images forbid Python to keep what it compiled: then each of the processes that a test starts compiles anew.
 unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
-# The processes that share the tests: two on two cores.
-WORKERS ?= 2
+# The processes that share the tests: three on two cores, since the lane of the local run mostly waits.
+WORKERS ?= 3
 # What runs in this process alone, without the CDK, Spark, Node or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
   tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
