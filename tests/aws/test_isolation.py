@@ -13,6 +13,7 @@ from moto import mock_aws
 
 from fanin.aws.isolation import Isolation
 from tests.functions.deliveries import delivery
+from tests.request_rules.hook import expected
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_refused_message_does_not_stop_the_others(
     sqs: Any, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     too_long = "x" * (2**20 + 1)
-    with caplog.at_level(logging.WARNING, logger="fanin"):
+    with caplog.at_level(logging.WARNING, logger="fanin"), expected():
         sent = Isolation(sqs, url).isolate(delivery("a", too_long, "b")["Records"])
 
     assert sent == ["message-0", "message-2"]

@@ -11,6 +11,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws.visibility import Visibility
+from tests.request_rules.hook import expected
 
 WINDOW = 43_200
 
@@ -60,7 +61,7 @@ def test_messages_are_hidden_for_their_pauses_ten_a_request(sqs: Any) -> None:
 def test_what_cannot_be_hidden_is_logged_and_ends_nothing(sqs: Any, caplog: pytest.LogCaptureFixture) -> None:
     url, arn = queue_of(sqs, 1)
     (receipt,) = received(sqs, url).values()
-    with caplog.at_level(logging.WARNING, logger="fanin"):
+    with caplog.at_level(logging.WARNING, logger="fanin"), expected():
         Visibility(sqs).hide(arn, {receipt: WINDOW + 1})
         Visibility(sqs).hide(arn.replace("dead", "gone"), {receipt: 1})
 

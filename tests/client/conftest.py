@@ -20,7 +20,7 @@ from fanin.client.direct import DirectTransport
 from fanin.client.http import HttpTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
+from functions.wiring import deployed, tracking
 from tests.api.gateway import answered
 
 TENANT = "t"
@@ -159,7 +159,9 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
         monkeypatch.setenv(name, "unused")
     monkeypatch.setenv("FANIN_TENANT", TENANT)
     monkeypatch.setenv("FANIN_ALLOW_ANONYMOUS", "true")
+    monkeypatch.setenv("FANIN_SETTINGS", "{}")
     tracking.settings.cache_clear()
+    deployed.settings_file.cache_clear()
     monkeypatch.setattr(tracking, "tracker", lambda: made)
     return made
 

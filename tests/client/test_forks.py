@@ -49,7 +49,7 @@ def _answer(method: str, path: str, target: str, body: bytes) -> bytes:
     answers = {
         "GetItem": lambda: {"Item": asked["Key"]},
         "GetQueueUrl": lambda: {"QueueUrl": asked["QueueName"]},
-        "PutEvents": lambda: {"Entries": [{"EventId": asked["Entries"][0]["Detail"]}]},
+        "PutEvents": lambda: {"Entries": [{"EventId": json.loads(asked["Entries"][0]["Detail"])["name"]}]},
     }
     return json.dumps(answers[target.rsplit(".", 1)[-1]]()).encode()
 
@@ -137,8 +137,12 @@ def sqs(url: str) -> Ask:
 
 def events(url: str) -> Ask:
     client = clients.events()
-    entry = {"Source": "s", "DetailType": "d"}
-    return lambda name: client.put_events(Entries=[{**entry, "Detail": name}])["Entries"][0]["EventId"]
+
+    def put(name: str) -> str:
+        entry = {"Source": "s", "DetailType": "d", "Detail": json.dumps({"name": name})}
+        return client.put_events(Entries=[entry])["Entries"][0]["EventId"]
+
+    return put
 
 
 def s3(url: str) -> Ask:

@@ -7,6 +7,7 @@ It prints the table of the referee, and exits with 1 if a rule does not hold. ``
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 
 from tests.proof.results import keep
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument("--calm", action="store_true", help="no crashes")
     parser.add_argument("--spark", action="store_true", help="a Spark job at the begin, middle and end")
     given = parser.parse_args()
+    logging.getLogger("fanin").setLevel(logging.CRITICAL)  # the consumers' failures are made on purpose
     print(f"seed {given.seed}, {given.minutes:g} minutes of load", flush=True)
     report = soak(given.minutes * 60, given.seed, calm=given.calm, spark=given.spark)
     print(text_of(report))

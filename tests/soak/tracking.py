@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import time
 from collections.abc import Callable
@@ -26,8 +25,6 @@ TRANSIENT = 0.05
 COPIES = 0.05
 ORPHAN_SECONDS = 60
 DEADLINE_SECONDS = 5
-
-logging.getLogger("fanin").setLevel(logging.CRITICAL)  # the consumers' failures are made on purpose
 
 
 @dataclass
