@@ -1,6 +1,11 @@
-"""A few schedules under faults between the functions and the emulator; ``make faults`` runs hundreds."""
+"""A few schedules under faults between the functions and the emulator; ``make faults`` runs hundreds.
+
+In ``make test``, tests/faults tries the proxy itself.
+"""
 
 from __future__ import annotations
+
+import pytest
 
 from benchmarks.races import Api
 from fanin.local import LocalRun
@@ -14,6 +19,7 @@ SCHEDULES = 5
 SEED = 16
 
 
+@pytest.mark.proof
 def test_schedules_under_faults_end_as_they_should(run: LocalRun, api: Api, bus: Events) -> None:
     with faulty(run, bus, SEED) as site:
         result = run_schedules(site, SCHEDULES, threads=SCHEDULES)
