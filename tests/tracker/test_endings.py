@@ -50,6 +50,20 @@ def test_a_batch_with_fewer_items_than_expected_does_not_close(tracker):
     assert tracker.close("t", batch_id, "closer").batch.state is State.CLOSED
 
 
+def test_a_close_that_is_refused_is_not_sent(tracker):
+    # A late copy of it closed the batch after the next add, though its caller was refused: seed 31983.
+    batch_id, _ = opened(tracker, 90, expected_items=100)
+    sent = []
+    carried, tracker.store.transition = tracker.store.transition, lambda *args: sent.append(args)
+
+    with pytest.raises(Conflict, match="has 90"):
+        tracker.close("t", batch_id, "closer")
+    assert sent == []
+    tracker.store.transition = carried
+    tracker.add("t", batch_id, 10)
+    assert tracker.close("t", batch_id, "closer").batch.total == 100
+
+
 def test_a_deadline_ends_the_batch_once_and_acks_after_it_are_late(tracker, clock):
     batch_id, group = opened(tracker, 6, deadline=HOUR)
     tracker.close("t", batch_id, "closer")

@@ -92,7 +92,10 @@ class Tracker(Repairs):
         Raises NotFound, and Conflict if fewer items were added than the batch expects.
         """
         seen = self.get(tenant, batch_id)
-        batch = self.store.transition(seen.key, transition(seen, State.CLOSED, self.now()))
+        change = transition(seen, State.CLOSED, self.now())
+        # A close that is refused is not sent: a late copy of it would close the batch after the next add.
+        is_refused = seen.state is State.OPEN and not change.admits(seen)
+        batch = seen if is_refused else self.store.transition(seen.key, change)
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         if batch.state is State.OPEN:
