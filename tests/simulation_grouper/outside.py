@@ -43,12 +43,12 @@ class Sent:
 
 
 class Queues(Receiver):
-    """Both queues. *dead*: messages that were received too often."""
+    """Both queues. *dead*: messages received too often; *returned*: deliveries that ended in an error."""
 
     def __init__(self, loop: Loop) -> None:
         self.sent: list[Sent] = []
         self.dead = 0
-        self.most_receives = 0
+        self.returned = 0
         self._loop = loop
 
     def post(self, posting: Posting) -> None:
@@ -61,7 +61,6 @@ class Queues(Receiver):
     def receive(self, sent: Sent) -> bool:
         """Hide the message for a while; False if it went to the dead-letter queue instead."""
         sent.receives += 1
-        self.most_receives = max(self.most_receives, sent.receives)
         sent.visible_at = self._loop.at + VISIBILITY
         if sent.receives <= RECEIVES_MAX:
             return True

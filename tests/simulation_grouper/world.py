@@ -175,6 +175,7 @@ class World:
                 self.grouper.handle(sent.message, self.remote_api, self.remote_listeners)
             self.loop.others_first()
         except (StoreUnavailable, Crash):
+            self.queues.returned += 1
             return
         self.queues.delete(sent)
 
