@@ -63,7 +63,8 @@ def _report(result: Result, seed: int) -> int:
         statuses=", ".join(f"{status} {count:,}" for status, count in sorted(result.statuses.items())),
     )
     print(note)
-    keep("faults", f"make faults ARGS='--seed {seed}'", COLUMNS, rows, note)
+    command = f'make faults ARGS="--schedules {result.schedules.total()} --seed {seed}"'
+    keep("faults", command, COLUMNS, rows, note)
     return 1 if result.violations or result.odd else 0
 
 

@@ -20,8 +20,12 @@ from fanin.local.request_rules.placeholders import EXPRESSIONS
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = tuple(str(ROOT / room) for room in ("shared", "functions", "pipeline", "benchmarks"))
 OWN = (str(ROOT / "tests"), *PRODUCTION)
-# The rules themselves are within the package, and stand between a request and who sends it.
-RULES = (str(Path(__file__).parent), str(ROOT / "shared/fanin/local"))
+# The rules themselves, and what names the tables of an engine, stand between a request and who sends it.
+RULES = (
+    str(Path(__file__).parent),
+    str(ROOT / "shared/fanin/local"),
+    str(ROOT / "tests/contract/engines.py"),
+)
 LISTED = ROOT / "tests" / "contract" / "expressions.json"
 FOUND = ROOT / "build" / "witness" / "expressions"
 NUMBERED = re.compile(r"^([#:]?[A-Za-z]+?)[0-9]+$")
