@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
@@ -100,7 +101,7 @@ class Delivery:
     missing: tuple[Span, ...] | None = None
 
 
-class Adapter:
+class Adapter(ABC):
     """A tracker as the cases see it. Derive from it; the constructor is called with the URL.
 
     The methods are called by several threads. Each raises Refused if the tracker refuses the request, any
@@ -118,6 +119,7 @@ class Adapter:
     def __init__(self, url: str | None = None) -> None:
         self.url = url
 
+    @abstractmethod
     def open(
         self,
         *,
@@ -132,23 +134,22 @@ class Adapter:
         *token*: the idempotency key, here and below. *kept_open_seconds*: how long an open batch is kept
         without activity.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, batch: str, count: int, token: str | None = None) -> Added:
         """Add *count* items."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self, batch: str, token: str | None = None) -> Answer:
         """Close the batch: no items are added any more."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ack(self, items: Sequence[str], token: str | None = None) -> Answer:
         """Ack up to 1,000 items by their ids."""
-        raise NotImplementedError
 
+    @abstractmethod
     def status(self, batch: str) -> Status:
         """Return what the tracker shows of the batch."""
-        raise NotImplementedError
 
     def item_id(self, batch: str, group: str, index: int | str) -> str:
         """Return the id of an item, of one that does not exist too."""
